@@ -1,0 +1,1 @@
+"""Rows in, pages out: the records of a campaign and the pages made of them."""

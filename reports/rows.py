@@ -1,0 +1,189 @@
+"""The rows a report is made of: what was observed, how it compared, and the verdict.
+
+Everything that a report prints comes from here, and the JSON report is these records as they are
+(`Campaign.model_dump_json`), so JSON is the one truth and the pages are views of it. Sizes are in
+bytes, times in seconds. A field that is None was not measured; it never means zero.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA_VERSION = 1
+
+Side = Literal["legacy", "simplified", "jax-legacy", "jax-simplified"]
+SIDES: tuple[Side, ...] = ("legacy", "simplified", "jax-legacy", "jax-simplified")
+
+Verdict = Literal["parity", "difference", "could not compare"]
+
+
+class Row(BaseModel):
+    """A frozen record: unknown fields are refused, so that a typo never loses a value."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Environment(Row):
+    """What the numbers were measured with; figures from unequal environments do not compare."""
+
+    constparity: str
+    python: str
+    jax: str
+    jaxlib: str
+    numpy: str
+    backend: str
+    device_kind: str
+    device_count: int
+    cpu_count: int
+    system: str
+
+
+class Proof(Row):
+    """Evidence of the side that was really in force, counted in what that side produced."""
+
+    array_literals: int  # Literals above the embed threshold, in the jaxpr and in all its bodies
+    constvars: int  # constvars, in the jaxpr and in all its bodies
+    const_args: int  # arguments of the lowered main function that carry a constant
+    unique_captured: int  # captured arrays above the embed threshold, unique by identity
+    inlined_constant_bytes: int  # non-scalar stablehlo.constant above the embed threshold
+    holds: bool  # False: the evidence contradicts the side, and the observation is an error
+    statement: str  # the evidence in one sentence
+
+
+class JaxprCounts(Row):
+    """Counts over the jaxpr and all its bodies."""
+
+    equations: int
+    captured_arrays: int
+    captured_bytes: int
+
+
+class StableHloCounts(Row):
+    """Counts over the lowered module."""
+
+    text_bytes: int
+    operations: int
+    functions: int
+    constants: int
+    constant_bytes: int  # all of stablehlo.constant, scalars included
+    operations_by_name: dict[str, int]
+
+
+class MemoryStats(Row):
+    """XLA's own analysis of the compiled program, in bytes."""
+
+    arguments: int
+    outputs: int
+    temporaries: int
+    aliased: int
+    generated_code: int
+
+
+class StageTimes(Row):
+    """Median seconds of each stage. Reported, never judged: one process, few samples."""
+
+    trace: float
+    lower: float
+    compile: float
+    first_call: float
+    call: float
+    call_samples: int
+
+
+class OutputLeaf(Row):
+    """One leaf of the result; the values themselves stay out of the report."""
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    weak_type: bool
+    sha256: str
+
+
+class Failure(Row):
+    """How a side failed: an exception, a crash of its process, or its time limit."""
+
+    kind: Literal["exception", "crash", "timeout", "wrong side", "unavailable"]
+    stage: str
+    type: str
+    message: str
+    traceback: str = ""
+
+
+class Observation(Row):
+    """One program on one side. `failure` is set or the measurements are, never both."""
+
+    program: str
+    side: Side
+    failure: Failure | None = None
+    proof: Proof | None = None
+    jaxpr: JaxprCounts | None = None
+    stablehlo: StableHloCounts | None = None
+    memory: MemoryStats | None = None
+    times: StageTimes | None = None
+    outputs: tuple[OutputLeaf, ...] = ()
+    tree: str | None = None
+
+
+Rung = Literal["bitwise", "ulp", "tolerance", "arbiter", "mismatch"]
+
+
+class LeafComparison(Row):
+    """One output leaf on two sides; `rung` is the strictest rung of the ladder that it stands on."""
+
+    path: str
+    rung: Rung
+    max_abs: float
+    max_rel: float
+    max_ulp: int | None
+    mismatch_share: float
+    first_index: tuple[int, ...] | None
+    passing_rtol: float | None  # the relative tolerance that would have passed
+    note: str = ""
+
+
+class Comparison(Row):
+    """One metric on two sides."""
+
+    metric: str
+    left: Side
+    right: Side
+    outcome: Literal["equal", "expected difference", "different", "not compared", "not judged"]
+    left_value: str
+    right_value: str
+    detail: str = ""
+    leaves: tuple[LeafComparison, ...] = ()
+
+
+class ProgramRow(Row):
+    """All that is known of one program."""
+
+    name: str
+    source: str  # file:line, relative to the working directory where it lies below it
+    summary: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    observations: tuple[Observation, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+class Campaign(Row):
+    """One run of the tester: the root of a report."""
+
+    schema_version: int = SCHEMA_VERSION
+    created: str  # ISO 8601, UTC
+    environment: Environment
+    sides: tuple[Side, ...]
+    programs: tuple[ProgramRow, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of the programs; a campaign over nothing could not compare."""
+        verdicts = {row.verdict for row in self.programs}
+        if "difference" in verdicts:
+            return "difference"
+        if "could not compare" in verdicts or not verdicts:
+            return "could not compare"
+        return "parity"
