@@ -1,1 +1,20 @@
-"""."""
+"""The engine: two complete pipelines for closed-over constants, behind one flag.
+
+`engine.jit` is a drop-in for `jax.jit`; which pipeline a function takes is decided by its
+`constants` argument or by the flag, when the function is traced.
+"""
+
+from engine.config import config as config
+from engine.config import embedded_constants_max_bytes as embedded_constants_max_bytes
+from engine.config import use_simplified_constants as use_simplified_constants
+from engine.front_door import jit as jit
+from engine.front_door import make_jaxpr as make_jaxpr
+from engine.jaxprs import ClosedJaxpr as ClosedJaxpr
+from engine.jaxprs import Jaxpr as Jaxpr
+from engine.jaxprs import Literal as Literal
+from engine.jaxprs import is_hoistable as is_hoistable
+from engine.jaxprs import is_literalable as is_literalable
+from engine.jaxprs import jaxpr_const_args as jaxpr_const_args
+from engine.stages import Compiled as Compiled
+from engine.stages import Lowered as Lowered
+from engine.stages import Traced as Traced

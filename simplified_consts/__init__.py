@@ -1,1 +1,1 @@
-"""."""
+"""The simplified pipeline: captured arrays are Literals, hoisted as const args of each function."""

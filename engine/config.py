@@ -1,0 +1,199 @@
+"""The one flag, and the settings beside it: one object, one place, one parser.
+
+Side selection is read when a function is traced and passed down explicitly after that. The values
+live in jaxlib's own configuration objects, so they are part of every cache key of JAX and are never
+latched at import.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from engine import jax_internals
+
+Side = Literal["legacy", "simplified"]
+SIDES: tuple[Side, ...] = ("legacy", "simplified")
+
+_TRUE = ("1", "true", "yes", "on", "y", "t")
+_FALSE = ("0", "false", "no", "off", "n", "f")
+
+
+def parse_bool(value: Any, what: str) -> bool:
+    """Read a boolean setting from Python or from the environment; `what` names it in the error."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in _TRUE:
+        return True
+    if isinstance(value, str) and value.strip().lower() in _FALSE:
+        return False
+    raise ValueError(
+        f"{what} must be True or False (or one of {', '.join(_TRUE + _FALSE)} as a string), "
+        f"got {value!r}"
+    )
+
+
+def parse_bytes(value: Any, what: str) -> int:
+    """Read a size in bytes, a whole number of at least 0."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError(f"{what} must be a number of bytes, 0 or more, got {value!r}")
+
+
+def parse_side(value: Any) -> Side | None:
+    """Check the `constants` argument of a function of the engine."""
+    if value is None or (isinstance(value, str) and value in SIDES):
+        return value
+    raise ValueError(f"constants must be 'legacy', 'simplified' or None, got {value!r}")
+
+
+class Setting:
+    """One setting: called with a value it is a thread-local context manager (and a decorator)."""
+
+    def __init__(
+        self, name: str, parse: Callable[[Any, str], Any], initial: Any, doc: str, *, traced: bool
+    ) -> None:
+        self.name = name
+        self.variable = f"CONSTPARITY_{name.upper()}"
+        self.__doc__ = doc
+        self._parse = parse
+        from_environment = os.environ.get(self.variable)
+        if from_environment is not None:
+            initial = parse(from_environment, f"the environment variable {self.variable}")
+        self._state = jax_internals.TracedSetting(
+            f"constparity_{name}", initial, in_trace_key=traced
+        )
+
+    @property
+    def value(self) -> Any:
+        """The value in force in this thread."""
+        return self._state.value
+
+    def update(self, value: Any) -> None:
+        """Change the value of every thread that has not set its own."""
+        self._state.set_global(self._parse(value, self.name))
+
+    def __call__(self, value: Any) -> contextlib.AbstractContextManager[None]:
+        parsed = self._parse(value, self.name)  # at the call, so that a mistake is reported there
+        return self._hold(parsed)
+
+    @contextlib.contextmanager
+    def _hold(self, value: Any) -> Iterator[None]:
+        with self._state.local(value):
+            yield
+
+    def __repr__(self) -> str:
+        return f"<setting {self.name}={self.value!r}>"
+
+
+def _jax_flag() -> bool:
+    """JAX's environment variable gives the initial value where ours is unset."""
+    variable = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
+    return parse_bool(os.environ.get(variable, "0") or "0", f"the environment variable {variable}")
+
+
+use_simplified_constants = Setting(
+    "use_simplified_constants",
+    parse_bool,
+    _jax_flag(),
+    """Choose the pipeline of functions traced in this thread, within a `with` block.
+
+    Source: the constants note (seed 000), whose flag selects between the same two ways.
+
+    Example::
+
+        with engine.use_simplified_constants(True):
+            y = engine.jit(f)(x)
+
+    Raises ValueError, listing the legal values, for anything but a boolean.
+    """,
+    traced=True,
+)
+
+embedded_constants_max_bytes = Setting(
+    "embedded_constants_max_bytes",
+    parse_bytes,
+    jax_internals.jax_embedded_constants_max_bytes(),
+    """Size in bytes up to which the simplified pipeline embeds a constant instead of hoisting it.
+
+    Scalars are always embedded. The default is JAX's (32).
+
+    Example::
+
+        with engine.embedded_constants_max_bytes(1024):
+            lowered = engine.jit(f, constants="simplified").lower(x)
+
+    Raises ValueError for anything but a whole number of bytes, 0 or more.
+    """,
+    traced=False,  # it decides what is hoisted, not what is traced
+)
+
+_SETTINGS = {s.name: s for s in (use_simplified_constants, embedded_constants_max_bytes)}
+
+# The side that the program now being traced was given. Whoever is traced into that program joins
+# it: the outermost program decides, so one program is never a mixture of two representations.
+_program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=True)
+
+
+class Config:
+    """The settings of the engine: read as attributes, changed with `update`.
+
+    Example::
+
+        engine.config.update("use_simplified_constants", True)
+        assert engine.config.use_simplified_constants is True
+    """
+
+    def update(self, name: str, value: Any) -> None:
+        """Set `name` to `value` for every thread that has not set its own.
+
+        Raises AttributeError for an unknown name, as `jax.config.update` does, and ValueError,
+        listing the legal values, for an illegal value.
+        """
+        if name not in _SETTINGS:
+            raise AttributeError(
+                f"unrecognized config option: {name!r}; the options are "
+                f"{', '.join(sorted(_SETTINGS))}"
+            )
+        _SETTINGS[name].update(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SETTINGS:
+            return _SETTINGS[name].value
+        raise AttributeError(
+            f"unrecognized config option: {name!r}; the options are {', '.join(sorted(_SETTINGS))}"
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"use engine.config.update({name!r}, {value!r})")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_SETTINGS]
+
+
+config = Config()
+
+
+def side_now(constants: Side | None) -> Side:
+    """The side of a function traced now: the enclosing program's, else its own, else the flag's."""
+    if (enclosing := _program_side.value) is not None:
+        return enclosing
+    if constants is not None:
+        return constants
+    return "simplified" if use_simplified_constants.value else "legacy"
+
+
+@contextlib.contextmanager
+def tracing_for(side: Side) -> Iterator[None]:
+    """Trace within this block for `side`: JAX's tracer emits its form, inner programs join it."""
+    simplified = side == "simplified"
+    with (
+        _program_side.local(side),
+        use_simplified_constants(simplified),
+        jax_internals.simplified_jaxprs(simplified),
+    ):
+        yield

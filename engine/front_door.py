@@ -1,0 +1,214 @@
+"""`engine.jit` and `engine.make_jaxpr`: how a user's function enters a pipeline.
+
+A jitted function is jaxlib's own dispatcher with a cache miss of ours, so the second call of a
+function runs no Python: the const args lie in the dispatcher's table. Everything that does not
+concern constants (static and donated arguments, shardings, names) is parsed by `jax.jit` itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from engine import jax_internals
+from engine.config import (
+    SIDES,
+    Side,
+    embedded_constants_max_bytes,
+    parse_side,
+    side_now,
+    tracing_for,
+)
+from engine.jaxprs import ClosedJaxpr
+from engine.programs import LoweringPlan, Pipeline
+from engine.stages import Lowered, Traced, lower_plan
+
+jax_internals.hide_from_tracebacks(__file__)
+
+_call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, None)}
+
+
+def pipeline_of(side: Side) -> Pipeline:
+    """The pipeline of a side. Imported here, because the pipelines stand on the engine's floor."""
+    if side == "legacy":
+        from legacy_closedjaxpr.pipeline import PIPELINE
+    else:
+        from simplified_consts.pipeline import PIPELINE
+    return PIPELINE
+
+
+def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **options: Any) -> Any:
+    """Compile a function with XLA, handling the arrays that it captures as `constants` says.
+
+    A drop-in for `jax.jit`, with the same keywords (`static_argnums`, `donate_argnums`,
+    `in_shardings`, ...), as a call and as a decorator with and without arguments. `constants` is
+    `"legacy"` (captured arrays are inlined into the HLO), `"simplified"` (they become const args)
+    or None: the flag `engine.use_simplified_constants` decides when the function is traced. A
+    function that is called while another one of the engine is traced takes that one's side.
+
+    The result has the methods of a `jax.jit` function: `trace`, `lower`, `eval_shape`,
+    `clear_cache`.
+
+    Raises ValueError for another `constants`, and what `jax.jit` raises for its keywords.
+
+    Example::
+
+        table = jnp.arange(1024.)
+
+        @engine.jit(constants="simplified")
+        def lookup(i):
+            return table[i]
+
+    Source: `jax.jit`; the constants note (seed 000).
+    """
+    constants = parse_side(constants)
+    if fun is None:
+        return functools.partial(jit, constants=constants, **options)
+    jitted = jax.jit(fun, **options)  # validates `fun` and the options, with JAX's own errors
+
+    def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        pipeline, program, operands = _stage(jitted, constants, args, kwargs)
+        with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
+            return *_call(pipeline, program, operands), False
+
+    def trace(*args: Any, **kwargs: Any) -> Traced:
+        pipeline, program, operands = _stage(jitted, constants, args, kwargs)
+        return Traced(pipeline, jax_internals.argument_types(operands), program)
+
+    def lower(*args: Any, **kwargs: Any) -> Lowered:
+        return trace(*args, **kwargs).lower()
+
+    def eval_shape(*args: Any, **kwargs: Any) -> Any:
+        return trace(*args, **kwargs).out_info
+
+    dispatcher = _call_caches[constants].dispatcher(
+        fun, jitted, jax_internals.api_boundary(cache_miss)
+    )
+    # On the object: JAX defines its own on the class, which our dispatchers share with JAX's.
+    for method in (trace, lower, eval_shape):
+        method.__doc__ = getattr(jitted, method.__name__).__doc__
+        setattr(dispatcher, method.__name__, jax_internals.api_boundary(method))
+    return dispatcher
+
+
+def make_jaxpr(
+    fun: Callable,
+    *,
+    constants: Side | None = None,
+    static_argnums: int | Sequence[int] = (),
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that traces `fun` and returns its ClosedJaxpr, in the form of a side.
+
+    The arguments of the returned function may be arrays or `jax.ShapeDtypeStruct`s. With
+    `return_shape` it returns a pair: the ClosedJaxpr, and a tree of `jax.ShapeDtypeStruct`.
+
+    Raises ValueError for a `constants` other than `"legacy"`, `"simplified"` or None.
+
+    Example::
+
+        print(engine.make_jaxpr(lambda x: x + table, constants="simplified")(1.))
+
+    Source: `jax.make_jaxpr`; the jaxpr documents (seeds 002 and 004).
+    """
+    constants = parse_side(constants)
+    make = jax.make_jaxpr(fun, static_argnums=static_argnums, return_shape=return_shape)
+
+    @functools.wraps(fun)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        side = side_now(constants)
+        with tracing_for(side):
+            result = make(*args, **kwargs)
+        closed_jaxpr, *shape = result if return_shape else (result,)
+        closed_jaxpr = pipeline_of(side).normalize(closed_jaxpr)
+        return (closed_jaxpr, *shape) if return_shape else closed_jaxpr
+
+    traced.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
+    return traced
+
+
+# -- staging and calling ---------------------------------------------------------------------------
+
+# Per traced program: the program in the form of a side, and its lowering plans. JAX holds a traced
+# program as long as its function lives; these tables must not hold it longer.
+_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
+    weakref.WeakKeyDictionary()
+)
+_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[tuple[Side, int], LoweringPlan]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _stage(
+    jitted: Any, constants: Side | None, args: tuple, kwargs: dict
+) -> tuple[Pipeline, jax_internals.PjitParams, list]:
+    """Trace for the side that is in force, and give the program its form and its name."""
+    side = side_now(constants)
+    pipeline = pipeline_of(side)
+    with tracing_for(side):
+        program, operands = jax_internals.infer_params(jitted, args, kwargs)
+    closed_jaxpr = program.params["jaxpr"]
+    forms = _normalized.setdefault(closed_jaxpr, {})
+    if side not in forms:
+        normal = pipeline.normalize(closed_jaxpr)
+        # A key must not be held by its value, so the common case is remembered as None.
+        forms[side] = None if normal is closed_jaxpr else normal  # type: ignore[assignment]
+    params = {
+        **program.params,
+        "jaxpr": forms[side] or closed_jaxpr,
+        "name": jax_internals.ProgramName(program.params["name"], side),
+    }
+    return pipeline, program._replace(params=params), operands
+
+
+def _plan(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
+    max_bytes = embedded_constants_max_bytes.value
+    plans = _plans.setdefault(closed_jaxpr, {})
+    key = pipeline.side, max_bytes
+    if key not in plans:
+        plan = pipeline.plan(closed_jaxpr, max_bytes, True)
+        if plan.closed_jaxpr is closed_jaxpr:
+            return plan  # cheap to make, and would keep its own key alive
+        plans[key] = plan
+    return plans[key]
+
+
+def _call(
+    pipeline: Pipeline, program: jax_internals.PjitParams, operands: list
+) -> tuple[Any, Any]:
+    """Run a staged program, or apply it to tracers: the results and the dispatcher's data."""
+    params = program.params
+    closed_jaxpr = params["jaxpr"]
+    if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
+        outputs = jax_internals.bind_jit(operands, params)
+        return jax.tree.unflatten(program.out_tree, outputs), None
+    operands = jax_internals.check_arguments(operands)
+    plan = _plan(pipeline, closed_jaxpr)
+    outputs, executable, const_args = _execute(pipeline, plan, operands, params)
+    data = jax_internals.fastpath_data(
+        executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args
+    )
+    return jax.tree.unflatten(program.out_tree, outputs), data
+
+
+def _execute(
+    pipeline: Pipeline, plan: LoweringPlan, operands: Sequence[Any], params: dict
+) -> tuple[Sequence[Any], jax_internals.Executable, Sequence[Any]]:
+    types = jax_internals.argument_types(operands)
+    computation = lower_plan(pipeline, plan, types, params)
+    return jax_internals.execute(computation, operands)
+
+
+def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
+    """Run a program that a transformation of JAX derived from one of ours."""
+    pipeline = pipeline_of(params["name"].side)
+    plan = _plan(pipeline, params["jaxpr"])
+    outputs, _, _ = _execute(pipeline, plan, operands, params)
+    return outputs
+
+
+jax_internals.execute_named_programs_with(_execute_derived)

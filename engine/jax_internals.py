@@ -1,0 +1,447 @@
+"""Every private JAX name that the project uses, in one file.
+
+Nothing else imports `jax._src` or private jaxlib (ruff's TID251 and a test hold the rest of the
+tree to it), so porting to another JAX is reading this page. The version beside a branch is the one
+that it was read and run against.
+
+Why private names at all: three things that this project is about have no public door. JAX's choice
+of representation is a flag that is latched at import in two places, so both pipelines need the
+thread-local half of it; a call that runs no Python needs jaxlib's dispatcher with a cache miss of
+ours; and a lowered computation has to carry const args that JAX did not hoist itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+_FIRST, _LIMIT = (0, 10, 2), (0, 11)
+if not _FIRST <= jax.__version_info__ < _LIMIT:
+    # 0.11 merged ClosedJaxpr into Jaxpr and moved captured constants into invars for some callers.
+    raise ImportError(
+        f"constparity reads JAX internals of 0.10.2 <= jax < 0.11 and found jax {jax.__version__}; "
+        "install a supported one: pip install 'jax>=0.10.2,<0.11'"
+    )
+
+from jax._src import api_util, array, config, core, dispatch, dtypes, pjit, stages  # noqa: E402
+from jax._src import source_info_util as _source_info_util  # noqa: E402
+from jax._src import traceback_util as _traceback_util  # noqa: E402
+from jax._src import tree_util as _tree_util  # noqa: E402
+from jax._src import util as _util  # noqa: E402
+from jax._src.interpreters import mlir, pxla  # noqa: E402
+from jax._src.interpreters import partial_eval as _partial_eval  # noqa: E402
+from jax._src.lib import _jax as _jaxlib  # noqa: E402
+from jax._src.lib.mlir import ir as _ir  # noqa: E402
+from jax._src.lib.mlir.dialects import func as _func  # noqa: E402
+from jax._src.lib.mlir.dialects import hlo as _hlo  # noqa: E402
+from jax._src.sharding_impls import UNSPECIFIED  # noqa: E402
+
+__all__ = ["UNSPECIFIED"]
+
+Computation = pxla.MeshComputation
+Executable = pxla.MeshExecutable
+PjitParams = pjit.PjitParams
+LoweringParameters = mlir.LoweringParameters
+DropVar = core.DropVar
+
+api_boundary = _traceback_util.api_boundary
+hide_from_tracebacks = _traceback_util.register_exclusion
+
+
+# -- configuration ---------------------------------------------------------------------------------
+
+
+class TracedSetting:
+    """A setting with a global and a thread-local value that is part of JAX's cache keys.
+
+    It is jaxlib's own Config object (jax 0.10.2), so a change of the setting misses in the C++
+    fast path and in every trace cache of JAX, exactly as a flag of JAX's own does. A plain
+    `threading.local` would not: the fast path never asks Python.
+    """
+
+    def __init__(self, name: str, default: Any, *, in_trace_key: bool) -> None:
+        self._state = _jaxlib.config.Config(
+            name, default, include_in_jit_key=True, include_in_trace_context=in_trace_key
+        )
+
+    @property
+    def value(self) -> Any:
+        return self._state.value
+
+    def set_global(self, value: Any) -> None:
+        self._state.set_global(value)
+
+    @contextlib.contextmanager
+    def local(self, value: Any) -> Iterator[None]:
+        previous = self._state.swap_local(value)
+        try:
+            yield
+        finally:
+            self._state.set_local(previous)
+
+
+def jax_embedded_constants_max_bytes() -> int:
+    """JAX's own embed threshold, in bytes."""
+    return config.embedded_constants_max_bytes.value
+
+
+def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager:
+    """Choose, for this thread, which of its two forms JAX's tracer emits.
+
+    Only tracing reads this half of JAX's flag; what the flag latches at import (whether JAX hoists
+    when it lowers) never decides anything here, because our lowerings say it themselves.
+    """
+    return config.use_simplified_jaxpr_constants(enabled)
+
+
+# -- jaxprs ----------------------------------------------------------------------------------------
+
+
+def new_var(aval: Any) -> core.Var:
+    """A fresh Var of the given aval."""
+    return core.Var(aval)
+
+
+def typeof(value: Any) -> Any:
+    """The aval of a constant, without its sharding's mesh being resolved."""
+    return core.typeof(value)
+
+
+def is_closed(value: Any) -> bool:
+    """Whether a param holds a ClosedJaxpr."""
+    return isinstance(value, core.ClosedJaxpr)
+
+
+def is_reference(value: Any) -> bool:
+    """Whether a captured value is a mutable array reference: state, and so never a constant."""
+    return isinstance(value, core.Ref) or core.typeof(value).has_qdd
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether a value is being traced."""
+    return isinstance(value, core.Tracer)
+
+
+def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
+    """The same program without the equations that nothing depends on; all inputs stay.
+
+    JAX prunes once more while it lowers; this pass comes first so that an array which only dead
+    equations use is never hoisted.
+    """
+    jaxpr = closed_jaxpr.jaxpr
+    live, _ = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
+    return core.ClosedJaxpr(live, closed_jaxpr.consts)
+
+
+def user_frame(source_info: Any) -> tuple[str, int, str] | None:
+    """File, line and function of the innermost user frame of an equation, if it has one."""
+    frame = _source_info_util.user_frame(source_info.traceback)
+    return None if frame is None else (frame.file_name, frame.start_line, frame.function_name)
+
+
+# -- tracing ---------------------------------------------------------------------------------------
+
+
+def infer_params(jitted: Any, args: tuple, kwargs: dict) -> tuple[PjitParams, list]:
+    """Trace a `jax.jit` object for these arguments: its call as JAX would bind it, and its operands."""
+    return pjit._infer_params(jitted._fun, jitted._jit_info, args, kwargs)
+
+
+def argument_types(args: Sequence[Any]) -> list:
+    """What lowering needs to know of each argument: aval, sharding, format, committed-ness."""
+    return [pjit.convert_to_metaty(arg) for arg in args]
+
+
+def outside_of_transformations() -> bool:
+    """Whether a call made now executes, rather than being traced or differentiated."""
+    return core.trace_state_clean() and not config.debug_key_reuse.value
+
+
+def check_arguments(args: Sequence[Any]) -> list:
+    """Validate operands the way JAX does before it executes, and strip trivial tracers."""
+    for arg in args:
+        dispatch.check_arg(arg)
+    lowered = [core.full_lower(arg) for arg in args]
+    core.check_eval_args(lowered)
+    return lowered
+
+
+def bind_jit(args: Sequence[Any], params: dict) -> list:
+    """Apply JAX's jit primitive, so that every transformation finds the rules that it knows."""
+    return pjit.jit_p.bind(*args, **params)
+
+
+class ProgramName(str):
+    """The name of a jitted program, remembering the side that it was staged for.
+
+    JAX's rules for jit carry `name` unchanged through jvp, vmap, partial evaluation and
+    transposition (jax 0.10.2), so what they derive from our programs still says whose it is. A
+    primitive of our own was the alternative; it would need a copy of each of those rules and would
+    be unknown to checkify, jet, sparsify and every other reader of jaxprs.
+    """
+
+    __slots__ = ("side",)
+    side: str
+
+    def __new__(cls, name: str, side: str) -> ProgramName:
+        self = super().__new__(cls, name)
+        self.side = side
+        return self
+
+
+def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
+    """Run programs named by `ProgramName` with `execute` where they are not being traced.
+
+    This replaces the implementation of JAX's jit primitive, the one thing in this project that
+    reaches into JAX. Without it `jax.grad(engine.jit(f))(x)` would execute its derived programs
+    through the process's own pipeline, in silence. Programs of plain `jax.jit` take the
+    implementation that JAX registered, untouched.
+    """
+    stock = pjit.jit_p.impl
+
+    def implementation(*args: Any, **params: Any) -> Sequence[Any]:
+        if type(params["name"]) is ProgramName:
+            return execute(*args, **params)
+        return stock(*args, **params)
+
+    pjit.jit_p.def_impl(implementation)
+
+
+# -- lowering --------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Hoisted:
+    """Const args that lead the inputs of a program, and whether JAX is to hoist what is left."""
+
+    const_args: tuple[Any, ...]
+    jax_hoists_the_rest: bool
+    max_bytes: int
+
+
+_finished: weakref.WeakSet[Computation] = weakref.WeakSet()
+
+
+def lower(
+    types: Sequence[Any],
+    params: dict,
+    hoisted: Hoisted,
+    *,
+    lowering_platforms: tuple[str, ...] | None = None,
+    lowering_parameters: LoweringParameters | None = None,
+) -> Computation:
+    """Lower a jit program whose leading inputs are `hoisted.const_args`.
+
+    The returned computation carries all const args in `const_args`, those that JAX hoisted first.
+    """
+    lowering_parameters = dataclasses.replace(
+        lowering_parameters or LoweringParameters(),
+        hoist_constants_as_args=hoisted.jax_hoists_the_rest,
+    )
+    with (
+        simplified_jaxprs(hoisted.jax_hoists_the_rest),
+        config.embedded_constants_max_bytes(hoisted.max_bytes),
+    ):
+        try:
+            computation = pjit._resolve_and_lower(
+                [*argument_types(hoisted.const_args), *types],
+                **params,
+                lowering_platforms=lowering_platforms,
+                lowering_parameters=lowering_parameters,
+                pgle_profiler=None,
+            )
+        except stages.DeviceAssignmentMismatchError as error:
+            names = params["jaxpr"].debug_info.safe_arg_names(len(params["jaxpr"].in_avals))
+            n = len(hoisted.const_args)
+            raise ValueError(
+                stages._device_assignment_mismatch_error(
+                    params["name"], error.args[0], types, "jit", names[n:]
+                )
+            ) from None
+    if computation not in _finished:  # JAX caches computations, so this may be the second time
+        computation.const_args = [*computation.const_args, *hoisted.const_args]
+        kept = computation.compile_args["kept_var_idx"]
+        first = len(computation.const_args) - len(hoisted.const_args)
+        _mark_const_args(
+            computation.stablehlo(), sum(first + i in kept for i in range(len(hoisted.const_args)))
+        )
+        _finished.add(computation)
+    return computation
+
+
+def const_operands(params: dict, count: int) -> dict:
+    """The params of jit with `count` unconstrained operands put before the others."""
+    return dict(
+        params,
+        in_shardings=(UNSPECIFIED,) * count + tuple(params["in_shardings"]),
+        in_layouts=(None,) * count + tuple(params["in_layouts"]),
+        donated_invars=(False,) * count + tuple(params["donated_invars"]),
+    )
+
+
+def arguments_marked_const(module: Any, function: str = "main") -> list[bool]:
+    """For each argument of a function of an MLIR module, whether it carries a constant."""
+    for op in module.body.operations:
+        if isinstance(op, _func.FuncOp) and op.name.value == function:
+            return ["jax.const" in attrs for attrs in _argument_attributes(op)]
+    raise KeyError(f"no function {function!r} in the module")
+
+
+def _argument_attributes(function: Any) -> list:
+    if "arg_attrs" in function.attributes:
+        return list(function.arg_attrs)
+    return [_ir.DictAttr.get({}) for _ in function.type.inputs]
+
+
+def _mark_const_args(module: Any, count: int) -> None:
+    """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
+
+    Tokens and dimension variables come before const args. An inner function gets its constants as
+    operands of its calls, so following the uses of main's arguments finds its const args, at a cost
+    that grows with the uses of constants and not with the size of the module.
+    """
+    functions = {op.name.value: op for op in module.body.operations if isinstance(op, _func.FuncOp)}
+    main = functions["main"]
+    with module.context:
+        true = _ir.BoolAttr.get(True)
+        before = sum(
+            "jax.token" in attrs or "jax.global_constant" in attrs or "jax.const" in attrs
+            for attrs in _argument_attributes(main)
+        )
+        marked: dict[str, set[int]] = {}
+        pending = [(main, before + i) for i in range(count)]
+        while pending:
+            owner, index = pending.pop()
+            if isinstance(owner, _func.FuncOp):
+                if index in marked.setdefault(owner.name.value, set()):
+                    continue
+                marked[owner.name.value].add(index)
+            for use in owner.arguments[index].uses:
+                op = use.owner.opview
+                if isinstance(op, _func.CallOp):
+                    pending.append((functions[op.callee.value], use.operand_number))
+                elif isinstance(op, _hlo.WhileOp) and _is_invariant(op, use.operand_number):
+                    blocks = (region.blocks[0] for region in op.regions)
+                    pending.extend((block, use.operand_number) for block in blocks)
+        for name, indices in marked.items():
+            attributes = _argument_attributes(functions[name])
+            for index in indices:
+                named = {a.name: a.attr for a in attributes[index]} | {"jax.const": true}
+                attributes[index] = _ir.DictAttr.get(named)
+            functions[name].arg_attrs = _ir.ArrayAttr.get(attributes)
+
+
+def _is_invariant(loop: Any, index: int) -> bool:
+    """Whether a stablehlo.while hands its operand on unchanged from one turn to the next."""
+    body = loop.regions[1].blocks[0]
+    last = list(body.operations)[-1]
+    return last.operands[index] == body.arguments[index]
+
+
+# -- execution -------------------------------------------------------------------------------------
+
+
+def uncommitted(value: Any) -> Any:
+    """A view of a single-device array that follows the arguments of a call to their device.
+
+    Nothing is copied: the view shares the buffer. Arrays over several devices are returned as they
+    are, because their placement is their meaning.
+    """
+    if not isinstance(value, array.ArrayImpl) or not value._committed or len(value.devices()) > 1:
+        return value
+    return array.ArrayImpl(
+        value.aval, value.sharding, value._arrays, committed=False, _skip_checks=True
+    )
+
+
+def execute(
+    computation: Computation, args: Sequence[Any]
+) -> tuple[Sequence[Any], Executable, Sequence[Any]]:
+    """Compile (or find) and run: outputs, executable, and the const args as they lie on devices."""
+    executable = computation.compile()
+    const_args = executable.shard_const_args(computation.const_args)
+    return executable.unsafe_call(*const_args, *args), executable, const_args
+
+
+def fastpath_data(
+    executable: Executable,
+    out_tree: Any,
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    closed_jaxpr: core.ClosedJaxpr,
+    const_args: Sequence[Any],
+) -> Any:
+    """What the C++ dispatcher needs to run the next call alone; None where it cannot."""
+    return pjit._get_fastpath_data(
+        executable, out_tree, args, outputs, closed_jaxpr.effects, closed_jaxpr.consts, None,
+        const_args,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def call_errors(fun: Callable, params: PjitParams, operands: Sequence[Any], call: tuple) -> Iterator:
+    """Turn what can go wrong in a call into the errors that `jax.jit` raises for it."""
+    try:
+        yield
+    except dtypes.InvalidInputException as error:
+        for operand, name, aval in zip(operands, params.arg_names, params.in_avals, strict=False):
+            if type(operand) not in pxla.shard_arg_handlers:
+                raise TypeError(
+                    f"Argument '{name}' of shape {aval.str_short()} of type {type(operand)} is not "
+                    "a valid JAX type."
+                ) from error
+        raise TypeError(error.args[0]) from error
+    except api_util.InternalFloatingPointError as error:
+        api_util.maybe_recursive_nan_check(error, fun, *call)  # raises: it finds the operation
+        raise
+
+
+class CallCache:
+    """The table of the C++ dispatcher for one choice of `constants`.
+
+    JAX's own table is keyed by function and jit options alone (jax 0.10.2), so sharing it would
+    let `jax.jit(f)` answer for `engine.jit(f)` and one side for the other.
+    """
+
+    def __init__(self) -> None:
+        self._cache = pjit.make_jit_cpp_cache(8192)
+
+    def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable) -> Any:
+        """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen."""
+        info = jitted._jit_info
+        key = pxla.JitGlobalCppCacheKeys(
+            donate_argnums=info.donate_argnums,
+            donate_argnames=info.donate_argnames,
+            device=info.device,
+            backend=info.backend,
+            in_shardings_treedef=info.in_shardings_treedef,
+            in_shardings_leaves=info.in_shardings_leaves,
+            out_shardings_treedef=info.out_shardings_treedef,
+            out_shardings_leaves=info.out_shardings_leaves,
+            in_layouts_treedef=info.in_layouts_treedef,
+            in_layouts_leaves=info.in_layouts_leaves,
+            out_layouts_treedef=info.out_layouts_treedef,
+            out_layouts_leaves=info.out_layouts_leaves,
+            compiler_options_kvs=info.compiler_options_kvs,
+        )
+        dispatcher = _jaxlib.pjit(
+            _util.fun_name(fun),
+            fun,
+            cache_miss,
+            info.static_argnums,
+            info.static_argnames,
+            key,
+            _tree_util.dispatch_registry,
+            pxla.cc_shard_arg,
+            self._cache,
+        )
+        dispatcher = _util.wraps(fun)(dispatcher)
+        dispatcher._fun = fun
+        dispatcher._jit_info = info
+        return dispatcher

@@ -1,0 +1,135 @@
+"""The words of the jaxpr language that concern constants, under the seeds' names.
+
+The types are JAX's own (`jax.extend.core`), not classes of ours: `trace(...).jaxpr` must be usable
+wherever a jaxpr of JAX is, and prints as JAX prints it. Two forms of one program are told apart:
+*legacy*, in which captured arrays are `constvars` of a ClosedJaxpr, and *simplified*, in which each
+stands as a `Literal` in the equation or output that uses it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+
+from engine import config, jax_internals
+
+__all__ = [
+    "ClosedJaxpr",
+    "Jaxpr",
+    "JaxprEqn",
+    "Literal",
+    "Var",
+    "bodies_of",
+    "constant_key",
+    "is_hoistable",
+    "is_literalable",
+    "jaxpr_const_args",
+]
+
+
+def is_literalable(value: Any) -> bool:
+    """Whether a captured value may stand in a jaxpr as a Literal.
+
+    Scalars of Python and NumPy may, and so may `np.ndarray` and `jax.Array` of any shape; PRNG key
+    arrays and mutable references stay constvars, as in JAX.
+
+    Example::
+
+        assert engine.is_literalable(np.ones((3, 3)))
+
+    Source: the constants note (seed 000), "Tracing".
+    """
+    if isinstance(value, jax.Array):
+        return not jax_internals.is_tracer(value) and not jax.dtypes.issubdtype(
+            value.dtype, jax.dtypes.extended
+        )
+    return isinstance(value, (bool, int, float, complex, np.ndarray, np.generic))
+
+
+def is_hoistable(value: Any, max_bytes: int) -> bool:
+    """Whether a constant becomes a const arg: it is an array, and larger than `max_bytes`.
+
+    Scalars are left for XLA to fold; mutable references are state, not constants.
+    """
+    return (
+        np.ndim(value) > 0
+        and getattr(value, "nbytes", 0) > max_bytes
+        and not jax_internals.is_tracer(value)
+        and not jax_internals.is_reference(value)
+    )
+
+
+def constant_key(value: Any) -> Hashable:
+    """What makes a constant the same constant: the identity of its array, never its value.
+
+    JAX wraps a captured NumPy array anew in each function that captures it, so for NumPy arrays the
+    identity is that of the memory that they view.
+    """
+    if isinstance(value, np.ndarray):
+        interface = value.__array_interface__
+        return interface["data"][0], value.shape, value.strides, value.dtype
+    return id(value)
+
+
+def bodies_of(eqn: JaxprEqn) -> Iterator[Jaxpr | ClosedJaxpr]:
+    """The jaxprs among the params of an equation."""
+    for param in eqn.params.values():
+        for value in param if isinstance(param, (tuple, list)) else (param,):
+            if isinstance(value, (Jaxpr, ClosedJaxpr)):
+                yield value
+
+
+def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:
+    """The constants above the embed threshold in a jaxpr and its bodies, unique by identity.
+
+    `max_bytes` defaults to `engine.config.embedded_constants_max_bytes`. The order is that in which
+    the constants are met: outputs first, then equation by equation, each with its bodies. Memoized
+    per jaxpr with weak references.
+
+    Example::
+
+        table = jnp.arange(1024.)
+        closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="simplified")(0.)
+        [only] = engine.jaxpr_const_args(closed_jaxpr)
+
+    Source: the constants note (seed 000), "Lowering". Unlike JAX's own function of this name, one
+    array is one entry, however many Literals hold it.
+    """
+    if max_bytes is None:
+        max_bytes = config.embedded_constants_max_bytes.value
+    return list(_const_args(jaxpr, max_bytes).values())
+
+
+_memo: weakref.WeakKeyDictionary[Jaxpr, dict[int, dict[Hashable, Any]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int) -> dict[Hashable, Any]:
+    if isinstance(jaxpr, ClosedJaxpr):
+        found = {constant_key(c): c for c in jaxpr.consts if is_hoistable(c, max_bytes)}
+        return found | _const_args(jaxpr.jaxpr, max_bytes)
+    memo = _memo.setdefault(jaxpr, {})
+    if max_bytes not in memo:
+        memo[max_bytes] = _scan(jaxpr, max_bytes)
+    return memo[max_bytes]
+
+
+def _scan(jaxpr: Jaxpr, max_bytes: int) -> dict[Hashable, Any]:
+    found: dict[Hashable, Any] = {}
+    for atom in jaxpr.outvars:
+        if isinstance(atom, Literal) and is_hoistable(atom.val, max_bytes):
+            found.setdefault(constant_key(atom.val), atom.val)
+    for eqn in jaxpr.eqns:
+        for atom in eqn.invars:
+            if isinstance(atom, Literal) and is_hoistable(atom.val, max_bytes):
+                found.setdefault(constant_key(atom.val), atom.val)
+        for body in bodies_of(eqn):
+            for key, value in _const_args(body, max_bytes).items():
+                found.setdefault(key, value)
+    return found

@@ -1,0 +1,44 @@
+"""The records that pass between the stages of a pipeline, and what a pipeline is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.config import Side
+from engine.jaxprs import ClosedJaxpr
+
+
+@dataclass(frozen=True)
+class LoweringPlan:
+    """What JAX is asked to lower: a program, and the const args that lead its inputs.
+
+    `closed_jaxpr.invars` are the const args followed by the inputs of the program as traced.
+    `jax_hoists_the_rest` is set where constants are left inside primitives whose operands this
+    project cannot extend (shard_map, pallas_call, ...): JAX hoists those itself.
+    """
+
+    closed_jaxpr: ClosedJaxpr
+    const_args: tuple[Any, ...] = ()
+    jax_hoists_the_rest: bool = False
+
+    @property
+    def num_const_args(self) -> int:
+        """How many of the leading inputs are const args."""
+        return len(self.const_args)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One way to take a traced program to results; the two pipelines differ in these steps alone.
+
+    - `normalize(closed_jaxpr)`: bring what JAX's tracer emitted into the form of this side.
+    - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args)`: say which constants become args.
+    - `operands(plan)`: the const args as they are passed at execution.
+    """
+
+    side: Side
+    normalize: Callable[[ClosedJaxpr], ClosedJaxpr]
+    plan: Callable[[ClosedJaxpr, int, bool], LoweringPlan]
+    operands: Callable[[LoweringPlan], tuple[Any, ...]]

@@ -1,0 +1,16 @@
+"""Execution, legacy: the executable contains its constants, so a call passes the arguments alone.
+
+Source: the constants note (seed 000), "Previous implementation".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.programs import LoweringPlan
+
+
+def operands(plan: LoweringPlan) -> tuple[Any, ...]:
+    """No const args are passed."""
+    del plan
+    return ()
