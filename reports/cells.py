@@ -49,9 +49,11 @@ class Table:
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
-        """The first line of headings, each with the number of columns below it."""
-        runs = groupby(self.columns, key=lambda column: column.group or column.title)
-        return tuple((title, len(list(columns))) for title, columns in runs)
+        """The first line of headings with the number of columns below each; "" is no heading."""
+        runs = groupby(
+            self.columns, key=lambda column: (column.group, column.group or column.title)
+        )
+        return tuple((group, len(list(columns))) for (group, _), columns in runs)
 
     def with_groups_folded(self, separator: str = " · ") -> Table:
         """The same table with one column per group, for pages whose tables have one heading.
@@ -62,16 +64,17 @@ class Table:
             >>> [cell.text for cell in table.with_groups_folded().rows[0]]
             ['f', '1 · 2']
         """
-        starts, start = [], 0
-        for _, span in self.groups:
-            starts.append((start, start + span))
-            start += span
+        spans = [span for _, span in self.groups]
+        starts = [sum(spans[:index]) for index in range(len(spans))]
+        firsts = [self.columns[start] for start in starts]
         columns = tuple(
-            Column(title, numeric=self.columns[start].numeric)
-            for (title, _), (start, _) in zip(self.groups, starts, strict=True)
+            replace(first, title=first.group or first.title, group="") for first in firsts
         )
         rows = tuple(
-            tuple(_joined(row[start:stop], separator) for start, stop in starts)
+            tuple(
+                _joined(row[start : start + span], separator)
+                for start, span in zip(starts, spans, strict=True)
+            )
             for row in self.rows
         )
         return replace(self, columns=columns, rows=rows)

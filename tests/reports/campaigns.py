@@ -7,7 +7,9 @@ import math
 from reports import rows
 from reports.rows import Side
 
-HOSTILE = "<script>alert(1)</script> & \"quotes\" 'single' | pipe ` tick ``` fence\nline *b* _u_ [l](x)"
+HOSTILE = (
+    "<script>alert(1)</script> & \"quotes\" 'single' | pipe ` tick ``` fence\nline *b* _u_ [l](x)"
+)
 
 ENVIRONMENT = rows.Environment(
     constparity="0.1.0",
