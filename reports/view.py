@@ -18,8 +18,6 @@ MAX_PROGRAMS = 500
 _NAME_LENGTH = 80
 _VALUE_LENGTH = 200
 
-TIMES_NOTE = "Times are medians of one process and are not judged"
-
 
 @dataclass(frozen=True)
 class Page:
@@ -167,7 +165,8 @@ def _notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
     order = f"Where a cell lists several figures, they stand for {', '.join(sides)}, in that order"
     return (
         f"{order}." if len(sides) > 1 else f"The figures are those of {', '.join(sides)}.",
-        f"{TIMES_NOTE}; a ratio below 1 is faster than the side it is divided by.",
+        "Times are medians of one process and are not judged. A ratio below 1 is faster than the "
+        "side it is divided by; seconds stand where that side has no time.",
         "A dash stands for what was not measured, never for zero.",
     )
 

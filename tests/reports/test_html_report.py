@@ -128,7 +128,7 @@ def test_long_tables_are_cut_with_a_notice_and_keep_the_worst(campaigns):
               campaigns.leaf("mismatch", path="['bad']"))  # fmt: skip
     equal = [campaigns.comparison(f"metric {i}", "equal") for i in range(100)]
     different = campaigns.comparison("the bad metric", "different", leaves=leaves)
-    operations = {f"stablehlo.op{index}": 1 for index in range(50)}
+    operations = {f"stablehlo.op{index}": 5 for index in range(50)}
     outputs = tuple(
         campaigns.parity().observations[0].outputs[0].model_copy(update={"path": f"[{index}]"})
         for index in range(100)
