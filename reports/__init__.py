@@ -1,1 +1,60 @@
-"""Rows in, pages out: the records of a campaign and the pages made of them."""
+"""Rows in, pages out: the records of a campaign and the pages made of them.
+
+This file is the table of contents; `reports.rows` explains the records.
+"""
+
+from reports.formats import FORMATS, ReportFormat, ReportRequest, parse_report_option, write_report
+from reports.json_report import ReportReadError
+from reports.json_report import load as load_campaign
+from reports.rows import (
+    SCHEMA_VERSION,
+    SIDES,
+    Campaign,
+    Comparison,
+    Environment,
+    Failure,
+    JaxprCounts,
+    LeafComparison,
+    MemoryStats,
+    Observation,
+    OutputLeaf,
+    ProgramRow,
+    Proof,
+    Rung,
+    Side,
+    StableHloCounts,
+    StageTimes,
+    Verdict,
+)
+from reports.writing import ReportPathError, check_writable, write_atomically
+
+__all__ = [
+    "FORMATS",
+    "SCHEMA_VERSION",
+    "SIDES",
+    "Campaign",
+    "Comparison",
+    "Environment",
+    "Failure",
+    "JaxprCounts",
+    "LeafComparison",
+    "MemoryStats",
+    "Observation",
+    "OutputLeaf",
+    "ProgramRow",
+    "Proof",
+    "ReportFormat",
+    "ReportPathError",
+    "ReportReadError",
+    "ReportRequest",
+    "Rung",
+    "Side",
+    "StableHloCounts",
+    "StageTimes",
+    "Verdict",
+    "check_writable",
+    "load_campaign",
+    "parse_report_option",
+    "write_atomically",
+    "write_report",
+]

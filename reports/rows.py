@@ -131,7 +131,7 @@ Rung = Literal["bitwise", "ulp", "tolerance", "arbiter", "mismatch"]
 
 
 class LeafComparison(Row):
-    """One output leaf on two sides; `rung` is the strictest rung of the ladder that it stands on."""
+    """One output leaf on two sides; `rung` is the strictest rung that it stands on."""
 
     path: str
     rung: Rung
