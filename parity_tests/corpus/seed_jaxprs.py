@@ -140,8 +140,14 @@ def one_of_three_captured():
 
 @program(args=(5.0,))
 def func7(arg):
-    """A cond of one operand; the 2020 form with an operand per branch is gone from JAX."""
+    """A cond whose two branches take the same operand."""
     return lax.cond(arg >= 0.0, lambda xtrue: xtrue + 3.0, lambda xfalse: xfalse - 3.0, arg)
+
+
+@program(args=(5.0,))
+def func7_of_2020(arg):
+    """As func7 in the older form of cond, which has an operand for each branch."""
+    return lax.cond(arg >= 0.0, arg, lambda xtrue: xtrue + 3.0, arg, lambda xfalse: xfalse - 3.0)
 
 
 def _pair_argument():
@@ -150,9 +156,9 @@ def _pair_argument():
 
 @program(args=_pair_argument)
 def func8_of_2020(arg1, arg2):
-    """A cond over a pair; its false branch makes ones with `jnp.ones`, staged out today."""
+    """An operand for each branch, and ones made in the false branch, staged out today."""
     return lax.cond(
-        arg1 >= 0.0, lambda xtrue: xtrue[0], lambda xfalse: jnp.ones(1) + xfalse[1], arg2
+        arg1 >= 0.0, arg2, lambda xtrue: xtrue[0], arg2, lambda xfalse: jnp.ones(1) + xfalse[1]
     )
 
 

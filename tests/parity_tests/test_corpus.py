@@ -15,8 +15,8 @@ from parity_tests.program import Program, from_function, mark_of
 
 # The seeds' programs as the documents have them; their arrays are staged out, or are scalars.
 CAPTURE_NO_ARRAY = """
-    func1 func2 func3 func4 func5 func6 one_of_three func7 func8_of_2020 func10 func11 func12
-    func12_of_2020 func13 twice_the_square caller_of_twice_the_square cubic
+    func1 func2 func3 func4 func5 func6 one_of_three func7 func7_of_2020 func8_of_2020 func10
+    func11 func12 func12_of_2020 func13 twice_the_square caller_of_twice_the_square cubic
     cubic_to_third_derivative lax_cosine thousand_cosines transpose cosine_of_integers
     scalars_only"""
 
