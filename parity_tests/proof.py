@@ -1,0 +1,89 @@
+"""Proof of a side: evidence, counted in what the side produced, of the mode that was in force."""
+
+from __future__ import annotations
+
+from parity_tests.jaxpr_counts import JaxprFacts
+from parity_tests.stablehlo import ModuleCounts
+from reports.rows import Proof, Side
+
+
+def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured: int) -> Proof:
+    """Judge whether the counts of a jaxpr and its module agree with the side they are said to be.
+
+    `live_captured` is how many captured arrays are left when dead code is gone: neither JAX nor
+    the engine need pass an array that nothing reads. Where a program captures no array above the
+    threshold the two modes produce the same, and the statement says so.
+    """
+    mode = side.removeprefix("jax-")
+    found = _against_legacy(jaxpr, module) if mode == "legacy" else _against_simplified(jaxpr, module)
+    if side == "simplified":
+        found += _against_one_each(jaxpr, module, live_captured)
+    return Proof(
+        array_literals=jaxpr.array_literals,
+        constvars=jaxpr.constvars,
+        const_args=module.const_args,
+        unique_captured=len(jaxpr.captured),
+        inlined_constant_bytes=module.inlined_bytes,
+        holds=not found,
+        statement=_statement(side, jaxpr, module, found),
+    )
+
+
+def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
+    found = []
+    if module.const_args:
+        found.append(f"{module.const_args} const args were passed, where legacy passes none")
+    if jaxpr.array_literals:
+        found.append(f"{jaxpr.array_literals} array literals stand in the jaxpr, legacy has none")
+    return found
+
+
+def _against_simplified(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
+    found = []
+    ordinary = jaxpr.constvars - jaxpr.special_constvars
+    if ordinary:
+        found.append(f"{ordinary} constvars stand in the jaxpr, simplified has none")
+    inlined = _inlined_captured_bytes(jaxpr, module)
+    if inlined:
+        found.append(f"{inlined} bytes of captured arrays were inlined, simplified inlines none")
+    return found
+
+
+def _against_one_each(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int) -> list[str]:
+    most = len(jaxpr.captured) + len(jaxpr.small_keys)
+    found = []
+    if not live_captured <= module.const_args <= most:
+        found.append(
+            f"{module.const_args} const args for {live_captured} unique captured arrays, "
+            "where our simplified passes one each"
+        )
+    return found
+
+
+def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
+    """Bytes of inlined constants that hold what a captured array holds.
+
+    By content, since constants that only arise during lowering stay inlined in both modes. Typed
+    PRNG keys are left out: stock JAX inlines them in both. Where MLIR's bindings cannot read a
+    constant (bfloat16, complex), equal shape and size must do.
+    """
+    arrays = [array for array in jaxpr.captured if not array.key]
+    total = 0
+    for constant in module.inlined:
+        alike = [a for a in arrays if (a.shape, a.bytes) == (constant.shape, constant.bytes)]
+        if alike:
+            digest = constant.digest()
+            if digest is None or any(array.digest() == digest for array in alike):
+                total += constant.bytes
+    return total
+
+
+def _statement(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, found: list[str]) -> str:
+    if found:
+        return f"not {side}: " + "; ".join(found)
+    unique = len(jaxpr.captured)
+    if not unique:
+        return "no captured array is above the threshold, so both modes produce the same"
+    if side.endswith("legacy"):
+        return f"{unique} captured arrays, no const args, {module.inlined_bytes} bytes inlined"
+    return f"{module.const_args} const args for {unique} captured arrays, none of them inlined"
