@@ -37,6 +37,7 @@ class JaxprFacts:
     `captured` is unique by identity and holds arrays above the threshold; `small_keys` are the
     PRNG key arrays at or below it, which a pipeline may hoist or embed. `special_constvars` are
     the constvars that no Literal can stand for in stock JAX: typed PRNG keys and refs.
+    `calls_exported` says that an exported module is called, which has its own constants inlined.
     """
 
     equations: int
@@ -45,6 +46,7 @@ class JaxprFacts:
     array_literals: int
     captured: tuple[Captured, ...]
     small_keys: tuple[Captured, ...]
+    calls_exported: bool
 
     @property
     def captured_bytes(self) -> int:
@@ -67,6 +69,7 @@ def count(closed: Any, *, threshold: int) -> JaxprFacts:
         array_literals=literals,
         captured=tuple(array for array in arrays if array.bytes > threshold),
         small_keys=tuple(array for array in arrays if array.key and array.bytes <= threshold),
+        calls_exported=counter.calls_exported,
     )
 
 
@@ -88,6 +91,7 @@ class _Counter:
     def __init__(self, threshold: int):
         self.threshold = threshold
         self.arrays: dict[Hashable, Captured] = {}
+        self.calls_exported = False
         self._bodies: dict[int, tuple[int, int, int, int]] = {}
 
     def closed(self, closed: Any) -> tuple[int, int, int, int]:
@@ -105,6 +109,7 @@ class _Counter:
         special = sum(_is_special(var.aval) for var in jaxpr.constvars)
         literals = sum(self._array_literal(atom) for atom in jaxpr.outvars)
         for equation in jaxpr.eqns:
+            self.calls_exported |= equation.primitive.name == "call_exported"
             literals += sum(self._array_literal(atom) for atom in equation.invars)
             for body in _bodies_in(equation.params.values()):
                 inner = self.closed(body) if _is_closed(body) else self.jaxpr(body)

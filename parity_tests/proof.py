@@ -67,6 +67,8 @@ def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
     PRNG keys are left out: stock JAX inlines them in both. Where MLIR's bindings cannot read a
     constant (bfloat16, complex), equal shape and size must do.
     """
+    if jaxpr.calls_exported:
+        return 0  # an exported module may have captured the same arrays, and never hoists
     arrays = [array for array in jaxpr.captured if not array.key]
     total = 0
     for constant in module.inlined:

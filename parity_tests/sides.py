@@ -58,7 +58,7 @@ def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> di
     environment.pop(OUR_FLAG, None)
     environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
     environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"
-    here = str(Path(__file__).resolve().parent.parent)
+    here = str(Path(__file__).absolute().parent.parent)
     # The folder of parity_tests, since it may not be installed but run from a source tree.
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [here, environment.get("PYTHONPATH")]))
     return environment
