@@ -43,7 +43,9 @@ def run(
         progress(0, len(jobs) * len(sides), "")
         recorded = run_sides(jobs, sides, folder, timeout=timeout, progress=progress)
         rows = tuple(
-            _row(each, {side: recorded[number, side] for side in sides if (number, side) in recorded})
+            _row(
+                each, {side: recorded[number, side] for side in sides if (number, side) in recorded}
+            )
             for number, each in enumerate(programs)
         )
     assert listing.environment is not None

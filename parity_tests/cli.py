@@ -7,9 +7,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         app(args=arguments, obj=outcome)
     except SystemExit as stop:
-        return outcome.code if stop.code in (0, None) else Exit.USAGE
+        if stop.code in (0, None):
+            return outcome.code
+        return Exit.USAGE if stop.code in (2, Exit.USAGE) else Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:  # noqa: BLE001 - whatever is left is a fault of ours, and is said to be one
@@ -78,7 +79,9 @@ def _print_version(asked: bool) -> None:
 def constparity(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Compare the two ways in which JAX handles closed-over constants.
@@ -153,15 +156,24 @@ def run(
             result = campaign.run(targets or (), sides=chosen, timeout=timeout, progress=advance)
     except TargetError as error:
         _fail(str(error))
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
     if not result.programs:
         print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
         context.obj.code = Exit.NOTHING_COLLECTED
         return
     render.print_campaign(console, result)
-    for request in requests:
-        reports.write_report(request, result)
-        console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
     context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
+    for request in requests:
+        try:
+            reports.write_report(request, result)
+        except OSError as error:  # the disk filled up, or the folder went, while programs ran
+            print(f"constparity: {error}", file=sys.stderr)
+            context.obj.code = Exit.INTERNAL_ERROR
+        else:
+            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
 
 
 def _checked_report(text: str) -> Any:

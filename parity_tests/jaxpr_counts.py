@@ -57,7 +57,7 @@ class JaxprFacts:
 def count(closed: Any, *, threshold: int) -> JaxprFacts:
     """Count over a `ClosedJaxpr`; arrays are captured where larger than `threshold` bytes.
 
-        count(jax.make_jaxpr(f)(x), threshold=32).equations
+    count(jax.make_jaxpr(f)(x), threshold=32).equations
     """
     counter = _Counter(threshold)
     equations, constvars, special, literals = counter.closed(closed)

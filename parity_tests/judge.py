@@ -63,9 +63,11 @@ def worst_rung(leaves: Sequence[LeafComparison]) -> str:
 
 
 def _reason(comparison: Comparison) -> str:
+    pair = f"{comparison.left} and {comparison.right}"
+    if comparison.metric == "outputs":
+        return f"{pair}: outputs differ: {comparison.detail}"
     values = f"{comparison.left_value} against {comparison.right_value}"
-    detail = f" ({comparison.detail})" if comparison.detail else ""
-    return f"{comparison.left} and {comparison.right}: {comparison.metric}: {values}{detail}"
+    return f"{pair}: {comparison.metric}: {values} ({comparison.detail})"
 
 
 def _failure_reason(observation: Observation) -> str:
@@ -79,8 +81,7 @@ def _failure_reason(observation: Observation) -> str:
 def _rungs_stood_on(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Say why outputs that are not bitwise equal count as equal."""
     return tuple(
-        f"{each.left} and {each.right}: outputs equal on the rung {worst_rung(each.leaves)!r}"
-        f" ({each.detail})"
+        f"{each.left} and {each.right}: outputs are equal, though not bitwise: {each.detail}"
         for each in comparisons
         if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
     )
@@ -151,7 +152,10 @@ class _Pair:
         return self._row("outputs", "not compared", left, right, detail)
 
     def _structure(self) -> list[Comparison]:
-        rows = [self._exact("output structure", self.left.tree, self.right.tree)]
+        left_tree, right_tree = self.left.tree, self.right.tree
+        outcome = "equal" if left_tree == right_tree else "different"
+        detail = "" if left_tree == right_tree else "the result is another tree"
+        rows = [self._row("output structure", outcome, left_tree, right_tree, detail)]
         properties: dict[str, Callable[[OutputLeaf], object]] = {
             "output shapes": lambda leaf: list(leaf.shape),
             "output dtypes": lambda leaf: leaf.dtype,
@@ -162,22 +166,20 @@ class _Pair:
             right = {leaf.path: of(leaf) for leaf in self.right.outputs}
             apart = [path for path in {**left, **right} if left.get(path) != right.get(path)]
             if not apart:
-                rows.append(self._row(metric, "equal", f"{len(left)} leaves", f"{len(right)} leaves"))
+                leaves = f"{len(left)} leaves"
+                rows.append(self._row(metric, "equal", leaves, leaves))
                 continue
-            path = apart[0]
+            path, more = apart[0], f", and at {len(apart) - 1} more" if len(apart) > 1 else ""
             rows.append(
                 self._row(
                     metric,
                     "different",
                     left.get(path, "missing"),
                     right.get(path, "missing"),
-                    f"at {path or 'the only output'}, and {len(apart) - 1} more",
+                    f"at {path or 'the only output'}{more}",
                 )
             )
         return rows
-
-    def _exact(self, metric: str, left: object, right: object) -> Comparison:
-        return self._row(metric, "equal" if left == right else "different", left, right)
 
     def _counters(self) -> list[Comparison]:
         rows = []
@@ -215,12 +217,11 @@ class _Pair:
             numerics.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)
         )
         rung = worst_rung(leaves)
-        same = sum(leaf.rung == "bitwise" for leaf in leaves)
         worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel), default=None)
         detail = ""
         if worst is not None and rung != "bitwise":
             where = worst.path or "the only output"
-            detail = f"{where}: max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
+            detail = f"{rung} at {where}: max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
             if worst.max_ulp is not None:
                 detail += f", {worst.max_ulp} ULP"
             if worst.note:
@@ -229,8 +230,8 @@ class _Pair:
             "outputs",
             "different" if rung == "mismatch" else "equal",
             f"{len(leaves)} leaves",
-            rung if rung != "bitwise" else f"{same} of {len(leaves)} bitwise equal",
-            detail,
+            f"{len(leaves)} leaves",
+            detail or "bitwise equal",
             leaves,
         )
 
@@ -239,7 +240,7 @@ _OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
 
 
 def _must_equal(pair: _Pair, left: int, right: int) -> _Ruling:
-    return "different", "two pipelines of one mode must agree here"
+    return "different", "one function was traced to two different programs"
 
 
 def _constvars(pair: _Pair, left: int, right: int) -> _Ruling:
@@ -284,23 +285,27 @@ _HOISTED = _migration("simplified hoists captured arrays as const args, legacy i
 _REPRESENTED = _migration("legacy binds captured arrays to constvars, simplified to Literals")
 _FOLDED = _migration("XLA sees inlined constants and may fold them, and sees const args as data")
 
+
+def _of(section: str, name: str) -> Callable[[Observation], int | None]:
+    def read(observation: Observation) -> int | None:
+        return getattr(getattr(observation, section), name, None)
+
+    return read
+
+
 # Each counter: how to read it, the rule for two pipelines of one mode, the rule across modes.
 _COUNTERS: dict[str, tuple[Callable[[Observation], int | None], _Rule, _Rule]] = {
-    "jaxpr equations": (lambda o: o.jaxpr and o.jaxpr.equations, _must_equal, _REPRESENTED),
-    "captured arrays": (lambda o: o.jaxpr and o.jaxpr.captured_arrays, _must_equal, _REPRESENTED),
-    "captured bytes": (lambda o: o.jaxpr and o.jaxpr.captured_bytes, _must_equal, _REPRESENTED),
-    "constvars": (lambda o: o.proof and o.proof.constvars, _constvars, _REPRESENTED),
-    "array literals": (lambda o: o.proof and o.proof.array_literals, _literals, _REPRESENTED),
-    "const args": (lambda o: o.proof and o.proof.const_args, _const_args, _HOISTED),
-    "inlined constant bytes": (
-        lambda o: o.proof and o.proof.inlined_constant_bytes,
-        _inlined,
-        _HOISTED,
-    ),
-    "StableHLO bytes": (lambda o: o.stablehlo and o.stablehlo.text_bytes, _text, _HOISTED),
-    "StableHLO operations": (lambda o: o.stablehlo and o.stablehlo.operations, _text, _HOISTED),
-    "StableHLO functions": (lambda o: o.stablehlo and o.stablehlo.functions, _text, _HOISTED),
-    "StableHLO constants": (lambda o: o.stablehlo and o.stablehlo.constants, _text, _HOISTED),
-    "argument bytes": (lambda o: o.memory and o.memory.arguments, _text, _HOISTED),
-    "temporary bytes": (lambda o: o.memory and o.memory.temporaries, _text, _FOLDED),
+    "jaxpr equations": (_of("jaxpr", "equations"), _must_equal, _must_equal),
+    "captured arrays": (_of("jaxpr", "captured_arrays"), _must_equal, _must_equal),
+    "captured bytes": (_of("jaxpr", "captured_bytes"), _must_equal, _must_equal),
+    "constvars": (_of("proof", "constvars"), _constvars, _REPRESENTED),
+    "array literals": (_of("proof", "array_literals"), _literals, _REPRESENTED),
+    "const args": (_of("proof", "const_args"), _const_args, _HOISTED),
+    "inlined constant bytes": (_of("proof", "inlined_constant_bytes"), _inlined, _HOISTED),
+    "StableHLO bytes": (_of("stablehlo", "text_bytes"), _text, _HOISTED),
+    "StableHLO operations": (_of("stablehlo", "operations"), _text, _HOISTED),
+    "StableHLO functions": (_of("stablehlo", "functions"), _text, _HOISTED),
+    "StableHLO constants": (_of("stablehlo", "constants"), _text, _HOISTED),
+    "argument bytes": (_of("memory", "arguments"), _text, _HOISTED),
+    "temporary bytes": (_of("memory", "temporaries"), _text, _FOLDED),
 }

@@ -48,16 +48,18 @@ class WrongSideError(AssertionError):
         self.proof = proof
 
 
-def measure(program: Program, side: Side) -> Measured:
+def measure(
+    program: Program, side: Side, *, on_stage: Callable[[str], object] = lambda name: None
+) -> Measured:
     """Take one program through trace, lower, compile and call on one side.
 
     Whatever the program raises is data: the observation has it as its `failure`, with the stage.
     A stock side must be the one that this process was started for, and the proof notices where it
-    is not.
+    is not. `on_stage` is told the name of each stage as it begins, since a crash tells nothing.
 
         measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
     """
-    stages = _Stages()
+    stages = _Stages(on_stage)
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
@@ -112,7 +114,7 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
         memory = _memory(compiled.memory_analysis())
     # The first call goes through the compiled stage and the others through the jitted function:
     # const args are passed in different code there, and both ways must work.
-    with stages("first_call"):
+    with stages("first call"):
         jax.block_until_ready(compiled(*args, **kwargs))
     with stages("call"):
         result = jax.block_until_ready(jitted(*args, **kwargs))
@@ -141,7 +143,7 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
             trace=stages.seconds["trace"],
             lower=stages.seconds["lower"],
             compile=stages.seconds["compile"],
-            first_call=stages.seconds["first_call"],
+            first_call=stages.seconds["first call"],
             call=statistics.median(samples),
             call_samples=len(samples),
         ),
@@ -204,13 +206,15 @@ def _memory(stats: Any) -> MemoryStats | None:
 class _Stages:
     """The stage that a program is in, and the seconds that those before it took."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_stage: Callable[[str], object]) -> None:
+        self._on_stage = on_stage
         self.current = "build"
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         self.current = name
+        self._on_stage(name)
         start = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - start

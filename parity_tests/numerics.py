@@ -188,9 +188,7 @@ def _first(mask: _Array) -> tuple[int, ...]:
 
 
 def _largest_ratio(numerator: _Array, denominator: _Array) -> float:
-    ratio = np.divide(
-        numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0
-    )
+    ratio = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
     return float(ratio.max())
 
 

@@ -1,14 +1,14 @@
 """Programs: the Python functions that a campaign takes to results on every side.
 
-    import jax.numpy as jnp
-    import parity_tests
+import jax.numpy as jnp
+import parity_tests
 
-    weights = jnp.arange(12.0).reshape(3, 4)
+weights = jnp.arange(12.0).reshape(3, 4)
 
-    @parity_tests.program(args=(jnp.ones(3),))
-    def project(x):
-        "Project a vector with captured weights."
-        return x @ weights
+@parity_tests.program(args=(jnp.ones(3),))
+def project(x):
+    "Project a vector with captured weights."
+    return x @ weights
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Program:
         args = self.mark.args() if callable(self.mark.args) else self.mark.args
         return unjitted(self.function), self._checked_args(args), dict(self.mark.kwargs)
 
-    def _from_factory(self, made: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    def _from_factory(
+        self, made: Any
+    ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
         if not (isinstance(made, tuple) and len(made) in (2, 3) and callable(made[0])):
             raise ProgramError(
                 f"the factory {self.name} ({self.source}) must return (fun, args) or "

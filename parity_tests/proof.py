@@ -15,7 +15,9 @@ def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured:
     threshold the two modes produce the same, and the statement says so.
     """
     mode = side.removeprefix("jax-")
-    found = _against_legacy(jaxpr, module) if mode == "legacy" else _against_simplified(jaxpr, module)
+    found = (
+        _against_legacy(jaxpr, module) if mode == "legacy" else _against_simplified(jaxpr, module)
+    )
     if side == "simplified":
         found += _against_one_each(jaxpr, module, live_captured)
     return Proof(

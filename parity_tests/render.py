@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +21,12 @@ LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified
 
 
 def console() -> Console:
-    """Return the console that everything is printed on."""
-    return Console()
+    """Return the console that everything is printed on.
+
+    A pipe has no width, and the 80 columns that rich assumes would fold the table into shreds.
+    """
+    plain = Console()
+    return plain if plain.is_terminal or "COLUMNS" in os.environ else Console(width=140)
 
 
 @contextmanager
@@ -71,8 +76,7 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
             _figures(row, ("simplified",), ("jax-simplified",), _const_args),
             _unique(row),
         )
-    # A pipe has no width of its own, and 80 columns would fold the table into shreds.
-    console.print(table, width=None if console.is_terminal else 140)
+    console.print(table)
     for row in campaign.programs:
         if row.verdict != "parity":
             console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from parity_tests import values
 from parity_tests.worker import Job, Listing, Request
@@ -142,17 +143,17 @@ class _SideRun:
                 return []
             self._worker = self._start()
         ended = self._worker.process.poll() is not None  # before reading, to miss no last words
-        new = self._collect(self._worker.events())
+        new = self._collect(self._worker.read_events())
         if not self.jobs:
             if ended or self._worker.idle_seconds() > self.timeout:
                 self.kill()  # a worker that does not end, for a thread of a program does not
             return new
         if ended:
-            self._worker.kill()  # what the program itself started
-            new.append(self._give_up("crash", self._worker.ending()))
+            self._worker.kill()  # and with it what the program itself started
+            new += self._give_up("crash", self._worker.ending(), "the process ended")
         elif self._worker.idle_seconds() > self._limit():
             self._worker.kill()
-            new.append(self._give_up("timeout", f"no result after {self.timeout:g} seconds"))
+            new += self._give_up("timeout", "TimeLimit", f"no result in {self.timeout:g} seconds")
         return new
 
     def kill(self) -> None:
@@ -175,40 +176,40 @@ class _SideRun:
 
     def _limit(self) -> float:
         assert self._worker is not None
-        return self.timeout + (0 if self._worker.started is not None else START_SECONDS)
+        return self.timeout + (0 if self._worker.has_started else START_SECONDS)
 
-    def _collect(self, events: list[tuple[str, int]]) -> list[tuple[int, Recorded]]:
+    def _collect(self, finished: list[int]) -> list[tuple[int, Recorded]]:
         assert self._worker is not None
         folder = self._worker.folder
         new = []
-        for event, number in events:
-            if event == "done":
-                text = (folder / f"{number}.json").read_text()
-                record = Recorded(
-                    Observation.model_validate_json(text), folder / f"{number}.npz"
-                )
-                new.append((number, record))
-                self.jobs = tuple(job for job in self.jobs if job.number != number)
+        for number in finished:
+            text = (folder / f"{number}.json").read_text()
+            outputs = folder / f"{number}.npz"
+            new.append((number, Recorded(Observation.model_validate_json(text), outputs)))
+        self.jobs = tuple(job for job in self.jobs if job.number not in finished)
         return new
 
-    def _give_up(self, kind: str, message: str) -> tuple[int, Recorded]:
+    def _give_up(
+        self, kind: Literal["crash", "timeout"], type_: str, message: str
+    ) -> list[tuple[int, Recorded]]:
         """Record the program that the worker was on as failed, and let go of the worker."""
-        assert self._worker is not None
-        worker, job = self._worker, self.jobs[0]
-        failure = Failure.model_validate(
-            {
-                "kind": kind,
-                "stage": "run" if worker.started is not None else "start of the process",
-                "type": worker.ending() if kind == "crash" else "TimeLimit",
-                "message": message,
-                "traceback": worker.log_tail(),
-            }
+        worker = self._worker
+        assert worker is not None
+        failure = Failure(
+            kind=kind,
+            stage=worker.stage,
+            type=type_,
+            message=message,
+            traceback=worker.log_tail(),
         )
-        self.jobs = self.jobs[1:]
+        # A process that cannot even start will not start for the next program either.
+        lost = self.jobs[:1] if worker.has_started else self.jobs
+        self.jobs = self.jobs[len(lost) :]
         self._worker = None
-        return job.number, Recorded(
-            Observation(program=job.name, side=self.side, failure=failure)
-        )
+        return [
+            (job.number, Recorded(Observation(program=job.name, side=self.side, failure=failure)))
+            for job in lost
+        ]
 
 
 @dataclass
@@ -217,7 +218,8 @@ class _Worker:
 
     process: subprocess.Popen[bytes]
     folder: Path
-    started: int | None = None
+    stage: str = "start of the process"
+    has_started: bool = False
     _read: int = 0
     _last: float = field(default_factory=time.monotonic)
 
@@ -237,8 +239,8 @@ class _Worker:
             )
         return cls(process, request.folder)
 
-    def events(self) -> list[tuple[str, int]]:
-        """Return the events since the last call."""
+    def read_events(self) -> list[int]:
+        """Read the events since the last call, and return the programs that are done."""
         file = self.folder / "events"
         if not file.exists():
             return []
@@ -247,11 +249,17 @@ class _Worker:
             text = lines.read()
         whole = text[: text.rfind("\n") + 1]
         self._read += len(whole)
-        new = [(line.split()[0], int(line.split()[1])) for line in whole.splitlines()]
-        if new:
+        done = []
+        for line in whole.splitlines():
+            event, what = line.split(maxsplit=1)
+            if event == "stage":
+                self.stage = what
+                continue
             self._last = time.monotonic()
-            self.started = new[-1][1]
-        return new
+            self.stage, self.has_started = "import", True
+            if event == "done":
+                done.append(int(what))
+        return done
 
     def idle_seconds(self) -> float:
         return time.monotonic() - self._last

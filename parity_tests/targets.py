@@ -63,7 +63,7 @@ def load_one(target: str) -> Program:
 def split(target: str) -> tuple[str, str | None]:
     """Split a target into its module or file and its name; the name is None where not given.
 
-        split("a/b.py:f") == ("a/b.py", "f")
+    split("a/b.py:f") == ("a/b.py", "f")
     """
     module_part, colon, name = target.rpartition(":")
     # A colon may also be a drive letter's, and then what follows is a path.
@@ -133,7 +133,7 @@ def _import(module_part: str) -> ModuleType:
         return _import_file(module_part) if is_file else _import_module(module_part)
     except (TargetError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         raise TargetError(
             f"importing {module_part} raised {type(error).__name__}: {error}\n"
             + traceback.format_exc(limit=-6)

@@ -44,9 +44,7 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
         host = np.asarray(leaf)
     digest = hashlib.sha256(f"{dtype}{host.shape}".encode() + host.tobytes()).hexdigest()
     weak = bool(getattr(leaf, "weak_type", False))
-    row = OutputLeaf(
-        path=path, shape=tuple(leaf.shape), dtype=dtype, weak_type=weak, sha256=digest
-    )
+    row = OutputLeaf(path=path, shape=tuple(leaf.shape), dtype=dtype, weak_type=weak, sha256=digest)
     return row, Value(path, host)
 
 

@@ -1,9 +1,9 @@
 """The process of one side: `python -m parity_tests.worker REQUEST`, started by `sides`.
 
 It takes the programs of its request one by one and leaves for each, in the request's folder, an
-observation (`N.json`) and its outputs (`N.npz`), and in `events` the lines "started N" and
-"done N", so that the parent knows which program a crash belongs to. Nothing goes through stdout
-or stderr, which belong to the programs.
+observation (`N.json`) and its outputs (`N.npz`), and in `events` the lines "started N",
+"stage NAME" and "done N", so that the parent knows which program a crash belongs to, and which
+stage. Nothing goes through stdout or stderr, which belong to the programs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -75,7 +76,7 @@ def main() -> None:
     with open(request.folder / "events", "a", buffering=1) as events:
         for job in request.jobs:
             events.write(f"started {job.number}\n")
-            run_job(job, request.side, request.folder)
+            run_job(job, request.side, request.folder, lambda name: events.write(f"stage {name}\n"))
             events.write(f"done {job.number}\n")
 
 
@@ -101,7 +102,7 @@ def _listed(each: object) -> Listed:
     return Listed(name=each.name, target=each.target, source=each.source, summary=each.summary)
 
 
-def run_job(job: Job, side: Side, folder: Path) -> None:
+def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object]) -> None:
     """Measure one program and leave its observation and outputs in the folder."""
     from parity_tests import measure, targets, values
 
@@ -114,7 +115,7 @@ def run_job(job: Job, side: Side, folder: Path) -> None:
         )
         measured = measure.Measured(Observation(program=job.name, side=side, failure=failure))
     else:
-        measured = measure.measure(program, side)
+        measured = measure.measure(program, side, on_stage=on_stage)
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)
     write(folder / f"{job.number}.json", observation.model_dump_json())
