@@ -43,9 +43,7 @@ def run(
         progress(0, len(jobs) * len(sides), "")
         recorded = run_sides(jobs, sides, folder, timeout=timeout, progress=progress)
         rows = tuple(
-            _row(
-                each, {side: recorded[number, side] for side in sides if (number, side) in recorded}
-            )
+            _row(each, {side: record for (of, side), record in recorded.items() if of == number})
             for number, each in enumerate(programs)
         )
     assert listing.environment is not None
@@ -87,7 +85,7 @@ def _row(program: Listed, recorded: dict[Side, Recorded]) -> ProgramRow:
             observations=(),
             comparisons=(),
         )
-    observations = {side: record.observation for side, record in recorded.items()}
+    observations = {side: recorded[side].observation for side in SIDES if side in recorded}
     outputs = {side: record.values() for side, record in recorded.items()}
     judgement = judge(observations, outputs)
     return ProgramRow(

@@ -80,7 +80,7 @@ def constparity(
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version", callback=_print_version, is_eager=True, help="Print it and exit."
         ),
     ] = False,
 ) -> None:

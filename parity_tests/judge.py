@@ -51,8 +51,13 @@ def judge(
     failed = [_failure_reason(each) for each in observations.values() if each.failure]
     if differing:
         return Judgement("difference", (*differing, *failed), tuple(comparisons))
-    if failed or not comparisons:
-        reasons = failed or ["there is no pair of sides to compare"]
+    lost = [
+        each.detail
+        for each in comparisons
+        if each.metric == "outputs" and each.outcome == "not compared"
+    ]
+    if failed or lost or not comparisons:
+        reasons = failed or lost or ["there is no pair of sides to compare"]
         return Judgement("could not compare", tuple(reasons), tuple(comparisons))
     return Judgement("parity", _rungs_stood_on(comparisons), tuple(comparisons))
 

@@ -156,7 +156,8 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
 def _jit(fun: Callable[..., Any], side: Side) -> tuple[Any, int]:
     """Return the function jitted by a side, and the embed threshold in bytes in force there."""
     if side in ("legacy", "simplified"):
-        import engine  # not on a stock side: stock JAX is to run as if the engine did not exist
+        # Not on a stock side: stock JAX is to run as if the engine did not exist.
+        import engine
 
         return engine.jit(fun, constants=side), engine.config.embedded_constants_max_bytes
     return jax.jit(fun), jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]

@@ -3,10 +3,10 @@
 bitwise -> a few units in the last place (`most_ulps`) -> the dtype's tolerance -> mismatch.
 
 Neither side is the truth: legacy lets XLA fold constants, which rounds differently. So all
-measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN equals
-NaN, an infinity equals one of its own sign only, and -0.0 is 0 ULP from 0.0 though not bitwise
-equal. Integers and booleans are equal or not. The rung "arbiter" of the rows (a third run in
-higher precision) is not implemented here and never claimed.
+measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN
+equals NaN, an infinity equals one of its own sign only, and -0.0 is 0 ULP from 0.0 though not
+bitwise equal. Integers and booleans are equal or not. The rung "arbiter" of the rows (a third run
+in higher precision) is not implemented here and never claimed.
 """
 
 from __future__ import annotations

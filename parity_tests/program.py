@@ -18,9 +18,10 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+Built: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 # An attribute, not a registry: a registry would fill as a side effect of imports, and the same
 # function imported twice would be two programs.
@@ -28,7 +29,7 @@ _MARK = "__constparity_program__"
 
 
 class ProgramError(TypeError):
-    """A program is declared or built in a way that cannot be run; the message says which and how."""
+    """A program is declared or built in a way that cannot run; the message says which and how."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Program:
     mark: Mark
     tags: tuple[str, ...] = ()
 
-    def build(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    def build(self) -> Built:
         """Return `(fun, args, kwargs)`, with `fun` not jitted, since the side decides how it is.
 
         Where the target is a jitted function, `fun` is the Python function under it; what that
@@ -71,9 +72,7 @@ class Program:
         args = self.mark.args() if callable(self.mark.args) else self.mark.args
         return unjitted(self.function), self._checked_args(args), dict(self.mark.kwargs)
 
-    def _from_factory(
-        self, made: Any
-    ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    def _from_factory(self, made: Any) -> Built:
         if not (isinstance(made, tuple) and len(made) in (2, 3) and callable(made[0])):
             raise ProgramError(
                 f"the factory {self.name} ({self.source}) must return (fun, args) or "

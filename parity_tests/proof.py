@@ -15,9 +15,8 @@ def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured:
     threshold the two modes produce the same, and the statement says so.
     """
     mode = side.removeprefix("jax-")
-    found = (
-        _against_legacy(jaxpr, module) if mode == "legacy" else _against_simplified(jaxpr, module)
-    )
+    against = _against_legacy if mode == "legacy" else _against_simplified
+    found = against(jaxpr, module)
     if side == "simplified":
         found += _against_one_each(jaxpr, module, live_captured)
     return Proof(
@@ -76,7 +75,7 @@ def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
     for constant in module.inlined:
         alike = [a for a in arrays if (a.shape, a.bytes) == (constant.shape, constant.bytes)]
         if alike:
-            digest = constant.digest()
+            digest = constant.digest
             if digest is None or any(array.digest() == digest for array in alike):
                 total += constant.bytes
     return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -83,7 +83,7 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
             console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
             for reason in row.reasons:
                 console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
-    totals = Counter(row.verdict for row in campaign.programs)
+    totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
     texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
     console.print(f"{len(campaign.programs)} programs: " + ", ".join(texts), highlight=False)
 
@@ -110,7 +110,12 @@ def _observation(row: ProgramRow, sides: tuple[Side, ...]) -> Observation | None
     return next((by_side[side] for side in sides if side in by_side), None)
 
 
-def _figures(row, left, right, read) -> str:  # type: ignore[no-untyped-def]
+def _figures(
+    row: ProgramRow,
+    left: tuple[Side, ...],
+    right: tuple[Side, ...],
+    read: Callable[[Observation | None], int | None],
+) -> str:
     """Write two figures, ours where it was run and else stock JAX's."""
     return " / ".join(
         "-" if value is None else f"{value:,}"

@@ -21,20 +21,15 @@ class InlinedConstant:
     takes no space in the text but is 4000 bytes, for a captured array of equal elements is
     inlined as a splat and still is what legacy inlined. A splat that JAX makes by itself does not
     blur this: `jnp.zeros` is a scalar constant under `broadcast_in_dim`.
+
+    `digest` is the sha256 of the elements, None where MLIR's bindings cannot read their type. It
+    is taken at once, because an operation that outlives its module crashes when it is read.
     """
 
     shape: tuple[int, ...]
     bytes: int
     splat: bool
-    operation: Any
-
-    def digest(self) -> str | None:
-        """Return the sha256 of its bytes, or None where MLIR's bindings cannot read the type."""
-        try:
-            value = np.asarray(self.operation.attributes["value"])
-        except (TypeError, ValueError):  # bfloat16, complex, int4: jaxlib 0.10.2
-            return None
-        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    digest: str | None
 
 
 @dataclass(frozen=True)
@@ -69,11 +64,12 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
     for operation in _walk(module.operation):
         names[operation.name] += 1
         if operation.name == "stablehlo.constant":
-            constant = _constant(operation)
+            shape, size = _shape_and_bytes(operation)
             constants += 1
-            constant_bytes += constant.bytes
-            if constant.shape and constant.bytes > threshold:
-                inlined.append(constant)
+            constant_bytes += size
+            if shape and size > threshold:
+                splat, digest = _is_splat(operation), _digest(operation)
+                inlined.append(InlinedConstant(shape, size, splat, digest))
     main_arguments, const_args = _main_arguments(module)
     return ModuleCounts(
         operations=names.total(),
@@ -96,17 +92,22 @@ def _walk(operation: Any) -> Iterator[Any]:
                 yield from _walk(child.operation)
 
 
-def _constant(operation: Any) -> InlinedConstant:
+def _shape_and_bytes(operation: Any) -> tuple[tuple[int, ...], int]:
     # The type is the result's, because casting the attribute itself raises for complex tensors.
     type_ = operation.results[0].type
     shape = tuple(type_.shape)
-    size = math.prod(shape) * _element_bytes(str(type_.element_type))
-    return InlinedConstant(shape, size, _is_splat(operation, shape), operation)
+    return shape, math.prod(shape) * _element_bytes(str(type_.element_type))
 
 
-def _is_splat(operation: Any, shape: tuple[int, ...]) -> bool:
-    if not shape:
-        return True
+def _digest(operation: Any) -> str | None:
+    try:
+        value = np.asarray(operation.attributes["value"])
+    except (TypeError, ValueError):  # bfloat16, complex, int4: jaxlib 0.10.2
+        return None
+    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+
+
+def _is_splat(operation: Any) -> bool:
     try:
         return bool(operation.attributes["value"].is_splat)
     except (TypeError, AttributeError):  # complex tensors, and resources, which are never splats

@@ -73,6 +73,10 @@ def main() -> None:
     if request.action == "list":
         write(request.folder / "listing.json", list_programs(request.targets).model_dump_json())
         return
+    # Before the first program, so that it is not charged for the start of JAX and its backend.
+    import jax
+
+    jax.devices()
     with open(request.folder / "events", "a", buffering=1) as events:
         for job in request.jobs:
             events.write(f"started {job.number}\n")
