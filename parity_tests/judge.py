@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from parity_tests import numerics
 from parity_tests.values import Value
+from parity_tests.wording import counted
 from reports.rows import Comparison, LeafComparison, Observation, OutputLeaf, Side, Verdict
 
 PAIRS: tuple[tuple[Side, Side], ...] = (
@@ -171,7 +172,7 @@ class _Pair:
             right = {leaf.path: of(leaf) for leaf in self.right.outputs}
             apart = [path for path in {**left, **right} if left.get(path) != right.get(path)]
             if not apart:
-                leaves = f"{len(left)} leaves"
+                leaves = counted(len(left), "leaf")
                 rows.append(self._row(metric, "equal", leaves, leaves))
                 continue
             path, more = apart[0], f", and at {len(apart) - 1} more" if len(apart) > 1 else ""
@@ -234,8 +235,8 @@ class _Pair:
         return self._row(
             "outputs",
             "different" if rung == "mismatch" else "equal",
-            f"{len(leaves)} leaves",
-            f"{len(leaves)} leaves",
+            counted(len(leaves), "leaf"),
+            counted(len(leaves), "leaf"),
             detail or "bitwise equal",
             leaves,
         )
@@ -263,7 +264,7 @@ def _literals(pair: _Pair, left: int, right: int) -> _Ruling:
 def _const_args(pair: _Pair, left: int, right: int) -> _Ruling:
     unique = pair.right.proof.unique_captured if pair.right.proof else 0
     if left < right:
-        return "expected difference", f"stock passes {right} for {unique} unique arrays"
+        return "expected difference", f"stock passes {right} for {counted(unique, 'unique array')}"
     if pair.stock_keeps_keys:
         return "expected difference", "ours passes typed PRNG keys, stock inlines them"
     return "different", "ours passes more const args than stock JAX"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parity_tests.jaxpr_counts import JaxprFacts
 from parity_tests.stablehlo import ModuleCounts
+from parity_tests.wording import counted
 from reports.rows import Proof, Side
 
 
@@ -33,9 +34,9 @@ def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured:
 def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
     found = []
     if module.const_args:
-        found.append(f"{module.const_args} const args were passed, where legacy passes none")
+        found.append(f"{counted(module.const_args, 'const arg')} where legacy passes none")
     if jaxpr.array_literals:
-        found.append(f"{jaxpr.array_literals} array literals stand in the jaxpr, legacy has none")
+        found.append(f"{counted(jaxpr.array_literals, 'array literal')} where legacy has none")
     return found
 
 
@@ -43,7 +44,7 @@ def _against_simplified(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
     found = []
     ordinary = jaxpr.constvars - jaxpr.special_constvars
     if ordinary:
-        found.append(f"{ordinary} constvars stand in the jaxpr, simplified has none")
+        found.append(f"{counted(ordinary, 'constvar')} where simplified has none")
     inlined = _inlined_captured_bytes(jaxpr, module)
     if inlined:
         found.append(f"{inlined} bytes of captured arrays were inlined, simplified inlines none")
@@ -55,8 +56,8 @@ def _against_one_each(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: in
     found = []
     if not live_captured <= module.const_args <= most:
         found.append(
-            f"{module.const_args} const args for {live_captured} unique captured arrays, "
-            "where our simplified passes one each"
+            f"{counted(module.const_args, 'const arg')} for "
+            f"{counted(live_captured, 'captured array')} where our simplified passes one each"
         )
     return found
 
@@ -84,9 +85,10 @@ def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
 def _statement(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, found: list[str]) -> str:
     if found:
         return f"not {side}: " + "; ".join(found)
-    unique = len(jaxpr.captured)
-    if not unique:
+    arrays = counted(len(jaxpr.captured), "captured array")
+    if not jaxpr.captured:
         return "no captured array is above the threshold, so both modes produce the same"
     if side.endswith("legacy"):
-        return f"{unique} captured arrays, no const args, {module.inlined_bytes} bytes inlined"
-    return f"{module.const_args} const args for {unique} captured arrays, none of them inlined"
+        return f"{arrays}, no const args, {counted(module.inlined_bytes, 'byte')} inlined"
+    inlined = "typed PRNG keys alone inlined" if jaxpr.special_constvars else "none inlined"
+    return f"{counted(module.const_args, 'const arg')} for {arrays}, {inlined}"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from parity_tests import campaign
+from parity_tests.worker import Listed
 from reports.rows import Campaign
 
 
@@ -25,7 +27,7 @@ def test_a_program_without_faults_is_at_parity(rows):
 
 def test_each_side_comes_with_its_proof(rows):
     legacy, simplified = rows["good"].observations
-    assert legacy.proof.statement == "1 captured arrays, no const args, 308 bytes inlined"
+    assert legacy.proof.statement == "1 captured array, no const args, 308 bytes inlined"
     assert legacy.proof.inlined_constant_bytes == 77 * 4
     assert simplified.proof.const_args == 1
     assert simplified.proof.inlined_constant_bytes == 0
@@ -138,3 +140,15 @@ def test_progress_is_told_of_every_step(faults, progress):
     total = 2 * len(faults.programs)
     assert [done for done, _, _ in progress] == list(range(total + 1))
     assert {of for _, of, _ in progress} == {total}
+
+
+def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
+    missing = Listed(name="flax", target="corpus.flax", unavailable="flax is not installed")
+    row = campaign._row(missing, {})
+    assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
+    assert (row.observations, row.comparisons) == ((), ())
+
+
+def test_programs_that_share_a_name_are_named_by_their_targets():
+    programs = [Listed(name=name, target=f"m:{n}") for n, name in enumerate(["a", "b", "a"])]
+    assert [each.name for each in campaign._with_unique_names(programs)] == ["m:0", "b", "m:2"]

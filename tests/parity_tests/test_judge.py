@@ -121,7 +121,7 @@ def test_equations_must_agree_across_modes_too():
 @pytest.mark.parametrize(
     ("ours", "stock", "verdict", "why"),
     [
-        (1, 3, "parity", "stock passes 3 for 1 unique arrays"),
+        (1, 3, "parity", "stock passes 3 for 1 unique array"),
         (2, 1, "difference", "ours passes more const args than stock JAX"),
     ],
 )

@@ -80,18 +80,23 @@ LEGACY = {"constvars": 1, "array_literals": 0}
 PLANTED = [
     # side, jaxpr, module, what is found (None: it holds)
     ("legacy", facts(**LEGACY), module(), None),
-    ("legacy", facts(**LEGACY), module(const_args=1), "1 const args were passed"),
-    ("jax-legacy", facts(), module(), "1 array literals stand in the jaxpr"),
+    ("legacy", facts(**LEGACY), module(const_args=1), "1 const arg where legacy passes none"),
+    ("jax-legacy", facts(), module(), "1 array literal where legacy has none"),
     ("simplified", facts(), module("2.0", 1), None),
-    ("simplified", facts(**LEGACY), module("2.0", 1), "1 constvars stand in the jaxpr"),
+    ("simplified", facts(**LEGACY), module("2.0", 1), "1 constvar where simplified has none"),
     ("simplified", facts(), module("1.0", 1), "308 bytes of captured arrays were inlined"),
     ("simplified", facts(calls_exported=True), module("1.0", 1), None),
-    ("simplified", facts(), module("2.0", 0), "0 const args for 1 unique captured"),
-    ("simplified", facts(), module("2.0", 2), "2 const args for 1 unique captured"),
+    ("simplified", facts(), module("2.0", 0), "0 const args for 1 captured array"),
+    ("simplified", facts(), module("2.0", 2), "2 const args for 1 captured array"),
     ("simplified", facts(small_keys=(KEYS,)), module("2.0", 2), None),
     ("jax-simplified", facts(), module("2.0", 3), None),
     ("jax-simplified", facts(constvars=1, special_constvars=1), module("2.0", 1), None),
-    ("jax-simplified", facts(constvars=2, special_constvars=1), module("2.0", 1), "1 constvars"),
+    (
+        "jax-simplified",
+        facts(constvars=2, special_constvars=1),
+        module("2.0", 1),
+        "1 constvar where",
+    ),
     ("jax-simplified", facts(), module("1.0", 1), "308 bytes of captured arrays were inlined"),
 ]
 
