@@ -79,8 +79,10 @@ def _reason(comparison: Comparison) -> str:
 def _failure_reason(observation: Observation) -> str:
     failure = observation.failure
     assert failure is not None
-    first = failure.message.strip().splitlines()
-    what = f"{failure.type}: {first[0]}" if first else failure.type
+    lines = failure.message.strip().splitlines()
+    # JAX ends a first line with a colon where what matters is in the next.
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    what = f"{failure.type}: {said}" if said else failure.type
     return f"{observation.side}: {failure.kind} in {failure.stage}: {what}"
 
 

@@ -191,6 +191,14 @@ def test_a_failed_side_leaves_its_pairs_uncompared():
     assert outcomes(judgement, "outputs")["legacy", "jax-legacy"][0] == "equal"
 
 
+def test_a_first_line_that_ends_in_a_colon_is_not_the_reason():
+    side = failed("legacy")
+    failure = side.failure.model_copy(update={"message": "The mismatches are:\na key\nand more"})
+    judgement = judged(side.model_copy(update={"failure": failure}), FOUR[2])
+    [reason] = judgement.reasons
+    assert reason == "legacy: exception in trace: ValueError: The mismatches are: a key"
+
+
 def test_a_difference_outweighs_a_failed_side():
     wrong = (Value("", np.float32([1.0, 3.0])),)
     judgement = judged(FOUR[0], FOUR[2], failed("jax-simplified"), outputs={"legacy": wrong})
