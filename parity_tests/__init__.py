@@ -1,1 +1,9 @@
-"""."""
+"""The differential tester: programs, sides, measure -> judge -> report, and the command line.
+
+Importing this package does not import JAX, because the command line must answer `--help` at once
+and because a side is chosen in the environment of a process that has not imported JAX yet.
+"""
+
+from parity_tests.program import Program, ProgramError, program
+
+__all__ = ["Program", "ProgramError", "program"]

@@ -1,0 +1,205 @@
+"""The command line: `constparity run`, what it prints, and what it exits with."""
+
+from __future__ import annotations
+
+import difflib
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from reports.rows import Campaign, Side
+
+
+class Exit(IntEnum):
+    """What the process exits with."""
+
+    PARITY = 0
+    DIFFERENCE = 1
+    COULD_NOT_COMPARE = 2
+    INTERNAL_ERROR = 3
+    USAGE = 4
+    NOTHING_COLLECTED = 5
+    INTERRUPTED = 130
+
+
+@dataclass
+class _Outcome:
+    """What a command came to: typer's own exits use 2 for usage, which is a verdict of ours."""
+
+    code: Exit = Exit.PARITY
+
+
+app = typer.Typer(
+    name="constparity",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return what to exit with, one of `Exit`."""
+    outcome = _Outcome()
+    # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app(args=arguments, obj=outcome)
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            return outcome.code
+        return Exit.USAGE if stop.code in (2, Exit.USAGE) else Exit.INTERRUPTED
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except Exception:  # noqa: BLE001 - whatever is left is a fault of ours, and is said to be one
+        traceback.print_exc()
+        print("constparity: internal error; the lines above are for a bug report", file=sys.stderr)
+        return Exit.INTERNAL_ERROR
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return outcome.code
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from parity_tests.environment import version
+
+        print(f"constparity {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def constparity(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print it and exit."
+        ),
+    ] = False,
+) -> None:
+    """Compare the two ways in which JAX handles closed-over constants.
+
+    Exit status: 0 parity, 1 a difference, 2 could not compare, 3 internal error, 4 usage,
+    5 nothing collected.
+    """
+
+
+def _parse_sides(text: str) -> tuple[Side, ...]:
+    from reports.rows import SIDES
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in SIDES:
+            close = difflib.get_close_matches(name, SIDES, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise typer.BadParameter(f"no side {name!r}{hint}; the sides are {', '.join(SIDES)}")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise typer.BadParameter(f"a comparison needs two or more different sides, got {text!r}")
+    return tuple(side for side in SIDES if side in names)
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET]...",
+            help="package.module:name, path/to/file.py:name, or a module or file for every program "
+            "in it. Without targets, the built-in corpus.",
+            show_default=False,
+        ),
+    ] = None,
+    sides: Annotated[
+        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
+    ] = "legacy,simplified,jax-legacy,jax-simplified",
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
+    ] = 120.0,
+    exit_zero: Annotated[
+        bool,
+        typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
+    ] = False,
+) -> None:
+    """Run programs on every side and compare them.
+
+    Examples:
+
+      constparity run                                     the built-in corpus
+
+      constparity run my_model.py:step                    one program
+
+      constparity run my_package.programs --sides jax-legacy,jax-simplified
+
+      constparity run --report html:report.html --report json:report.json --exit-zero
+    """
+    import reports
+    from parity_tests import campaign, render
+    from parity_tests.targets import TargetError
+
+    chosen = _parse_sides(sides)
+    requests = [_checked_report(text) for text in report or ()]
+    console = render.console()
+    try:
+        with render.progress(console) as advance:
+            result = campaign.run(targets or (), sides=chosen, timeout=timeout, progress=advance)
+    except TargetError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    if not result.programs:
+        print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
+        context.obj.code = Exit.NOTHING_COLLECTED
+        return
+    render.print_campaign(console, result)
+    context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
+    for request in requests:
+        try:
+            reports.write_report(request, result)
+        except OSError as error:  # the disk filled up, or the folder went, while programs ran
+            print(f"constparity: {error}", file=sys.stderr)
+            context.obj.code = Exit.INTERNAL_ERROR
+        else:
+            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+
+
+def _checked_report(text: str) -> Any:
+    """Parse one --report and make sure, before anything runs, that it can be written."""
+    import reports
+
+    try:
+        request = reports.parse_report_option(text)
+        reports.check_writable(request.path)
+    except (ValueError, OSError) as error:
+        _fail(str(error))
+    return request
+
+
+def _fail(message: str) -> None:
+    print(f"constparity: {message}", file=sys.stderr)
+    raise typer.Exit(Exit.USAGE)
+
+
+def _code_of(campaign: Campaign) -> Exit:
+    return {
+        "parity": Exit.PARITY,
+        "difference": Exit.DIFFERENCE,
+        "could not compare": Exit.COULD_NOT_COMPARE,
+    }[campaign.verdict]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""The environment row: what the numbers of a campaign were measured with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+
+from reports.rows import Environment
+
+
+def describe() -> Environment:
+    """Describe this process's Python, packages and devices; it initializes JAX's backend."""
+    import jax
+    import jaxlib
+    import numpy
+
+    devices = jax.devices()
+    return Environment(
+        constparity=version(),
+        python=platform.python_version(),
+        jax=jax.__version__,
+        jaxlib=jaxlib.__version__,
+        numpy=numpy.__version__,
+        backend=jax.default_backend(),
+        device_kind=devices[0].device_kind,
+        device_count=len(devices),
+        cpu_count=os.cpu_count() or 1,
+        system=f"{platform.system()} {platform.machine()}",
+    )
+
+
+def version() -> str:
+    """Return the version of constparity, or "unknown" where it runs from an unpacked tree."""
+    try:
+        return importlib.metadata.version("constparity")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,319 @@
+"""Judge: observations and their outputs to comparisons and a verdict; it runs and prints nothing.
+
+Counters that do not depend on the machine are judged first and exactly. Where a difference is
+what the migration is about (const args, StableHLO bytes), it is an "expected difference" with its
+reason. Times are listed and not judged: they are few samples of one process each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from parity_tests import numerics
+from parity_tests.values import Value
+from parity_tests.wording import counted
+from reports.rows import Comparison, LeafComparison, Observation, OutputLeaf, Side, Verdict
+
+PAIRS: tuple[tuple[Side, Side], ...] = (
+    ("legacy", "jax-legacy"),
+    ("simplified", "jax-simplified"),
+    ("legacy", "simplified"),
+    ("jax-legacy", "jax-simplified"),
+)
+
+RUNGS = ("bitwise", "ulp", "tolerance", "arbiter", "mismatch")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a program's observations come to."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+def judge(
+    observations: Mapping[Side, Observation],
+    outputs: Mapping[Side, Sequence[Value]],
+) -> Judgement:
+    """Compare every pair of sides that was observed, and say what that makes of the program.
+
+    "difference" where any pair differs, else "could not compare" where a side failed or there is
+    no pair, else "parity". Two sides that raise alike agree, and still nothing was compared.
+    """
+    comparisons: list[Comparison] = []
+    for left, right in PAIRS:
+        if left in observations and right in observations:
+            pair = _Pair(observations[left], observations[right])
+            comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()))
+    differing = [_reason(each) for each in comparisons if each.outcome == "different"]
+    failed = [_failure_reason(each) for each in observations.values() if each.failure]
+    if differing:
+        return Judgement("difference", (*differing, *failed), tuple(comparisons))
+    lost = [
+        each.detail
+        for each in comparisons
+        if each.metric == "outputs" and each.outcome == "not compared"
+    ]
+    if failed or lost or not comparisons:
+        reasons = failed or lost or ["there is no pair of sides to compare"]
+        return Judgement("could not compare", tuple(reasons), tuple(comparisons))
+    return Judgement("parity", _rungs_stood_on(comparisons), tuple(comparisons))
+
+
+def worst_rung(leaves: Sequence[LeafComparison]) -> str:
+    """Return the lowest rung that any of the leaves stands on."""
+    return max((leaf.rung for leaf in leaves), key=RUNGS.index, default="bitwise")
+
+
+def _reason(comparison: Comparison) -> str:
+    pair = f"{comparison.left} and {comparison.right}"
+    if comparison.metric == "outputs":
+        return f"{pair}: outputs differ: {comparison.detail}"
+    values = f"{comparison.left_value} against {comparison.right_value}"
+    return f"{pair}: {comparison.metric}: {values} ({comparison.detail})"
+
+
+def _failure_reason(observation: Observation) -> str:
+    failure = observation.failure
+    assert failure is not None
+    lines = failure.message.strip().splitlines()
+    # JAX ends a first line with a colon where what matters is in the next.
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    what = f"{failure.type}: {said}" if said else failure.type
+    return f"{observation.side}: {failure.kind} in {failure.stage}: {what}"
+
+
+def _rungs_stood_on(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Say why outputs that are not bitwise equal count as equal."""
+    return tuple(
+        f"{each.left} and {each.right}: outputs are equal, though not bitwise: {each.detail}"
+        for each in comparisons
+        if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
+    )
+
+
+# A rule takes the two values of a counter and says what to make of their difference: an outcome
+# and why.
+_Ruling = tuple[str, str]
+_Rule = Callable[["_Pair", int, int], _Ruling]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    left: Observation
+    right: Observation
+
+    @property
+    def across_modes(self) -> bool:
+        """Whether the pair compares legacy with simplified, rather than ours with stock JAX."""
+        return self.left.side.removeprefix("jax-") != self.right.side.removeprefix("jax-")
+
+    @property
+    def stock_keeps_keys(self) -> bool:
+        """Whether stock JAX kept typed PRNG keys as constvars, which its proof allows it alone."""
+        proof = self.right.proof
+        return self.right.side == "jax-simplified" and proof is not None and proof.constvars > 0
+
+    def compare(self, left: Sequence[Value], right: Sequence[Value]) -> list[Comparison]:
+        if self.left.failure or self.right.failure:
+            return [self._failures()]
+        found = [*self._structure(), *self._counters(), *self._times()]
+        if all(each.outcome == "equal" for each in found if each.metric in _OUTPUT_TYPES):
+            return [self._outputs(left, right), *found]
+        reason = "the outputs do not correspond"
+        return [self._row("outputs", "not compared", "", "", reason), *found]
+
+    def _row(
+        self,
+        metric: str,
+        outcome: str,
+        left: object,
+        right: object,
+        detail: str = "",
+        leaves: tuple[LeafComparison, ...] = (),
+    ) -> Comparison:
+        return Comparison(
+            metric=metric,
+            left=self.left.side,
+            right=self.right.side,
+            outcome=outcome,  # type: ignore[arg-type]
+            left_value=str(left),
+            right_value=str(right),
+            detail=detail,
+            leaves=leaves,
+        )
+
+    def _failures(self) -> Comparison:
+        left, right = (
+            f"{each.failure.kind} in {each.failure.stage}: {each.failure.type}"
+            if each.failure
+            else "works"
+            for each in (self.left, self.right)
+        )
+        if self.left.failure and self.right.failure and left == right:
+            detail = "both sides fail alike, which agrees, and leaves no output to compare"
+        else:
+            detail = "a side that failed has nothing to compare"
+        return self._row("outputs", "not compared", left, right, detail)
+
+    def _structure(self) -> list[Comparison]:
+        left_tree, right_tree = self.left.tree, self.right.tree
+        outcome = "equal" if left_tree == right_tree else "different"
+        detail = "" if left_tree == right_tree else "the result is another tree"
+        rows = [self._row("output structure", outcome, left_tree, right_tree, detail)]
+        properties: dict[str, Callable[[OutputLeaf], object]] = {
+            "output shapes": lambda leaf: list(leaf.shape),
+            "output dtypes": lambda leaf: leaf.dtype,
+            "output weak types": lambda leaf: leaf.weak_type,
+        }
+        for metric, of in properties.items():
+            left = {leaf.path: of(leaf) for leaf in self.left.outputs}
+            right = {leaf.path: of(leaf) for leaf in self.right.outputs}
+            apart = [path for path in {**left, **right} if left.get(path) != right.get(path)]
+            if not apart:
+                leaves = counted(len(left), "leaf")
+                rows.append(self._row(metric, "equal", leaves, leaves))
+                continue
+            path, more = apart[0], f", and at {len(apart) - 1} more" if len(apart) > 1 else ""
+            rows.append(
+                self._row(
+                    metric,
+                    "different",
+                    left.get(path, "missing"),
+                    right.get(path, "missing"),
+                    f"at {path or 'the only output'}{more}",
+                )
+            )
+        return rows
+
+    def _counters(self) -> list[Comparison]:
+        rows = []
+        for metric, (read, within, across) in _COUNTERS.items():
+            left, right = read(self.left), read(self.right)
+            if left is None or right is None:
+                rows.append(self._row(metric, "not compared", left, right, "not measured"))
+            elif left == right:
+                rows.append(self._row(metric, "equal", left, right))
+            else:
+                outcome, why = (across if self.across_modes else within)(self, left, right)
+                rows.append(self._row(metric, outcome, left, right, why))
+        return rows
+
+    def _times(self) -> list[Comparison]:
+        left, right = self.left.times, self.right.times
+        if left is None or right is None:
+            return []
+        return [
+            self._row(
+                f"{stage.replace('_', ' ')} seconds",
+                "not judged",
+                f"{getattr(left, stage):.3g}",
+                f"{getattr(right, stage):.3g}",
+                "one process and few samples",
+            )
+            for stage in ("trace", "lower", "compile", "first_call", "call")
+        ]
+
+    def _outputs(self, left: Sequence[Value], right: Sequence[Value]) -> Comparison:
+        if not len(left) == len(right) == len(self.left.outputs):
+            detail = "the output arrays were not handed on"
+            return self._row("outputs", "not compared", len(left), len(right), detail)
+        leaves = tuple(
+            numerics.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)
+        )
+        rung = worst_rung(leaves)
+        worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel), default=None)
+        detail = ""
+        if worst is not None and rung != "bitwise":
+            where = worst.path or "the only output"
+            detail = f"{rung} at {where}: max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
+            if worst.max_ulp is not None:
+                detail += f", {worst.max_ulp} ULP"
+            if worst.note:
+                detail += f"; {worst.note}"
+        return self._row(
+            "outputs",
+            "different" if rung == "mismatch" else "equal",
+            counted(len(leaves), "leaf"),
+            counted(len(leaves), "leaf"),
+            detail or "bitwise equal",
+            leaves,
+        )
+
+
+_OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
+
+
+def _must_equal(pair: _Pair, left: int, right: int) -> _Ruling:
+    return "different", "one function was traced to two different programs"
+
+
+def _constvars(pair: _Pair, left: int, right: int) -> _Ruling:
+    if pair.stock_keeps_keys and left < right:
+        return "expected difference", "stock JAX keeps typed PRNG keys as constvars"
+    return _must_equal(pair, left, right)
+
+
+def _literals(pair: _Pair, left: int, right: int) -> _Ruling:
+    if pair.stock_keeps_keys and left > right:
+        return "expected difference", "typed PRNG keys are Literals of ours, constvars of stock's"
+    return _must_equal(pair, left, right)
+
+
+def _const_args(pair: _Pair, left: int, right: int) -> _Ruling:
+    unique = pair.right.proof.unique_captured if pair.right.proof else 0
+    if left < right:
+        return "expected difference", f"stock passes {right} for {counted(unique, 'unique array')}"
+    if pair.stock_keeps_keys:
+        return "expected difference", "ours passes typed PRNG keys, stock inlines them"
+    return "different", "ours passes more const args than stock JAX"
+
+
+def _inlined(pair: _Pair, left: int, right: int) -> _Ruling:
+    if left < right:
+        return "expected difference", "stock JAX inlines an array once per function, or a PRNG key"
+    return "different", "ours inlines more than stock JAX in the same mode"
+
+
+def _text(pair: _Pair, left: int, right: int) -> _Ruling:
+    return "not judged", "two lowerings may write one computation in different words"
+
+
+def _migration(why: str) -> _Rule:
+    def rule(pair: _Pair, left: int, right: int) -> _Ruling:
+        return "expected difference", why
+
+    return rule
+
+
+_HOISTED = _migration("simplified hoists captured arrays as const args, legacy inlines them")
+_REPRESENTED = _migration("legacy binds captured arrays to constvars, simplified to Literals")
+_FOLDED = _migration("XLA sees inlined constants and may fold them, and sees const args as data")
+
+
+def _of(section: str, name: str) -> Callable[[Observation], int | None]:
+    def read(observation: Observation) -> int | None:
+        return getattr(getattr(observation, section), name, None)
+
+    return read
+
+
+# Each counter: how to read it, the rule for two pipelines of one mode, the rule across modes.
+_COUNTERS: dict[str, tuple[Callable[[Observation], int | None], _Rule, _Rule]] = {
+    "jaxpr equations": (_of("jaxpr", "equations"), _must_equal, _must_equal),
+    "captured arrays": (_of("jaxpr", "captured_arrays"), _must_equal, _must_equal),
+    "captured bytes": (_of("jaxpr", "captured_bytes"), _must_equal, _must_equal),
+    "constvars": (_of("proof", "constvars"), _constvars, _REPRESENTED),
+    "array literals": (_of("proof", "array_literals"), _literals, _REPRESENTED),
+    "const args": (_of("proof", "const_args"), _const_args, _HOISTED),
+    "inlined constant bytes": (_of("proof", "inlined_constant_bytes"), _inlined, _HOISTED),
+    "StableHLO bytes": (_of("stablehlo", "text_bytes"), _text, _HOISTED),
+    "StableHLO operations": (_of("stablehlo", "operations"), _text, _HOISTED),
+    "StableHLO functions": (_of("stablehlo", "functions"), _text, _HOISTED),
+    "StableHLO constants": (_of("stablehlo", "constants"), _text, _HOISTED),
+    "argument bytes": (_of("memory", "arguments"), _text, _HOISTED),
+    "temporary bytes": (_of("memory", "temporaries"), _text, _FOLDED),
+}

@@ -1,0 +1,221 @@
+"""Measure: one program on one side, to a frozen observation and its output arrays."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from parity_tests import jaxpr_counts, stablehlo, values
+from parity_tests.program import Program
+from parity_tests.proof import prove
+from reports.rows import (
+    Failure,
+    JaxprCounts,
+    MemoryStats,
+    Observation,
+    OutputLeaf,
+    Proof,
+    Side,
+    StableHloCounts,
+    StageTimes,
+)
+
+STEADY_CALLS = 20
+STEADY_SECONDS = 0.3  # the built-in corpus has to finish in minutes; slow programs get 3 calls
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An observation with the values of its outputs, which stay out of the reports."""
+
+    observation: Observation
+    values: tuple[values.Value, ...] = ()
+
+
+class WrongSideError(AssertionError):
+    """What a side produced contradicts the side; carries the proof."""
+
+    def __init__(self, proof: Proof):
+        super().__init__(proof.statement)
+        self.proof = proof
+
+
+def measure(
+    program: Program, side: Side, *, on_stage: Callable[[str], object] = lambda name: None
+) -> Measured:
+    """Take one program through trace, lower, compile and call on one side.
+
+    Whatever the program raises is data: the observation has it as its `failure`, with the stage.
+    A stock side must be the one that this process was started for, and the proof notices where it
+    is not. `on_stage` is told the name of each stage as it begins, since a crash tells nothing.
+
+        measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
+    """
+    stages = _Stages(on_stage)
+    # The one place that catches everything: a program may raise anything at all, and a pipeline
+    # that raises is what a differential tester is there to record.
+    try:
+        return _measure(program, side, stages)
+    except WrongSideError as error:
+        failure = Failure(
+            kind="wrong side", stage=stages.current, type="WrongSideError", message=str(error)
+        )
+        return Measured(
+            Observation(program=program.name, side=side, failure=failure, proof=error.proof)
+        )
+    except Exception as error:  # noqa: BLE001
+        return Measured(
+            Observation(
+                program=program.name, side=side, failure=exception_failure(error, stages.current)
+            )
+        )
+
+
+def exception_failure(error: BaseException, stage: str) -> Failure:
+    """Describe an exception as a failure row, its texts cut to what a report can show."""
+    type_ = type(error)
+    prefix = "" if type_.__module__ == "builtins" else f"{type_.__module__}."
+    trace = "".join(traceback.format_exception(error))
+    return Failure(
+        kind="exception",
+        stage=stage,
+        type=prefix + type_.__qualname__,
+        message=str(error)[:4000],
+        traceback=trace[-8000:],
+    )
+
+
+def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
+    with stages("build"):
+        fun, args, kwargs = program.build()
+        jitted, threshold = _jit(fun, side)
+    with stages("trace"):
+        traced = jitted.trace(*args, **kwargs)
+    with stages("lower"):
+        lowered = traced.lower()
+    with stages("count"):
+        facts = jaxpr_counts.count(traced.jaxpr, threshold=threshold)
+        module = stablehlo.count(lowered.compiler_ir(), threshold=threshold)
+        live = _live_captured(traced.jaxpr, facts, module, threshold)
+        proof = prove(side, facts, module, live_captured=live)
+        if not proof.holds:
+            raise WrongSideError(proof)
+        text_bytes = len(lowered.as_text())
+    with stages("compile"):
+        compiled = lowered.compile()
+        memory = _memory(compiled.memory_analysis())
+    # The first call goes through the compiled stage and the others through the jitted function:
+    # const args are passed in different code there, and both ways must work.
+    with stages("first call"):
+        jax.block_until_ready(compiled(*args, **kwargs))
+    with stages("call"):
+        result = jax.block_until_ready(jitted(*args, **kwargs))
+        samples = _steady_calls(lambda: jax.block_until_ready(jitted(*args, **kwargs)))
+    with stages("read outputs"):
+        leaves, arrays, tree = _outputs(result)
+    observation = Observation(
+        program=program.name,
+        side=side,
+        proof=proof,
+        jaxpr=JaxprCounts(
+            equations=facts.equations,
+            captured_arrays=len(facts.captured),
+            captured_bytes=facts.captured_bytes,
+        ),
+        stablehlo=StableHloCounts(
+            text_bytes=text_bytes,
+            operations=module.operations,
+            functions=module.functions,
+            constants=module.constants,
+            constant_bytes=module.constant_bytes,
+            operations_by_name=module.operations_by_name,
+        ),
+        memory=memory,
+        times=StageTimes(
+            trace=stages.seconds["trace"],
+            lower=stages.seconds["lower"],
+            compile=stages.seconds["compile"],
+            first_call=stages.seconds["first call"],
+            call=statistics.median(samples),
+            call_samples=len(samples),
+        ),
+        outputs=leaves,
+        tree=tree,
+    )
+    return Measured(observation, arrays)
+
+
+def _jit(fun: Callable[..., Any], side: Side) -> tuple[Any, int]:
+    """Return the function jitted by a side, and the embed threshold in bytes in force there."""
+    if side in ("legacy", "simplified"):
+        # Not on a stock side: stock JAX is to run as if the engine did not exist.
+        import engine
+
+        return engine.jit(fun, constants=side), engine.config.embedded_constants_max_bytes
+    return jax.jit(fun), jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+
+
+def _live_captured(
+    closed: Any, facts: jaxpr_counts.JaxprFacts, module: stablehlo.ModuleCounts, threshold: int
+) -> int:
+    """Count the captured arrays that are left when dead code is gone."""
+    if module.const_args >= len(facts.captured):
+        return len(facts.captured)
+    from jax.interpreters import partial_eval
+
+    live, _ = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+    return len(jaxpr_counts.count(closed.replace(jaxpr=live), threshold=threshold).captured)
+
+
+def _steady_calls(call: Callable[[], object]) -> list[float]:
+    samples: list[float] = []
+    while len(samples) < STEADY_CALLS and (len(samples) < 3 or sum(samples) < STEADY_SECONDS):
+        start = time.perf_counter()
+        call()
+        samples.append(time.perf_counter() - start)
+    return samples
+
+
+def _outputs(result: Any) -> tuple[tuple[OutputLeaf, ...], tuple[values.Value, ...], str]:
+    flat, tree = jax.tree_util.tree_flatten_with_path(result)
+    both = [values.to_host(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
+    # Static data in a tree may print an address, which differs from process to process.
+    tree_text = re.sub(r" at 0x[0-9a-f]+", "", str(tree).removeprefix("PyTreeDef"))
+    return tuple(row for row, _ in both), tuple(value for _, value in both), tree_text
+
+
+def _memory(stats: Any) -> MemoryStats | None:
+    if stats is None:
+        return None  # some backends have no analysis
+    return MemoryStats(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        aliased=stats.alias_size_in_bytes,
+        generated_code=stats.generated_code_size_in_bytes,
+    )
+
+
+class _Stages:
+    """The stage that a program is in, and the seconds that those before it took."""
+
+    def __init__(self, on_stage: Callable[[str], object]) -> None:
+        self._on_stage = on_stage
+        self.current = "build"
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        self.current = name
+        self._on_stage(name)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start

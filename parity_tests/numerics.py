@@ -1,0 +1,215 @@
+"""The ladder on which two output arrays are compared.
+
+bitwise -> a few units in the last place (`most_ulps`) -> the dtype's tolerance -> mismatch.
+
+Neither side is the truth: legacy lets XLA fold constants, which rounds differently. So all
+measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN
+equals NaN, an infinity equals one of its own sign only, and -0.0 is 0 ULP from 0.0 though not
+bitwise equal. Integers and booleans are equal or not. The rung "arbiter" of the rows (a third run
+in higher precision) is not implemented here and never claimed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from reports.rows import LeafComparison, Rung
+
+_Array = np.ndarray[Any, Any]
+
+
+def tolerance(dtype: np.dtype[Any]) -> float:
+    """Return JAX's default tolerance of a dtype, which is relative and absolute at once.
+
+    tolerance(np.dtype("float32")) == 1e-6
+    """
+    # The table of jax/_src/public_test_util.py, 0.10.2. Its zero for integers is not copied as a
+    # falsy number, by which JAX compares integers with NumPy's 1e-7.
+    table = {
+        "float4_e2m1fn": 1.0,
+        "float8_e8m0fnu": 1.0,
+        "bfloat16": 1e-2,
+        "float16": 1e-3,
+        "float32": 1e-6,
+        "complex64": 1e-6,
+        "float64": 1e-15,
+        "complex128": 1e-15,
+    }
+    if dtype.name.startswith("float8"):
+        return table.get(dtype.name, 1e-1)
+    return table.get(dtype.name, 0.0)
+
+
+def most_ulps(dtype: np.dtype[Any]) -> int:
+    """Return how many units in the last place still count as rounding: 4, or 1 in 16 bits and less.
+
+    A rung has to be stricter than the next one, and 4 units of bfloat16 are 1.6 percent already.
+    """
+    bits = dtype.itemsize * (4 if dtype.kind == "c" else 8)
+    return 4 if bits >= 32 else 1
+
+
+def compare(path: str, left: _Array, right: _Array) -> LeafComparison:
+    """Compare two arrays of one shape and dtype.
+
+    `max_abs`, `max_rel` and `max_ulp` are over the elements that are finite on both sides, as is
+    `passing_rtol`, the relative tolerance that would have passed beside the dtype's absolute one;
+    it is None where none would. `mismatch_share` and `first_index` tell of the elements that are
+    not the same value. Raises `ValueError` where shapes or dtypes differ.
+
+        compare("out", np.float32([1.0]), np.float32([1.0000001])).rung == "ulp"
+    """
+    if left.shape != right.shape or left.dtype != right.dtype:
+        raise ValueError(
+            f"{path}: {left.dtype}{list(left.shape)} and {right.dtype}{list(right.shape)} "
+            "do not compare element by element"
+        )
+    if left.tobytes() == right.tobytes():
+        return _row(path, "bitwise", _NOTHING)
+    if _is_floating(left.dtype):
+        return _compare_floats(path, left, right)
+    return _compare_exactly(path, left, right)
+
+
+@dataclass(frozen=True)
+class _Distance:
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    max_ulp: int | None = 0
+    share: float = 0.0
+    first: tuple[int, ...] | None = None
+    passing_rtol: float | None = 0.0
+
+
+_NOTHING = _Distance()
+
+
+def _compare_exactly(path: str, left: _Array, right: _Array) -> LeafComparison:
+    differs = np.asarray(left != right, bool)
+    # Python integers, for int64 and uint64 overflow in differences.
+    pairs = [(int(x), int(y)) for x, y in zip(left[differs], right[differs], strict=True)]
+    relative = max(abs(x - y) / max(abs(x), abs(y)) for x, y in pairs)
+    share, first = _share_and_first(differs)
+    distance = _Distance(
+        float(max(abs(x - y) for x, y in pairs)), relative, None, share, first, relative
+    )
+    return _row(path, "mismatch", distance, _note(left, right, differs, "differ"))
+
+
+def _compare_floats(path: str, left: _Array, right: _Array) -> LeafComparison:
+    a, b = _parts(left), _parts(right)
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    both_finite = np.isfinite(wide_a) & np.isfinite(wide_b)
+    differs = (wide_a != wide_b) & ~(np.isnan(wide_a) & np.isnan(wide_b))
+    lost = (differs & ~both_finite).any(axis=-1)  # NaN against a number, unlike infinities
+    max_ulp = int(_ulps(a, b).max(where=both_finite, initial=0))
+
+    finite = both_finite.all(axis=-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = _magnitude(wide_a - wide_b)
+        size = np.maximum(_magnitude(wide_a), _magnitude(wide_b))
+    apart = np.where(finite, np.minimum(apart, np.finfo(np.float64).max), 0.0)
+    size = np.where(finite, size, 1.0)
+    limit = tolerance(left.dtype)
+    beyond = lost | (apart > limit + limit * size)
+    share, first = _share_and_first(differs.any(axis=-1))
+    distance = _Distance(
+        max_abs=float(apart.max()),
+        max_rel=_largest_ratio(apart, size),
+        max_ulp=max_ulp,
+        share=share,
+        first=first,
+        passing_rtol=None if lost.any() else _largest_ratio(np.maximum(apart - limit, 0.0), size),
+    )
+    if lost.any():
+        return _row(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
+    if max_ulp <= most_ulps(left.dtype):
+        note = "equal but for the signs of zeros or the bits of NaNs" if max_ulp == 0 else ""
+        return _row(path, "ulp", distance, note)
+    if not beyond.any():
+        return _row(path, "tolerance", distance)
+    what = f"are beyond rtol = atol = {limit:g}"
+    return _row(path, "mismatch", distance, _note(left, right, beyond, what))
+
+
+def _is_floating(dtype: np.dtype[Any]) -> bool:
+    # The dtypes of ml_dtypes have kind "V" or "f", and its integers (int4) have no finfo.
+    if dtype.kind in "fc":
+        return True
+    try:
+        ml_dtypes.finfo(dtype)
+    except (ValueError, TypeError, KeyError):
+        return False
+    return True
+
+
+def _parts(array: _Array) -> _Array:
+    """Return real numbers along a new last axis: one, or the two parts of complex ones."""
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], axis=-1)
+    return array[..., np.newaxis]
+
+
+def _magnitude(parts: _Array) -> _Array:
+    return np.abs(parts[..., 0]) if parts.shape[-1] == 1 else np.hypot(parts[..., 0], parts[..., 1])
+
+
+def _ulps(a: _Array, b: _Array) -> _Array:
+    """Count the floating-point numbers from `a` to `b`, meaningful where both are finite."""
+    low, high = _ordinals(a), _ordinals(b)
+    # The subtraction wraps around and is right all the same: the distance fits 64 bits unsigned.
+    return np.maximum(low, high).astype(np.uint64) - np.minimum(low, high).astype(np.uint64)
+
+
+def _ordinals(array: _Array) -> _Array:
+    """Map floating-point numbers to integers in the same order, neighbours to neighbours."""
+    if array.dtype.itemsize == 1:
+        # Formats of 8 bits and fewer differ in their zeros, NaNs and sign bits; 256 entries do not.
+        values = np.arange(256, dtype=np.uint8).view(array.dtype).astype(np.float64)
+        steps = np.unique(values[np.isfinite(values)])
+        return np.searchsorted(steps, array.astype(np.float64)).astype(np.int64)
+    bits = array.view(f"i{array.dtype.itemsize}").astype(np.int64)
+    lowest = np.int64(-(2 ** (8 * array.dtype.itemsize - 1)))
+    return np.where(bits < 0, lowest - bits, bits)  # sign and magnitude: -0.0 and 0.0 are both 0
+
+
+def _share_and_first(mask: _Array) -> tuple[float, tuple[int, ...] | None]:
+    if not mask.any():
+        return 0.0, None
+    return float(mask.mean()), _first(mask)
+
+
+def _first(mask: _Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+
+
+def _largest_ratio(numerator: _Array, denominator: _Array) -> float:
+    ratio = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+    return float(ratio.max())
+
+
+def _note(left: _Array, right: _Array, mask: _Array, what: str) -> str:
+    at = _first(mask)
+    where = f" at {list(at)}" if at else ""
+    return (
+        f"{int(mask.sum())} of {mask.size} elements {what}; "
+        f"the first{where}: {left[at]!s} and {right[at]!s}"
+    )
+
+
+def _row(path: str, rung: Rung, distance: _Distance, note: str = "") -> LeafComparison:
+    return LeafComparison(
+        path=path,
+        rung=rung,
+        max_abs=distance.max_abs,
+        max_rel=distance.max_rel,
+        max_ulp=distance.max_ulp,
+        mismatch_share=distance.share,
+        first_index=distance.first,
+        passing_rtol=distance.passing_rtol,
+        note=note,
+    )

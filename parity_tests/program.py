@@ -1,0 +1,220 @@
+"""Programs: the Python functions that a campaign takes to results on every side.
+
+import jax.numpy as jnp
+import parity_tests
+
+weights = jnp.arange(12.0).reshape(3, 4)
+
+@parity_tests.program(args=(jnp.ones(3),))
+def project(x):
+    "Project a vector with captured weights."
+    return x @ weights
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, overload
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+Built: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+# An attribute, not a registry: a registry would fill as a side effect of imports, and the same
+# function imported twice would be two programs.
+_MARK = "__constparity_program__"
+
+
+class ProgramError(TypeError):
+    """A program is declared or built in a way that cannot run; the message says which and how."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What `program` attaches to a function; `args` is None on a factory."""
+
+    args: tuple[Any, ...] | Callable[[], tuple[Any, ...]] | None
+    kwargs: Mapping[str, Any]
+    name: str | None
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One target: a function and how to get example arguments for it.
+
+    `target` is a string that loads the same program in another process. `source` is "file:line",
+    relative to the working directory where the file lies below it.
+    """
+
+    name: str
+    target: str
+    source: str
+    summary: str
+    function: Callable[..., Any]
+    mark: Mark
+    tags: tuple[str, ...] = ()
+
+    def build(self) -> Built:
+        """Return `(fun, args, kwargs)`, with `fun` not jitted, since the side decides how it is.
+
+        Where the target is a jitted function, `fun` is the Python function under it; what that
+        jit was told (static or donated arguments) does not travel.
+
+        Raises `ProgramError` where a factory or `args` returns something else than it should, and
+        whatever they raise themselves.
+        """
+        if self.mark.args is None:
+            return self._from_factory(self.function())
+        args = self.mark.args() if callable(self.mark.args) else self.mark.args
+        return unjitted(self.function), self._checked_args(args), dict(self.mark.kwargs)
+
+    def _from_factory(self, made: Any) -> Built:
+        if not (isinstance(made, tuple) and len(made) in (2, 3) and callable(made[0])):
+            raise ProgramError(
+                f"the factory {self.name} ({self.source}) must return (fun, args) or "
+                f"(fun, args, kwargs), with a callable first; it returned {_described(made)}"
+            )
+        kwargs = made[2] if len(made) == 3 else {}
+        if not isinstance(kwargs, Mapping):
+            raise ProgramError(
+                f"the factory {self.name} ({self.source}) must return a mapping as kwargs; "
+                f"it returned {_described(kwargs)}"
+            )
+        return unjitted(made[0]), self._checked_args(made[1]), dict(kwargs)
+
+    def _checked_args(self, args: Any) -> tuple[Any, ...]:
+        if isinstance(args, (tuple, list)):
+            return tuple(args)
+        raise ProgramError(
+            f"args of {self.name} ({self.source}) must be a tuple, as in args=(x,); "
+            f"got {_described(args)}"
+        )
+
+
+@overload
+def program(function: _F, /) -> _F: ...
+@overload
+def program(
+    *,
+    args: tuple[Any, ...] | Callable[[], tuple[Any, ...]] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    tags: tuple[str, ...] = (),
+) -> Callable[[_F], _F]: ...
+def program(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    args: tuple[Any, ...] | Callable[[], tuple[Any, ...]] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    tags: tuple[str, ...] = (),
+) -> Any:
+    """Mark a function as a program and return it unchanged.
+
+    With `args`, a tuple or a zero-argument callable that returns one (so that nothing is allocated
+    at import), the function itself is the program. Without `args` it is a *factory*: it takes no
+    arguments and returns `(fun, args)` or `(fun, args, kwargs)`.
+
+        @program(args=lambda: (jnp.ones(3),))
+        def double(x):
+            return 2 * x
+
+        @program
+        def scaled():
+            weights = jnp.arange(3.0)
+            return (lambda x: weights * x), (jnp.ones(3),)
+
+    Raises `ProgramError` where a factory takes arguments.
+    """
+
+    def mark(fun: Callable[..., Any]) -> Callable[..., Any]:
+        if args is None and takes_arguments(fun):
+            raise ProgramError(
+                f"{_name_of(fun)} ({source_of(fun)}) takes arguments, so it needs examples of "
+                "them: @program(args=(...,)); without args a program is a factory that takes none"
+            )
+        if args is None and kwargs is not None:
+            raise ProgramError(
+                f"{_name_of(fun)} ({source_of(fun)}) is a factory: it returns its kwargs"
+            )
+        setattr(fun, _MARK, Mark(args, dict(kwargs or {}), name, tuple(tags)))
+        return fun
+
+    return mark if function is None else mark(function)
+
+
+def mark_of(obj: object) -> Mark | None:
+    """Return what `program` attached to `obj`, or None.
+
+    A wrapper made with `functools.wraps` copies the mark, and rightly so: it is a program too.
+    """
+    mark = getattr(obj, _MARK, None) if callable(obj) else None
+    return mark if isinstance(mark, Mark) else None
+
+
+def from_function(fun: Callable[..., Any], target: str) -> Program:
+    """Make the `Program` of a marked function, or of an unmarked one that takes no arguments.
+
+    Raises `ProgramError` where the function is unmarked and takes arguments.
+    """
+    mark = mark_of(fun)
+    if mark is None:
+        if takes_arguments(fun):
+            raise ProgramError(
+                f"{target} takes arguments: mark it with @parity_tests.program(args=(...,)) so "
+                "that example arguments are known, or name a function without arguments that "
+                "returns (fun, args)"
+            )
+        mark = Mark(None, {}, None, ())
+    doc = (inspect.getdoc(fun) or "").strip()
+    return Program(
+        name=mark.name or _name_of(fun),
+        target=target,
+        source=source_of(fun),
+        summary=doc.splitlines()[0] if doc else "",
+        function=fun,
+        mark=mark,
+        tags=mark.tags,
+    )
+
+
+def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the Python function under a jitted one, and any other function as it is."""
+    jitted = all(hasattr(fun, name) for name in ("trace", "lower", "__wrapped__"))
+    return fun.__wrapped__ if jitted else fun  # type: ignore[attr-defined]
+
+
+def takes_arguments(fun: Callable[..., Any]) -> bool:
+    """Say whether a call without arguments would be refused."""
+    try:
+        inspect.signature(fun).bind()
+    except TypeError:
+        return True
+    except ValueError:  # some builtins have no signature; calling them tells
+        return False
+    return False
+
+
+def source_of(fun: Callable[..., Any]) -> str:
+    """Return "file:line" of a function, relative to the working directory where it lies below."""
+    code = getattr(inspect.unwrap(fun), "__code__", None)
+    if code is None:
+        return f"{getattr(fun, '__module__', None) or '<unknown>'}:0"
+    path = Path(code.co_filename)
+    if path.is_relative_to(os.getcwd()):
+        path = path.relative_to(os.getcwd())
+    return f"{path}:{code.co_firstlineno}"
+
+
+def _name_of(fun: Callable[..., Any]) -> str:
+    return getattr(fun, "__name__", type(fun).__name__)
+
+
+def _described(value: object) -> str:
+    text = repr(value)
+    return f"{type(value).__name__}: {text if len(text) <= 80 else text[:77] + '...'}"

@@ -1,0 +1,94 @@
+"""Proof of a side: evidence, counted in what the side produced, of the mode that was in force."""
+
+from __future__ import annotations
+
+from parity_tests.jaxpr_counts import JaxprFacts
+from parity_tests.stablehlo import ModuleCounts
+from parity_tests.wording import counted
+from reports.rows import Proof, Side
+
+
+def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured: int) -> Proof:
+    """Judge whether the counts of a jaxpr and its module agree with the side they are said to be.
+
+    `live_captured` is how many captured arrays are left when dead code is gone: neither JAX nor
+    the engine need pass an array that nothing reads. Where a program captures no array above the
+    threshold the two modes produce the same, and the statement says so.
+    """
+    mode = side.removeprefix("jax-")
+    against = _against_legacy if mode == "legacy" else _against_simplified
+    found = against(jaxpr, module)
+    if side == "simplified":
+        found += _against_one_each(jaxpr, module, live_captured)
+    return Proof(
+        array_literals=jaxpr.array_literals,
+        constvars=jaxpr.constvars,
+        const_args=module.const_args,
+        unique_captured=len(jaxpr.captured),
+        inlined_constant_bytes=module.inlined_bytes,
+        holds=not found,
+        statement=_statement(side, jaxpr, module, found),
+    )
+
+
+def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
+    found = []
+    if module.const_args:
+        found.append(f"{counted(module.const_args, 'const arg')} where legacy passes none")
+    if jaxpr.array_literals:
+        found.append(f"{counted(jaxpr.array_literals, 'array literal')} where legacy has none")
+    return found
+
+
+def _against_simplified(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
+    found = []
+    ordinary = jaxpr.constvars - jaxpr.special_constvars
+    if ordinary:
+        found.append(f"{counted(ordinary, 'constvar')} where simplified has none")
+    inlined = _inlined_captured_bytes(jaxpr, module)
+    if inlined:
+        found.append(f"{inlined} bytes of captured arrays were inlined, simplified inlines none")
+    return found
+
+
+def _against_one_each(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int) -> list[str]:
+    most = len(jaxpr.captured) + len(jaxpr.small_keys)
+    found = []
+    if not live_captured <= module.const_args <= most:
+        found.append(
+            f"{counted(module.const_args, 'const arg')} for "
+            f"{counted(live_captured, 'captured array')} where our simplified passes one each"
+        )
+    return found
+
+
+def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
+    """Bytes of inlined constants that hold what a captured array holds.
+
+    By content, since constants that only arise during lowering stay inlined in both modes. Typed
+    PRNG keys are left out: stock JAX inlines them in both. Where MLIR's bindings cannot read a
+    constant (bfloat16, complex), equal shape and size must do.
+    """
+    if jaxpr.calls_exported:
+        return 0  # an exported module may have captured the same arrays, and never hoists
+    arrays = [array for array in jaxpr.captured if not array.key]
+    total = 0
+    for constant in module.inlined:
+        alike = [a for a in arrays if (a.shape, a.bytes) == (constant.shape, constant.bytes)]
+        if alike:
+            digest = constant.digest
+            if digest is None or any(array.digest() == digest for array in alike):
+                total += constant.bytes
+    return total
+
+
+def _statement(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, found: list[str]) -> str:
+    if found:
+        return f"not {side}: " + "; ".join(found)
+    arrays = counted(len(jaxpr.captured), "captured array")
+    if not jaxpr.captured:
+        return "no captured array is above the threshold, so both modes produce the same"
+    if side.endswith("legacy"):
+        return f"{arrays}, no const args, {counted(module.inlined_bytes, 'byte')} inlined"
+    inlined = "typed PRNG keys alone inlined" if jaxpr.special_constvars else "none inlined"
+    return f"{counted(module.const_args, 'const arg')} for {arrays}, {inlined}"

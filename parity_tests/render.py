@@ -1,0 +1,136 @@
+"""Render: a campaign as a terminal shows it, a progress bar before it and a table of rows."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from parity_tests.judge import worst_rung
+from parity_tests.sides import Progress as Advance
+from reports.rows import Campaign, Observation, ProgramRow, Side
+
+STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
+LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified": "jS"}
+
+
+def console() -> Console:
+    """Return the console that everything is printed on.
+
+    A pipe has no width, and the 80 columns that rich assumes would fold the table into shreds.
+    """
+    plain = Console()
+    return plain if plain.is_terminal or "COLUMNS" in os.environ else Console(width=140)
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Advance]:
+    """Show a bar of what is done, or on no terminal a plain line at every tenth."""
+    if not console.is_terminal:
+        yield _plain(console)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("loading the programs", total=None)
+
+        def advance(done: int, total: int, text: str) -> None:
+            bar.update(task, completed=done, total=total, description=escape(text[:60].ljust(60)))
+
+        yield advance
+
+
+def _plain(console: Console) -> Advance:
+    def advance(done: int, total: int, text: str) -> None:
+        if done and (done == total or done * 10 // total > (done - 1) * 10 // total):
+            console.print(f"{done}/{total}", highlight=False)
+
+    return advance
+
+
+def print_campaign(console: Console, campaign: Campaign) -> None:
+    """Print one row for each program, the reasons where it is not parity, and the totals."""
+    table = Table(title=_title(campaign), title_justify="left", pad_edge=False)
+    table.add_column("program", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("outputs", no_wrap=True)
+    table.add_column("StableHLO bytes\nlegacy / simplified", justify="right")
+    table.add_column("const args\nours / stock", justify="right")
+    table.add_column("unique\narrays", justify="right")
+    for row in campaign.programs:
+        table.add_row(
+            escape(row.name),
+            f"[{STYLES[row.verdict]}]{row.verdict}[/]",
+            _rungs(row),
+            _figures(row, ("legacy", "jax-legacy"), ("simplified", "jax-simplified"), _text_bytes),
+            _figures(row, ("simplified",), ("jax-simplified",), _const_args),
+            _unique(row),
+        )
+    console.print(table)
+    for row in campaign.programs:
+        if row.verdict != "parity":
+            console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")
+            console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
+            for reason in row.reasons:
+                console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+    totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
+    texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
+    console.print(f"{len(campaign.programs)} programs: " + ", ".join(texts), highlight=False)
+
+
+def _title(campaign: Campaign) -> str:
+    e = campaign.environment
+    return f"{', '.join(campaign.sides)} on jax {e.jax}, {e.device_kind}"
+
+
+def _rungs(row: ProgramRow) -> str:
+    """Name the rung of each pair that was compared, in one word where they agree."""
+    rungs = {
+        f"{LETTERS[each.left]}-{LETTERS[each.right]}": worst_rung(each.leaves)
+        for each in row.comparisons
+        if each.metric == "outputs" and each.outcome in ("equal", "different")
+    }
+    if len(set(rungs.values())) <= 1:
+        return next(iter(rungs.values()), "-")
+    return "\n".join(f"{pair} {rung}" for pair, rung in rungs.items())
+
+
+def _observation(row: ProgramRow, sides: tuple[Side, ...]) -> Observation | None:
+    by_side = {each.side: each for each in row.observations}
+    return next((by_side[side] for side in sides if side in by_side), None)
+
+
+def _figures(
+    row: ProgramRow,
+    left: tuple[Side, ...],
+    right: tuple[Side, ...],
+    read: Callable[[Observation | None], int | None],
+) -> str:
+    """Write two figures, ours where it was run and else stock JAX's."""
+    return " / ".join(
+        "-" if value is None else f"{value:,}"
+        for value in (read(_observation(row, left)), read(_observation(row, right)))
+    )
+
+
+def _text_bytes(observation: Observation | None) -> int | None:
+    return observation.stablehlo.text_bytes if observation and observation.stablehlo else None
+
+
+def _const_args(observation: Observation | None) -> int | None:
+    return observation.proof.const_args if observation and observation.proof else None
+
+
+def _unique(row: ProgramRow) -> str:
+    proofs = [each.proof for each in row.observations if each.proof]
+    return str(proofs[0].unique_captured) if proofs else "-"

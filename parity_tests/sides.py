@@ -1,0 +1,286 @@
+"""Run programs on sides, each side in processes of its own; crashes and time limits are data.
+
+A side needs its own process because stock JAX latches its flag at import, and because a program
+that crashes must not take the campaign with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from parity_tests import values
+from parity_tests.worker import Job, Listing, Request
+from reports.rows import Failure, Observation, Side
+
+PROCESSES = 2
+POLL_SECONDS = 0.02
+# Python, JAX and its backend start within this, on top of the first program's time limit.
+START_SECONDS = 60.0
+
+JAX_FLAG = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
+OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
+
+
+class ListingError(RuntimeError):
+    """The process that lists the programs died; the message has the end of what it printed."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a worker left of one program: its observation, and where its outputs are."""
+
+    observation: Observation
+    outputs: Path | None = None
+
+    def values(self) -> tuple[values.Value, ...]:
+        """Load the output arrays."""
+        return values.load(self.outputs) if self.outputs else ()
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment that a process of a side starts with.
+
+    Our sides choose per function and run beside stock JAX as it is by default, whatever the user
+    has set. The persistent compilation cache is off: a compile time read from it is not one.
+    """
+    environment = dict(os.environ if inherited is None else inherited)
+    environment.pop(OUR_FLAG, None)
+    environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
+    environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+    here = str(Path(__file__).absolute().parent.parent)
+    # The folder of parity_tests, since it may not be installed but run from a source tree.
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [here, environment.get("PYTHONPATH")]))
+    return environment
+
+
+def list_programs(targets: Sequence[str], folder: Path) -> Listing:
+    """List the programs of targets in a process of their own, where their modules are imported.
+
+    Raises `ListingError` where that process dies.
+    """
+    request = Request(
+        action="list", folder=folder, sys_path=tuple(sys.path), targets=tuple(targets)
+    )
+    worker = _Worker.start(request, "jax-legacy")
+    try:
+        while worker.process.poll() is None:
+            time.sleep(POLL_SECONDS)
+    finally:
+        worker.kill()
+    answer = folder / "listing.json"
+    if not answer.exists():
+        what = " ".join(targets) or "the built-in corpus"
+        raise ListingError(f"importing {what}: {worker.ending()}\n{worker.log_tail()}")
+    return Listing.model_validate_json(answer.read_text())
+
+
+def run_sides(
+    jobs: Sequence[Job],
+    sides: Sequence[Side],
+    folder: Path,
+    *,
+    timeout: float,
+    progress: Progress = lambda done, total, text: None,
+) -> dict[tuple[int, Side], Recorded]:
+    """Run every job on every side, at most two processes at a time.
+
+    `timeout` is in seconds for one program on one side. Returns one record for each job's number
+    and side. Workers are killed when this returns or raises, KeyboardInterrupt included.
+    """
+    waiting = [_SideRun(side, tuple(jobs), folder / side, timeout) for side in sides]
+    running: list[_SideRun] = []
+    recorded: dict[tuple[int, Side], Recorded] = {}
+    total = len(jobs) * len(sides)
+    try:
+        while waiting or running:
+            while waiting and len(running) < PROCESSES:
+                running.append(waiting.pop(0))
+            for run in list(running):
+                for number, record in run.poll():
+                    recorded[number, run.side] = record
+                    name = record.observation.program
+                    progress(len(recorded), total, f"{run.side}: {name}")
+                if run.finished:
+                    running.remove(run)
+            time.sleep(POLL_SECONDS)
+    finally:
+        for run in running:
+            run.kill()
+    return recorded
+
+
+@dataclass
+class _SideRun:
+    """The jobs of one side, and the worker that is on them; a dead worker is replaced."""
+
+    side: Side
+    jobs: tuple[Job, ...]
+    folder: Path
+    timeout: float
+    _worker: _Worker | None = None
+    _generation: int = 0
+
+    @property
+    def finished(self) -> bool:
+        return not self.jobs and self._worker is None
+
+    def poll(self) -> list[tuple[int, Recorded]]:
+        """Return what is new since the last poll, and see to the worker."""
+        if self._worker is None:
+            if not self.jobs:
+                return []
+            self._worker = self._start()
+        ended = self._worker.process.poll() is not None  # before reading, to miss no last words
+        new = self._collect(self._worker.read_events())
+        if not self.jobs:
+            if ended or self._worker.idle_seconds() > self.timeout:
+                self.kill()  # a worker that does not end, for a thread of a program does not
+            return new
+        if ended:
+            self._worker.kill()  # and with it what the program itself started
+            new += self._give_up("crash", self._worker.ending(), "the process ended")
+        elif self._worker.idle_seconds() > self._limit():
+            self._worker.kill()
+            new += self._give_up("timeout", "TimeLimit", f"no result in {self.timeout:g} seconds")
+        return new
+
+    def kill(self) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+    def _start(self) -> _Worker:
+        self._generation += 1
+        folder = self.folder / str(self._generation)
+        folder.mkdir(parents=True)
+        request = Request(
+            action="run",
+            folder=folder,
+            sys_path=tuple(sys.path),
+            side=self.side,
+            jobs=self.jobs,
+        )
+        return _Worker.start(request, self.side)
+
+    def _limit(self) -> float:
+        assert self._worker is not None
+        return self.timeout + (0 if self._worker.has_started else START_SECONDS)
+
+    def _collect(self, finished: list[int]) -> list[tuple[int, Recorded]]:
+        assert self._worker is not None
+        folder = self._worker.folder
+        new = []
+        for number in finished:
+            text = (folder / f"{number}.json").read_text()
+            outputs = folder / f"{number}.npz"
+            new.append((number, Recorded(Observation.model_validate_json(text), outputs)))
+        self.jobs = tuple(job for job in self.jobs if job.number not in finished)
+        return new
+
+    def _give_up(
+        self, kind: Literal["crash", "timeout"], type_: str, message: str
+    ) -> list[tuple[int, Recorded]]:
+        """Record the program that the worker was on as failed, and let go of the worker."""
+        worker = self._worker
+        assert worker is not None
+        failure = Failure(
+            kind=kind,
+            stage=worker.stage,
+            type=type_,
+            message=message,
+            traceback=worker.log_tail(),
+        )
+        # A process that cannot even start will not start for the next program either.
+        lost = self.jobs[:1] if worker.has_started else self.jobs
+        self.jobs = self.jobs[len(lost) :]
+        self._worker = None
+        return [
+            (job.number, Recorded(Observation(program=job.name, side=self.side, failure=failure)))
+            for job in lost
+        ]
+
+
+@dataclass
+class _Worker:
+    """One worker process, and how far its events have been read."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    stage: str = "start of the process"
+    has_started: bool = False
+    _read: int = 0
+    _last: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def start(cls, request: Request, side: Side) -> _Worker:
+        file = request.folder / "request.json"
+        file.write_text(request.model_dump_json())
+        with open(request.folder / "log", "wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "parity_tests.worker", str(file)],
+                stdin=subprocess.PIPE,  # held open: the worker ends when this process does
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment_of(side),
+                # Ctrl-C is for the parent, which then kills the whole group.
+                start_new_session=True,
+            )
+        return cls(process, request.folder)
+
+    def read_events(self) -> list[int]:
+        """Read the events since the last call, and return the programs that are done."""
+        file = self.folder / "events"
+        if not file.exists():
+            return []
+        with open(file) as lines:
+            lines.seek(self._read)
+            text = lines.read()
+        whole = text[: text.rfind("\n") + 1]
+        self._read += len(whole)
+        done = []
+        for line in whole.splitlines():
+            event, what = line.split(maxsplit=1)
+            if event == "stage":
+                self.stage = what
+                continue
+            self._last = time.monotonic()
+            self.stage, self.has_started = "import", True
+            if event == "done":
+                done.append(int(what))
+        return done
+
+    def idle_seconds(self) -> float:
+        return time.monotonic() - self._last
+
+    def kill(self) -> None:
+        """End the process and whatever it started, and take its exit status."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    def ending(self) -> str:
+        """Say how the process ended: "exit status 3" or "signal SIGSEGV"."""
+        code = self.process.returncode
+        if code is None:
+            return "still running"
+        if code < 0:
+            return f"signal {signal.Signals(-code).name}"
+        return f"exit status {code}"
+
+    def log_tail(self) -> str:
+        """Return the end of what the process and its programs printed."""
+        return (self.folder / "log").read_text(errors="replace")[-4000:]

@@ -1,0 +1,135 @@
+"""Counts over a lowered StableHLO module, read off its operations rather than its text."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class InlinedConstant:
+    """One `stablehlo.constant` above the embed threshold that is no scalar.
+
+    `bytes` is the logical size of the tensor: a splat such as `dense<0.0> : tensor<1000xf32>`
+    takes no space in the text but is 4000 bytes, for a captured array of equal elements is
+    inlined as a splat and still is what legacy inlined. A splat that JAX makes by itself does not
+    blur this: `jnp.zeros` is a scalar constant under `broadcast_in_dim`.
+
+    `digest` is the sha256 of the elements, None where MLIR's bindings cannot read their type. It
+    is taken at once, because an operation that outlives its module crashes when it is read.
+    """
+
+    shape: tuple[int, ...]
+    bytes: int
+    splat: bool
+    digest: str | None
+
+
+@dataclass(frozen=True)
+class ModuleCounts:
+    """What a module holds; `const_args` counts main's arguments marked `jax.const`."""
+
+    operations: int
+    functions: int
+    operations_by_name: dict[str, int]
+    constants: int
+    constant_bytes: int
+    inlined: tuple[InlinedConstant, ...]
+    main_arguments: int
+    const_args: int
+
+    @property
+    def inlined_bytes(self) -> int:
+        """The logical bytes of non-scalar constants above the embed threshold."""
+        return sum(constant.bytes for constant in self.inlined)
+
+
+def count(module: Any, *, threshold: int) -> ModuleCounts:
+    """Count over an MLIR module, as `lowered.compiler_ir()` returns it.
+
+    `threshold` in bytes is what `inlined` constants are larger than.
+
+        count(jax.jit(f).lower(x).compiler_ir(), threshold=32).const_args
+    """
+    names: Counter[str] = Counter()
+    constants, constant_bytes = 0, 0
+    inlined: list[InlinedConstant] = []
+    for operation in _walk(module.operation):
+        names[operation.name] += 1
+        if operation.name == "stablehlo.constant":
+            shape, size = _shape_and_bytes(operation)
+            constants += 1
+            constant_bytes += size
+            if shape and size > threshold:
+                splat, digest = _is_splat(operation), _digest(operation)
+                inlined.append(InlinedConstant(shape, size, splat, digest))
+    main_arguments, const_args = _main_arguments(module)
+    return ModuleCounts(
+        operations=names.total(),
+        functions=names["func.func"],
+        operations_by_name=dict(sorted(names.items())),
+        constants=constants,
+        constant_bytes=constant_bytes,
+        inlined=tuple(inlined),
+        main_arguments=main_arguments,
+        const_args=const_args,
+    )
+
+
+def _walk(operation: Any) -> Iterator[Any]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                # A generic view: the bindings' own classes rename attributes per dialect.
+                yield child.operation
+                yield from _walk(child.operation)
+
+
+def _shape_and_bytes(operation: Any) -> tuple[tuple[int, ...], int]:
+    # The type is the result's, because casting the attribute itself raises for complex tensors.
+    type_ = operation.results[0].type
+    shape = tuple(type_.shape)
+    return shape, math.prod(shape) * _element_bytes(str(type_.element_type))
+
+
+def _digest(operation: Any) -> str | None:
+    try:
+        value = np.asarray(operation.attributes["value"])
+    except (TypeError, ValueError):  # bfloat16, complex, int4: jaxlib 0.10.2
+        return None
+    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+
+
+def _is_splat(operation: Any) -> bool:
+    try:
+        return bool(operation.attributes["value"].is_splat)
+    except (TypeError, AttributeError):  # complex tensors, and resources, which are never splats
+        return False
+
+
+def _element_bytes(element: str) -> int:
+    """Bytes of one element as NumPy stores it: `f32` 4, `complex<f32>` 8, `i1` and `i4` 1."""
+    bits = re.search(r"\d+", element)
+    if bits is None:
+        return 0  # tokens and the like hold no data
+    return max(8, int(bits.group())) // 8 * (2 if element.startswith("complex") else 1)
+
+
+def _main_arguments(module: Any) -> tuple[int, int]:
+    for function in module.body.operations:
+        operation = function.operation
+        if operation.name != "func.func" or operation.attributes["sym_name"].value != "main":
+            continue
+        arguments = len(operation.regions[0].blocks[0].arguments)
+        if "arg_attrs" not in operation.attributes:
+            return arguments, 0
+        marks = operation.attributes["arg_attrs"]
+        return arguments, sum("jax.const" in mark for mark in marks)
+    return 0, 0

@@ -1,0 +1,204 @@
+"""Target strings: how a program is named on a command line and found again in another process.
+
+`package.module:name` and `path/to/file.py:name` are one program, `package.module` and
+`path/to/file.py` every program in it, and no target at all is the built-in corpus.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from parity_tests.program import Program, ProgramError, from_function, mark_of
+
+CORPUS = "parity_tests.corpus"
+CORPUS_HINT = "install constparity[corpus]"
+
+
+class TargetError(LookupError):
+    """A target cannot be found; the message names what is missing, where, and what is close."""
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A corpus module whose third-party library is not installed."""
+
+    name: str
+    target: str
+    reason: str
+
+
+def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
+    """Load the programs of target strings, or of the built-in corpus where there are none.
+
+    A program that two targets name is loaded once. Raises `TargetError`.
+
+        load(["examples/model.py:step", "my_package.programs"])
+    """
+    if not targets:
+        found = [each for module in corpus_modules() for each in _load_corpus_module(module)]
+    else:
+        found = [each for target in targets for each in _load_target(target)]
+    return tuple({each.target: each for each in found}.values())
+
+
+def load_one(target: str) -> Program:
+    """Load the one program of a `module:name` target string. Raises `TargetError`."""
+    module_part, name = split(target)
+    if name is None:
+        raise TargetError(f"{target!r} names no program: write {target}:NAME")
+    module = _import(module_part)
+    return _named_program(module, module_part, name)
+
+
+def split(target: str) -> tuple[str, str | None]:
+    """Split a target into its module or file and its name; the name is None where not given.
+
+    split("a/b.py:f") == ("a/b.py", "f")
+    """
+    module_part, colon, name = target.rpartition(":")
+    # A colon may also be a drive letter's, and then what follows is a path.
+    if not colon or not name.replace(".", "_").isidentifier() or not module_part:
+        if colon and not name:
+            raise TargetError(f"{target!r} has nothing after the colon: write MODULE:NAME")
+        return target, None
+    if name == "py" or target.endswith(".py"):
+        return target, None
+    return module_part, name
+
+
+def corpus_modules() -> tuple[str, ...]:
+    """Return the names of the modules of the built-in corpus."""
+    return tuple(importlib.import_module(CORPUS).MODULES)
+
+
+def _load_corpus_module(module: str) -> list[Program | Unavailable]:
+    try:
+        return list(_programs_in(importlib.import_module(module), module))
+    except ModuleNotFoundError as missing:
+        root = (missing.name or "").partition(".")[0]
+        if root in ("", "engine", "parity_tests", "reports"):
+            raise  # that is our own fault, not a library that is not installed
+        short = module.rpartition(".")[2]
+        return [Unavailable(short, module, f"{root} is not installed: {CORPUS_HINT}")]
+
+
+def _load_target(target: str) -> list[Program]:
+    module_part, name = split(target)
+    module = _import(module_part)
+    if name is not None:
+        return [_named_program(module, module_part, name)]
+    return _programs_in(module, module_part)
+
+
+def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
+    # Programs that a module only imported belong to the module that they came from.
+    return [
+        from_function(value, f"{module_part}:{name}")
+        for name, value in vars(module).items()
+        if mark_of(value) and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
+    found: object = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise TargetError(
+                f"{module_part} has no {name!r}" + _close(name, [n for n in dir(found)])
+            )
+        found = getattr(found, part)
+    if not callable(found):
+        raise TargetError(f"{module_part}:{name} is {type(found).__name__}, not a function")
+    try:
+        return from_function(found, f"{module_part}:{name}")
+    except ProgramError as error:
+        raise TargetError(str(error)) from error
+
+
+def _import(module_part: str) -> ModuleType:
+    is_file = module_part.endswith(".py") or os.sep in module_part
+    # Whatever a user's module raises while it is imported is about that module, and is reported
+    # with its traceback as a target that cannot be loaded.
+    try:
+        return _import_file(module_part) if is_file else _import_module(module_part)
+    except (TargetError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise TargetError(
+            f"importing {module_part} raised {type(error).__name__}: {error}\n"
+            + traceback.format_exc(limit=-6)
+        ) from error
+
+
+def _import_module(module: str) -> ModuleType:
+    parent = ""
+    for part in module.split("."):
+        name = f"{parent}.{part}" if parent else part
+        try:
+            spec = importlib.util.find_spec(name)
+        except ValueError:  # a module without a spec, such as __main__, is there already
+            spec = None
+            if name not in sys.modules:
+                raise
+        if spec is None and name not in sys.modules:
+            where = f"in {parent}" if parent else "on sys.path or in the working directory"
+            raise TargetError(
+                f"no module {part!r} {where} (from the target {module!r})"
+                + _close(part, _modules_below(parent))
+            )
+        parent = name
+    return importlib.import_module(module)
+
+
+def _import_file(path_text: str) -> ModuleType:
+    path = Path(path_text)
+    if not path.is_file():
+        folder = path.parent
+        if not folder.is_dir():
+            raise TargetError(f"no folder {str(folder)!r} (from the target {path_text!r})")
+        raise TargetError(
+            f"no file {path.name!r} in {str(folder.resolve())!r}"
+            + _close(path.name, [each.name for each in folder.glob("*.py")])
+        )
+    path = path.resolve()
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    # Not the bare stem: `random.py` must not take the place of the standard library's.
+    name = f"constparity_target_{path.stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{path_text!r} is not a Python file")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))  # as `python file.py` does
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _modules_below(parent: str) -> list[str]:
+    import pkgutil
+
+    paths = sys.modules[parent].__path__ if parent in sys.modules else None
+    return [info.name for info in pkgutil.iter_modules(paths)]
+
+
+def _close(name: str, candidates: Sequence[str]) -> str:
+    names = [candidate for candidate in candidates if not candidate.startswith("__")]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

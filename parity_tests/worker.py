@@ -1,0 +1,151 @@
+"""The process of one side: `python -m parity_tests.worker REQUEST`, started by `sides`.
+
+It takes the programs of its request one by one and leaves for each, in the request's folder, an
+observation (`N.json`) and its outputs (`N.npz`), and in `events` the lines "started N",
+"stage NAME" and "done N", so that the parent knows which program a crash belongs to, and which
+stage. Nothing goes through stdout or stderr, which belong to the programs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from reports.rows import Environment, Failure, Observation, Side
+
+
+class Job(BaseModel):
+    """One program to run; `number` is its place in the campaign."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: int
+    name: str
+    target: str
+
+
+class Request(BaseModel):
+    """What a worker is to do: list the programs of `targets`, or run `jobs` on `side`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Literal["list", "run"]
+    folder: Path
+    sys_path: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    side: Side = "jax-legacy"
+    jobs: tuple[Job, ...] = ()
+
+
+class Listed(BaseModel):
+    """One program that a target names; `unavailable` says why it cannot be run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    target: str
+    source: str = ""
+    summary: str = ""
+    unavailable: str | None = None
+
+
+class Listing(BaseModel):
+    """The answer to "list": programs, or the `error` in a target."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    programs: tuple[Listed, ...] = ()
+    error: str | None = None
+    environment: Environment | None = None
+
+
+def main() -> None:
+    """Do what the request file says that is named on the command line."""
+    _die_with_parent()
+    request = Request.model_validate_json(Path(sys.argv[1]).read_text())
+    sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)
+    if request.action == "list":
+        write(request.folder / "listing.json", list_programs(request.targets).model_dump_json())
+        return
+    # Before the first program, so that it is not charged for the start of JAX and its backend.
+    import jax
+
+    jax.devices()
+    with open(request.folder / "events", "a", buffering=1) as events:
+        for job in request.jobs:
+            events.write(f"started {job.number}\n")
+            run_job(job, request.side, request.folder, lambda name: events.write(f"stage {name}\n"))
+            events.write(f"done {job.number}\n")
+
+
+def list_programs(targets: tuple[str, ...]) -> Listing:
+    """List the programs of targets, with the environment they would be measured in."""
+    from parity_tests import targets as targets_
+    from parity_tests.environment import describe
+
+    try:
+        found = targets_.load(targets)
+    except targets_.TargetError as error:
+        return Listing(error=str(error))
+    return Listing(programs=tuple(_listed(each) for each in found), environment=describe())
+
+
+def _listed(each: object) -> Listed:
+    from parity_tests.program import Program
+    from parity_tests.targets import Unavailable
+
+    if isinstance(each, Unavailable):
+        return Listed(name=each.name, target=each.target, unavailable=each.reason)
+    assert isinstance(each, Program)
+    return Listed(name=each.name, target=each.target, source=each.source, summary=each.summary)
+
+
+def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object]) -> None:
+    """Measure one program and leave its observation and outputs in the folder."""
+    from parity_tests import measure, targets, values
+
+    try:
+        program = targets.load_one(job.target)
+    except targets.TargetError as error:
+        # It was there when targets were listed: what is wrong is its import on this side.
+        failure = Failure(
+            kind="exception", stage="import", type=type(error).__name__, message=str(error)
+        )
+        measured = measure.Measured(Observation(program=job.name, side=side, failure=failure))
+    else:
+        measured = measure.measure(program, side, on_stage=on_stage)
+    observation = measured.observation.model_copy(update={"program": job.name})
+    values.save(folder / f"{job.number}.npz", measured.values)
+    write(folder / f"{job.number}.json", observation.model_dump_json())
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file that is there as a whole or not at all."""
+    part = file.with_suffix(".part")
+    part.write_text(text)
+    part.replace(file)
+
+
+def _die_with_parent() -> None:
+    """End this process when the parent's end of stdin closes, however the parent ended."""
+    pipe = os.dup(0)
+    os.set_inheritable(pipe, False)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # a program that reads stdin gets an end of file, not our pipe
+    os.close(nothing)
+
+    def wait() -> None:
+        os.read(pipe, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+import io
+
+from rich.console import Console
+
+from parity_tests import render
+
+
+def printed(campaign, *names):
+    rows = tuple(row for row in campaign.programs if row.name in names)
+    console = Console(file=io.StringIO(), width=140)
+    render.print_campaign(console, campaign.model_copy(update={"programs": rows}))
+    return console.file.getvalue()
+
+
+def cells(text, name):
+    [line] = [line for line in text.splitlines() if line.startswith(f"│{name} ")]
+    return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+def test_a_row_has_verdict_rung_and_figures(faults):
+    text = printed(faults, "good", "other_value")
+    name, verdict, rung, size, const_args, unique = cells(text, "good")
+    assert (name, verdict, rung, const_args, unique) == ("good", "parity", "bitwise", "- / 1", "1")
+    legacy, simplified = (int(part.replace(",", "")) for part in size.split(" / "))
+    assert legacy > simplified > 0
+    assert cells(text, "other_value")[1:3] == ["difference", "mismatch"]
+
+
+def test_a_side_that_failed_has_no_figures(faults):
+    assert cells(printed(faults, "raises"), "raises")[2:] == ["-", "- / -", "- / -", "-"]
+
+
+def test_a_pipe_gets_every_tenth_step_on_a_line_of_its_own():
+    console = Console(file=io.StringIO(), width=140)
+    with render.progress(console) as advance:
+        for done in range(41):
+            advance(done, 40, "legacy: p")
+    assert console.file.getvalue().split() == [f"{done}/40" for done in range(4, 41, 4)]

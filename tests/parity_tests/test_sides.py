@@ -1,0 +1,99 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import parity_tests
+from parity_tests import campaign, sides
+from parity_tests.worker import Job
+from reports.rows import SIDES
+
+ROOT = Path(parity_tests.__file__).parent.parent
+
+
+def test_a_side_is_its_environment():
+    flags = {side: sides.environment_of(side, {"A": "b"})[sides.JAX_FLAG] for side in SIDES}
+    assert flags == {"legacy": "0", "simplified": "0", "jax-legacy": "0", "jax-simplified": "1"}
+
+
+def test_what_the_user_has_set_does_not_reach_a_side():
+    inherited = {sides.OUR_FLAG: "1", sides.JAX_FLAG: "1", "PYTHONPATH": "/somewhere", "A": "b"}
+    environment = sides.environment_of("legacy", inherited)
+    assert sides.OUR_FLAG not in environment
+    assert environment[sides.JAX_FLAG] == "0"
+    assert environment["A"] == "b"
+    assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/somewhere"]
+
+
+def test_a_process_that_cannot_start_is_given_up_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(sides.sys, "executable", "/bin/false")
+    jobs = [Job(number=n, name=f"p{n}", target="m:p") for n in range(3)]
+    recorded = sides.run_sides(jobs, ["jax-legacy"], tmp_path, timeout=5)
+    failures = [record.observation.failure for record in recorded.values()]
+    assert [failure.stage for failure in failures] == ["start of the process"] * 3
+    assert {failure.type for failure in failures} == {"exit status 1"}
+
+
+def test_a_listing_that_dies_says_what_it_printed(tmp_path):
+    file = tmp_path / "dies.py"
+    file.write_text("import os\nprint('farewell', flush=True)\nos._exit(3)\n")
+    with pytest.raises(campaign.TargetError, match=r"(?s)dies.py: exit status 3\nfarewell"):
+        campaign.run([str(file)])
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A zombie is waiting for its parent to look, and runs no more.
+    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+
+
+def await_(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come true")
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+)
+def test_no_worker_outlives_its_parent(tmp_path, how, status):
+    file = tmp_path / "sleeper.py"
+    file.write_text(
+        "import os, time\nfrom parity_tests import program\n"
+        "@program(args=(1.0,))\ndef sleeper(x):\n"
+        f"    open({str(tmp_path)!r} + '/pid', 'w').write(str(os.getpid()) + '.')\n"
+        "    time.sleep(3600)\n"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "parity_tests.cli", "run", str(file), "--sides"]
+    parent = subprocess.Popen(
+        [*command, "jax-legacy,jax-simplified"],
+        env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        pid_file = tmp_path / "pid"
+        text = await_(lambda: pid_file.exists() and pid_file.read_text())
+        worker = int(text.rstrip("."))
+        assert alive(worker)
+        parent.send_signal(how)
+        parent.communicate(timeout=30)
+    finally:
+        parent.kill()
+        parent.communicate()
+    assert parent.returncode == status
+    await_(lambda: not alive(worker))
+    if how != signal.SIGKILL:
+        assert list(temporary.iterdir()) == []

@@ -1,0 +1,137 @@
+import sys
+
+import pytest
+
+from parity_tests import targets
+from parity_tests.targets import TargetError, Unavailable
+
+MODULE = """
+from parity_tests import program
+from functools import partial
+
+@program(args=(1,))
+def first(x):
+    return x
+
+@program
+def second():
+    return first, (1,)
+
+def factory():
+    return first, (2,)
+
+def helper(x):
+    return x
+
+number = 3
+
+class Space:
+    def inside():
+        return first, (3,)
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of three modules in the working directory, forgotten afterwards."""
+    folder = tmp_path / "planted_package"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "programs.py").write_text(MODULE)
+    (folder / "importer.py").write_text("from planted_package.programs import first, second\n")
+    (folder / "broken.py").write_text("raise LookupError('no luck')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield folder
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def names(*targets_):
+    return [each.name for each in targets.load(targets_)]
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        ("a.b:c", ("a.b", "c")),
+        ("a/b.py:c", ("a/b.py", "c")),
+        ("a.b", ("a.b", None)),
+        ("a/b.py", ("a/b.py", None)),
+        ("C:/a/b.py", ("C:/a/b.py", None)),
+        ("C:/a/b.py:c.d", ("C:/a/b.py", "c.d")),
+    ],
+)
+def test_a_target_splits(target, parts):
+    assert targets.split(target) == parts
+
+
+@pytest.mark.parametrize("where", ["planted_package.programs", "planted_package/programs.py"])
+def test_modules_and_files_load_alike(package, where):
+    assert names(where) == ["first", "second"]
+    assert names(f"{where}:second") == ["second"]
+    assert names(f"{where}:factory") == ["factory"]
+    assert names(f"{where}:Space.inside") == ["inside"]
+    assert targets.load_one(f"{where}:first").target == f"{where}:first"
+
+
+def test_a_program_named_twice_is_loaded_once(package):
+    assert names("planted_package.programs:first", "planted_package.programs") == [
+        "first",
+        "second",
+    ]
+
+
+def test_programs_that_a_module_imported_are_not_its_own(package):
+    assert names("planted_package.importer") == []
+    assert names("planted_package.importer:first") == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("planted_packag", r"no module 'planted_packag' on sys.path.*did you mean planted_package"),
+        ("planted_package.program", r"no module 'program' in planted_package.*mean programs\?"),
+        ("planted_package.programs:frist", r"has no 'frist'; did you mean first\?"),
+        ("planted_package.programs:number", r"is int, not a function"),
+        ("planted_package.programs:helper", r"helper takes arguments: mark it"),
+        ("planted_package/programs.py:frist", r"has no 'frist'; did you mean first\?"),
+        ("planted_package/program.py", r"no file 'program.py' in .*did you mean programs.py\?"),
+        ("nowhere/a.py", r"no folder 'nowhere'"),
+        ("planted_package.broken", r"(?s)importing .* raised LookupError: no luck.*broken.py"),
+        ("planted_package.programs:", r"nothing after the colon"),
+    ],
+)
+def test_a_missing_target_names_what_where_and_what_is_close(package, target, complaint):
+    with pytest.raises(TargetError, match=complaint):
+        targets.load([target])
+
+
+def test_one_program_needs_a_name(package):
+    with pytest.raises(TargetError, match="names no program: write planted_package:NAME"):
+        targets.load_one("planted_package")
+
+
+@pytest.fixture
+def corpus(package, monkeypatch):
+    """A corpus of one module that loads and one whose library is missing."""
+    (package / "needs.py").write_text("import a_library_that_is_not_installed\n")
+    modules = ("planted_package.programs", "planted_package.needs")
+    monkeypatch.setattr(targets, "corpus_modules", lambda: modules)
+
+
+def test_no_target_is_the_corpus_and_a_missing_library_a_reason(corpus):
+    *programs, missing = targets.load([])
+    assert [each.name for each in programs] == ["first", "second"]
+    assert missing == Unavailable(
+        "needs",
+        "planted_package.needs",
+        "a_library_that_is_not_installed is not installed: install constparity[corpus]",
+    )
+
+
+def test_a_missing_library_of_the_users_is_an_error(corpus):
+    with pytest.raises(TargetError, match="a_library_that_is_not_installed"):
+        targets.load(["planted_package.needs"])
