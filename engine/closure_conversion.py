@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from engine import jax_internals
 from engine.jaxprs import (
@@ -34,6 +34,7 @@ from engine.jaxprs import (
 )
 
 Body = Jaxpr | ClosedJaxpr
+B = TypeVar("B", bound=Body)
 ConstLowering = Mapping[Hashable, Var]
 # Given the bodies that share operands: the bodies taking their constants as leading inputs, and the
 # operands to pass for those.
@@ -173,17 +174,19 @@ class Conversion:
         if isinstance(atom, Literal) and self.wanted(atom.val):
             found.setdefault(constant_key(atom.val), atom.val)
 
-    def body(self, body: Body, constants: Mapping[Hashable, Any]) -> Body:
+    def body(self, body: B, constants: Mapping[Hashable, Any]) -> B:
         """The body taking `constants` as leading inputs, in that order."""
         if not constants and not self.needs(body):
             return body
         memo_key = (id(body), tuple(constants))
         if memo_key not in self._bodies:
             self._bodies[memo_key] = body, self._convert(body, constants)
-        return self._bodies[memo_key][1]
+        return cast(B, self._bodies[memo_key][1])
 
     def _convert(self, body: Body, constants: Mapping[Hashable, Any]) -> Body:
-        variables = {k: jax_internals.new_var(jax_internals.typeof(c)) for k, c in constants.items()}
+        variables = {
+            k: jax_internals.new_var(jax_internals.typeof(c)) for k, c in constants.items()
+        }
         if isinstance(body, Jaxpr):
             return self.rewrite(body, variables, leading=list(variables.values()))
         kept_vars, kept, substitution = [], [], {}
@@ -204,7 +207,7 @@ class Conversion:
         substitution: Mapping[Var, Var] | None = None,
         leading: Sequence[Var] = (),
     ) -> Jaxpr:
-        """Replace wanted Literals (and the Vars in `substitution`) by the Vars of their constants."""
+        """Replace wanted Literals, and the Vars in `substitution`, by the Vars of constants."""
         substitution = substitution or {}
 
         def read(atom: Any) -> Any:

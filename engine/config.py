@@ -78,6 +78,7 @@ class Setting:
         self._state.set_global(self._parse(value, self.name))
 
     def __call__(self, value: Any) -> contextlib.AbstractContextManager[None]:
+        """Hold the setting at `value` in this thread, within a `with` block."""
         parsed = self._parse(value, self.name)  # at the call, so that a mistake is reported there
         return self._hold(parsed)
 

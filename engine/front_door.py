@@ -116,7 +116,8 @@ def make_jaxpr(
     Source: `jax.make_jaxpr`; the jaxpr documents (seeds 002 and 004).
     """
     constants = parse_side(constants)
-    make = jax.make_jaxpr(fun, static_argnums=static_argnums, return_shape=return_shape)
+    options: Any = {"static_argnums": static_argnums, "return_shape": return_shape}
+    make: Any = jax.make_jaxpr(fun, **options)
 
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -177,15 +178,13 @@ def _plan(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
     return plans[key]
 
 
-def _call(
-    pipeline: Pipeline, program: jax_internals.PjitParams, operands: list
-) -> tuple[Any, Any]:
+def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a staged program, or apply it to tracers: the results and the dispatcher's data."""
     params = program.params
     closed_jaxpr = params["jaxpr"]
     if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
-        outputs = jax_internals.bind_jit(operands, params)
-        return jax.tree.unflatten(program.out_tree, outputs), None
+        bound = jax_internals.bind_jit(operands, params)
+        return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
     plan = _plan(pipeline, closed_jaxpr)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)

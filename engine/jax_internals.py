@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 _FIRST, _LIMIT = (0, 10, 2), (0, 11)
 if not _FIRST <= jax.__version_info__ < _LIMIT:
@@ -91,7 +90,7 @@ def jax_embedded_constants_max_bytes() -> int:
     return config.embedded_constants_max_bytes.value
 
 
-def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager:
+def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager[None]:
     """Choose, for this thread, which of its two forms JAX's tracer emits.
 
     Only tracing reads this half of JAX's flag; what the flag latches at import (whether JAX hoists
@@ -149,7 +148,7 @@ def user_frame(source_info: Any) -> tuple[str, int, str] | None:
 
 
 def infer_params(jitted: Any, args: tuple, kwargs: dict) -> tuple[PjitParams, list]:
-    """Trace a `jax.jit` object for these arguments: its call as JAX would bind it, and its operands."""
+    """Trace a `jax.jit` object for a call: what JAX would bind, and its operands."""
     return pjit._infer_params(jitted._fun, jitted._jit_info, args, kwargs)
 
 
@@ -287,10 +286,19 @@ def const_operands(params: dict, count: int) -> dict:
 
 def arguments_marked_const(module: Any, function: str = "main") -> list[bool]:
     """For each argument of a function of an MLIR module, whether it carries a constant."""
-    for op in module.body.operations:
-        if isinstance(op, _func.FuncOp) and op.name.value == function:
-            return ["jax.const" in attrs for attrs in _argument_attributes(op)]
-    raise KeyError(f"no function {function!r} in the module")
+    functions = _functions(module)
+    if function not in functions:
+        raise KeyError(f"no function {function!r} in the module; it has {', '.join(functions)}")
+    return ["jax.const" in attrs for attrs in _argument_attributes(functions[function])]
+
+
+def _functions(module: Any) -> dict[str, Any]:
+    functions = (op for op in module.body.operations if isinstance(op, _func.FuncOp))
+    return {_symbol(op.sym_name): op for op in functions}
+
+
+def _symbol(attribute: Any) -> str:
+    return attribute.value
 
 
 def _argument_attributes(function: Any) -> list:
@@ -306,7 +314,7 @@ def _mark_const_args(module: Any, count: int) -> None:
     operands of its calls, so following the uses of main's arguments finds its const args, at a cost
     that grows with the uses of constants and not with the size of the module.
     """
-    functions = {op.name.value: op for op in module.body.operations if isinstance(op, _func.FuncOp)}
+    functions = _functions(module)
     main = functions["main"]
     with module.context:
         true = _ir.BoolAttr.get(True)
@@ -315,17 +323,18 @@ def _mark_const_args(module: Any, count: int) -> None:
             for attrs in _argument_attributes(main)
         )
         marked: dict[str, set[int]] = {}
-        pending = [(main, before + i) for i in range(count)]
+        pending: list[tuple[Any, int]] = [(main, before + i) for i in range(count)]
         while pending:
             owner, index = pending.pop()
             if isinstance(owner, _func.FuncOp):
-                if index in marked.setdefault(owner.name.value, set()):
+                seen = marked.setdefault(_symbol(owner.sym_name), set())
+                if index in seen:
                     continue
-                marked[owner.name.value].add(index)
+                seen.add(index)
             for use in owner.arguments[index].uses:
                 op = use.owner.opview
                 if isinstance(op, _func.CallOp):
-                    pending.append((functions[op.callee.value], use.operand_number))
+                    pending.append((functions[_symbol(op.callee)], use.operand_number))
                 elif isinstance(op, _hlo.WhileOp) and _is_invariant(op, use.operand_number):
                     blocks = (region.blocks[0] for region in op.regions)
                     pending.extend((block, use.operand_number) for block in blocks)
@@ -385,7 +394,9 @@ def fastpath_data(
 
 
 @contextlib.contextmanager
-def call_errors(fun: Callable, params: PjitParams, operands: Sequence[Any], call: tuple) -> Iterator:
+def call_errors(
+    fun: Callable, params: PjitParams, operands: Sequence[Any], call: tuple
+) -> Iterator[None]:
     """Turn what can go wrong in a call into the errors that `jax.jit` raises for it."""
     try:
         yield

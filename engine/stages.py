@@ -168,6 +168,17 @@ class Compiled(jax.stages.Compiled):
     for, as JAX does. Source: `jax.stages.Compiled`.
     """
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        if any(jax.dtypes.issubdtype(c.dtype, jax.dtypes.extended) for c in self.const_args):
+            # JAX's fast path would check the raw data of a PRNG key against the type of the key,
+            # since stock JAX never has one among its const args (jax 0.10.2).
+            self._call: Any = self._call_in_python
+
+    def _call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+        results, _, _ = self.call(self._params, *args, **kwargs)
+        return results
+
     @property
     def const_args(self) -> list[Any]:
         """The constants that are passed before the arguments of the user, each array once."""

@@ -12,9 +12,7 @@ from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan
 
 
-def plan(
-    closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool
-) -> LoweringPlan:
+def plan(closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool) -> LoweringPlan:
     """Lower the program as it is; there is nothing to hoist, so both choices are ignored."""
     del max_bytes, hoist_constants_as_args
     return LoweringPlan(closed_jaxpr)

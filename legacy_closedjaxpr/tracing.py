@@ -37,7 +37,7 @@ def _is_array(value: Any) -> bool:
 def _holds_array_literals(jaxpr: Jaxpr) -> bool:
     atoms = [*jaxpr.outvars, *(atom for eqn in jaxpr.eqns for atom in eqn.invars)]
     return any(hasattr(a, "val") and _is_array(a.val) for a in atoms) or any(
-        _holds_array_literals(getattr(body, "jaxpr", body))
+        _holds_array_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
         for eqn in jaxpr.eqns
         for body in bodies_of(eqn)
     )

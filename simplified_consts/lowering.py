@@ -23,9 +23,7 @@ from engine.jaxprs import ClosedJaxpr, is_hoistable
 from engine.programs import LoweringPlan
 
 
-def plan(
-    closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool
-) -> LoweringPlan:
+def plan(closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool) -> LoweringPlan:
     """Hoist the constants larger than `max_bytes` that live equations use, each array once."""
     if not hoist_constants_as_args:
         return LoweringPlan(closed_jaxpr)
