@@ -25,6 +25,7 @@ from engine.config import (
 )
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
+from engine.snapshots import snapshot
 from engine.stages import Lowered, Traced, lower_plan
 
 jax_internals.hide_from_tracebacks(__file__)
@@ -125,7 +126,7 @@ def make_jaxpr(
         with tracing_for(side):
             result = make(*args, **kwargs)
         closed_jaxpr, *shape = result if return_shape else (result,)
-        closed_jaxpr = pipeline_of(side).normalize(closed_jaxpr)
+        closed_jaxpr = snapshot(pipeline_of(side).normalize(closed_jaxpr))
         return (closed_jaxpr, *shape) if return_shape else closed_jaxpr
 
     traced.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
@@ -155,7 +156,7 @@ def _stage(
     closed_jaxpr = program.params["jaxpr"]
     forms = _normalized.setdefault(closed_jaxpr, {})
     if side not in forms:
-        normal = pipeline.normalize(closed_jaxpr)
+        normal = snapshot(pipeline.normalize(closed_jaxpr))
         # A key must not be held by its value, so the common case is remembered as None.
         forms[side] = None if normal is closed_jaxpr else normal  # type: ignore[assignment]
     params = {
