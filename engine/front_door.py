@@ -15,7 +15,7 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.config import (
+from engine.configuration import (
     SIDES,
     Side,
     embedded_constants_max_bytes,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config import Side
+from engine.configuration import Side
 from engine.jaxprs import ClosedJaxpr
 
 

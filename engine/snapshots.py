@@ -41,7 +41,7 @@ def _may_change(value: Any) -> bool:
     """Whether somebody else can write to the memory of a captured value."""
     if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0:
         return False
-    owner = value
+    owner: Any = value
     while isinstance(owner, np.ndarray):
         if owner.flags.writeable:
             return True

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.config import Side, embedded_constants_max_bytes
+from engine.configuration import Side, embedded_constants_max_bytes
 from engine.programs import LoweringPlan, Pipeline
 
 
