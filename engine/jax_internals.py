@@ -249,7 +249,7 @@ def lower(
     ):
         try:
             computation = pjit._resolve_and_lower(
-                [*argument_types(hoisted.const_args), *types],
+                [*_const_types(hoisted.const_args, types), *types],
                 **params,
                 lowering_platforms=lowering_platforms,
                 lowering_parameters=lowering_parameters,
@@ -272,6 +272,18 @@ def lower(
         )
         _finished.add(computation)
     return computation
+
+
+def _const_types(const_args: Sequence[Any], types: Sequence[Any]) -> list:
+    """The types of const args; one that lies on other devices than the arguments follows them."""
+    committed = [t.sharding.device_set for t in types if t.committed and t.sharding is not None]
+    found = []
+    for const_type in argument_types(const_args):
+        sharding = const_type.sharding
+        if sharding is not None and any(sharding.device_set != devices for devices in committed):
+            const_type = const_type.replace(sharding=None, format=None, committed=False)
+        found.append(const_type)
+    return found
 
 
 def const_operands(params: dict, count: int) -> dict:
