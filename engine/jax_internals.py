@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -138,10 +139,22 @@ def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
     return core.ClosedJaxpr(live, closed_jaxpr.consts)
 
 
-def user_frame(source_info: Any) -> tuple[str, int, str] | None:
-    """File, line and function of the innermost user frame of an equation, if it has one."""
-    frame = _source_info_util.user_frame(source_info.traceback)
-    return None if frame is None else (frame.file_name, frame.start_line, frame.function_name)
+def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
+    """File, line and function of the frames of a user that made an equation, innermost first.
+
+    At most `count` of them; all where it is -1.
+    """
+    frames = _source_info_util.user_frames(source_info.traceback)
+    wanted = itertools.islice(frames, None if count < 0 else count)
+    return [(frame.file_name, frame.start_line, frame.function_name) for frame in wanted]
+
+
+def captured_constants_limits() -> tuple[int, int]:
+    """JAX's `captured_constants_warn_bytes` and `captured_constants_report_frames`."""
+    return (
+        config.captured_constants_warn_bytes.value,
+        config.captured_constants_report_frames.value,
+    )
 
 
 # -- tracing ---------------------------------------------------------------------------------------
@@ -246,6 +259,7 @@ def lower(
     with (
         simplified_jaxprs(hoisted.jax_hoists_the_rest),
         config.embedded_constants_max_bytes(hoisted.max_bytes),
+        config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
         try:
             computation = pjit._resolve_and_lower(

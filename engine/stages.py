@@ -8,13 +8,19 @@ belongs to. The arguments that a stage describes (`args_info`, `in_avals`, `inpu
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import jax
 
 from engine import jax_internals
+from engine.captured_constants import warn_of_large_constants
 from engine.configuration import Side, embedded_constants_max_bytes
+from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
+
+# Programs are lowered again for other placements; their constants are reported once.
+_reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
 
 
 def lower_plan(
@@ -29,6 +35,9 @@ def lower_plan(
         t.aval for t, is_donated in zip(types, params["donated_invars"], strict=True) if is_donated
     ]
     operands = pipeline.operands(plan, donated)
+    if params["jaxpr"] not in _reported:
+        _reported.add(params["jaxpr"])
+        warn_of_large_constants(params["jaxpr"])
     params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": plan.closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         operands, plan.jax_hoists_the_rest, embedded_constants_max_bytes.value

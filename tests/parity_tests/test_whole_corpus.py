@@ -21,9 +21,7 @@ def on(row, side):
 
 
 def compared(row, metric, left, right):
-    return next(
-        c for c in row.comparisons if (c.metric, c.left, c.right) == (metric, left, right)
-    )
+    return next(c for c in row.comparisons if (c.metric, c.left, c.right) == (metric, left, right))
 
 
 def test_every_program_is_at_parity(corpus):
