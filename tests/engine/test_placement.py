@@ -1,0 +1,122 @@
+"""Arguments decide where a program runs; captured arrays follow, and only sharded ones stay."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
+
+import engine
+
+DEVICES = jax.devices()
+MESH = jax.make_mesh((8,), ("i",), axis_types=(AxisType.Auto,))
+SPLIT, REPLICATED = (NamedSharding(MESH, PartitionSpec(*spec)) for spec in (("i",), ()))
+PLAIN = jnp.arange(64.0)
+CAPTURED = {
+    "uncommitted": PLAIN,
+    "committed to 1": jax.device_put(PLAIN, DEVICES[1]),
+    "split": jax.device_put(PLAIN, SPLIT),
+    "replicated": jax.device_put(PLAIN, REPLICATED),
+}
+ARGUMENTS = {
+    "uncommitted": jnp.ones(64),
+    "numpy": np.ones(64, np.float32),
+    "committed to 3": jax.device_put(jnp.ones(64), DEVICES[3]),
+    "split": jax.device_put(jnp.ones(64), SPLIT),
+}
+
+
+def results(fun, *args, constants, **options):
+    """The results of the first call, of the fast path, and of the compiled stage."""
+    jitted = engine.jit(fun, constants=constants, **options)
+    return jitted(*args), jitted(*args), jitted.lower(*args).compile()(*args)
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS)
+@pytest.mark.parametrize("captured", CAPTURED)
+def test_placement_of_results(captured, argument, side):
+    array, x = CAPTURED[captured], ARGUMENTS[argument]
+    sharded = captured in ("split", "replicated")
+    for result in results(lambda a: a * 2 + array, x, constants=side):
+        np.testing.assert_array_equal(result, 2 + np.arange(64.0))
+        if argument == "committed to 3":
+            assert result.sharding == SingleDeviceSharding(DEVICES[3])
+            assert result.committed
+        elif argument == "split":
+            assert result.sharding == SPLIT
+        elif sharded and side == "simplified":
+            assert result.sharding == CAPTURED[captured].sharding  # the array keeps its sharding
+        else:
+            assert result.sharding == SingleDeviceSharding(DEVICES[0])
+            assert not result.committed
+
+
+def test_captured_arrays_on_several_devices(side):
+    one, two = (jax.device_put(PLAIN, DEVICES[i]) for i in (1, 2))
+    for result in results(lambda x: x + one * two, ARGUMENTS["committed to 3"], constants=side):
+        np.testing.assert_array_equal(result, 1 + np.arange(64.0) ** 2)
+        assert result.sharding == SingleDeviceSharding(DEVICES[3])
+    for result in results(lambda: one * two, constants=side):
+        assert not result.committed
+
+
+def test_arrays_on_other_devices_move_once():
+    array = CAPTURED["committed to 1"]
+    jitted = engine.jit(lambda x: x + array, constants="simplified")
+    x = ARGUMENTS["committed to 3"]
+    jitted(x)
+    with jax.transfer_guard("disallow"):
+        jitted(x)
+
+
+def test_sharded_constants_stay_on_their_devices():
+    """No device holds the whole of a split array, and its HLO argument says so."""
+    array = CAPTURED["split"]
+    lowered = engine.jit(lambda x: x + array, constants="simplified").lower(np.float32(1))
+    assert lowered.const_args[0].sharding == SPLIT
+    main = next(line for line in lowered.as_text().splitlines() if "@main" in line)
+    const_arg = main[: main.index("%arg1")]
+    assert "jax.const = true" in const_arg
+    assert "sdy.sharding" in const_arg
+    assert lowered.compile().memory_analysis().argument_size_in_bytes < array.nbytes
+
+
+@pytest.mark.parametrize("option", ["in_shardings", "out_shardings"])
+def test_shardings_given_to_jit(side, option):
+    array = CAPTURED["committed to 1"]
+    for result in results(
+        lambda x: x + array, ARGUMENTS["uncommitted"], constants=side, **{option: SPLIT}
+    ):
+        np.testing.assert_array_equal(result, 1 + np.arange(64.0))
+        assert result.sharding == SPLIT
+
+
+def test_conflicting_arguments_give_the_error_of_jax(side):
+    def add(a, b):
+        return a + b + PLAIN
+
+    add.__qualname__ = "add"  # JAX says the qualified name on a call and the name on lowering
+    a, b = (jax.device_put(PLAIN, DEVICES[i]) for i in (1, 2))
+    messages = []
+    for jitted in (jax.jit(add), engine.jit(add, constants=side)):
+        with pytest.raises(ValueError, match="incompatible devices") as error:
+            jitted(a, b)
+        messages.append(str(error.value))
+        with pytest.raises(ValueError, match="incompatible devices") as error:
+            jitted.lower(a, b)
+        messages.append(str(error.value))
+    assert len(set(messages)) == 1
+
+
+def test_shard_map(side):
+    table = jnp.arange(8.0)
+    mapped = jax.shard_map(
+        lambda x: x * table + jax.lax.psum(x, "i"),
+        mesh=MESH,
+        in_specs=PartitionSpec("i"),
+        out_specs=PartitionSpec("i"),
+    )
+    expected = jax.jit(mapped)(ARGUMENTS["split"])
+    for result in results(mapped, ARGUMENTS["split"], constants=side):
+        np.testing.assert_array_equal(result, expected)
+        assert result.sharding == SPLIT
