@@ -87,7 +87,8 @@ def _row(program: Listed, recorded: dict[Side, Recorded]) -> ProgramRow:
         )
     observations = {side: recorded[side].observation for side in SIDES if side in recorded}
     outputs = {side: record.values() for side, record in recorded.items()}
-    judgement = judge(observations, outputs)
+    jaxprs = {side: record.jaxpr() for side, record in recorded.items()}
+    judgement = judge(observations, outputs, jaxprs)
     return ProgramRow(
         name=program.name,
         source=program.source,

@@ -36,14 +36,19 @@ class ListingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a worker left of one program: its observation, and where its outputs are."""
+    """What a worker left of one program: its observation, and where its other files are."""
 
     observation: Observation
-    outputs: Path | None = None
+    folder: Path | None = None
+    number: int = 0
 
     def values(self) -> tuple[values.Value, ...]:
         """Load the output arrays."""
-        return values.load(self.outputs) if self.outputs else ()
+        return values.load(self.folder / f"{self.number}.npz") if self.folder else ()
+
+    def jaxpr(self) -> str:
+        """Read the printed jaxpr; it is empty where the side failed."""
+        return (self.folder / f"{self.number}.jaxpr.txt").read_text() if self.folder else ""
 
 
 Progress = Callable[[int, int, str], None]
@@ -184,8 +189,8 @@ class _SideRun:
         new = []
         for number in finished:
             text = (folder / f"{number}.json").read_text()
-            outputs = folder / f"{number}.npz"
-            new.append((number, Recorded(Observation.model_validate_json(text), outputs)))
+            observation = Observation.model_validate_json(text)
+            new.append((number, Recorded(observation, folder, number)))
         self.jobs = tuple(job for job in self.jobs if job.number not in finished)
         return new
 

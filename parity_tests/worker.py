@@ -1,9 +1,9 @@
 """The process of one side: `python -m parity_tests.worker REQUEST`, started by `sides`.
 
 It takes the programs of its request one by one and leaves for each, in the request's folder, an
-observation (`N.json`) and its outputs (`N.npz`), and in `events` the lines "started N",
-"stage NAME" and "done N", so that the parent knows which program a crash belongs to, and which
-stage. Nothing goes through stdout or stderr, which belong to the programs.
+observation (`N.json`), its outputs (`N.npz`) and its printed jaxpr (`N.jaxpr.txt`), and in
+`events` the lines "started N", "stage NAME" and "done N", so that the parent knows which program
+a crash belongs to, and which stage. Nothing goes through stdout or stderr, which belong to the programs.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _listed(each: object) -> Listed:
 
 
 def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object]) -> None:
-    """Measure one program and leave its observation and outputs in the folder."""
+    """Measure one program and leave its observation, outputs and jaxpr in the folder."""
     from parity_tests import measure, targets, values
 
     try:
@@ -122,6 +122,7 @@ def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object
         measured = measure.measure(program, side, on_stage=on_stage)
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)
+    write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)
     write(folder / f"{job.number}.json", observation.model_dump_json())
 
 
