@@ -48,7 +48,7 @@ class Recorded:
 
     def jaxpr(self) -> str:
         """Read the printed jaxpr; it is empty where the side failed."""
-        return (self.folder / f"{self.number}.jaxpr.txt").read_text() if self.folder else ""
+        return (self.folder / f"{self.number}.jaxpr.txt").read_text("utf-8") if self.folder else ""
 
 
 Progress = Callable[[int, int, str], None]
@@ -88,7 +88,7 @@ def list_programs(targets: Sequence[str], folder: Path) -> Listing:
     if not answer.exists():
         what = " ".join(targets) or "the built-in corpus"
         raise ListingError(f"importing {what}: {worker.ending()}\n{worker.log_tail()}")
-    return Listing.model_validate_json(answer.read_text())
+    return Listing.model_validate_json(answer.read_text("utf-8"))
 
 
 def run_sides(
@@ -188,7 +188,7 @@ class _SideRun:
         folder = self._worker.folder
         new = []
         for number in finished:
-            text = (folder / f"{number}.json").read_text()
+            text = (folder / f"{number}.json").read_text("utf-8")
             observation = Observation.model_validate_json(text)
             new.append((number, Recorded(observation, folder, number)))
         self.jobs = tuple(job for job in self.jobs if job.number not in finished)

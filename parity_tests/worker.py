@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -71,7 +71,7 @@ def main() -> None:
     request = Request.model_validate_json(Path(sys.argv[1]).read_text())
     sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)
     if request.action == "list":
-        write(request.folder / "listing.json", list_programs(request.targets).model_dump_json())
+        write(request.folder / "listing.json", to_json(list_programs(request.targets)))
         return
     # Before the first program, so that it is not charged for the start of JAX and its backend.
     import jax
@@ -123,13 +123,32 @@ def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)
     write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)
-    write(folder / f"{job.number}.json", observation.model_dump_json())
+    write(folder / f"{job.number}.json", to_json(observation))
+
+
+def to_json(model: BaseModel) -> str:
+    """Write a model as JSON, whatever texts a program has put into it."""
+    return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
+
+
+def _spelled_out(value: Any) -> Any:
+    """Spell out the lone surrogates in texts, which file names outside UTF-8 leave there.
+
+    Neither JSON by pydantic nor a terminal takes them: "\\udcff" becomes six characters.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_spelled_out(key): _spelled_out(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_spelled_out(item) for item in value]
+    return value
 
 
 def write(file: Path, text: str) -> None:
     """Write a file that is there as a whole or not at all."""
     part = file.with_suffix(".part")
-    part.write_text(text)
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
     part.replace(file)
 
 

@@ -96,6 +96,11 @@ def raises_on_one_side(x):
     return x
 
 
+@program(args=X)
+def raises_unspeakably(x):
+    raise LookupError("no file \\udcff.txt")
+
+
 @program
 def factory_raises():
     raise OSError("no data")

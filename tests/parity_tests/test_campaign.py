@@ -112,6 +112,14 @@ def test_an_exception_is_data(rows):
     assert "faults.py" in failure(row, "jax-legacy").traceback
 
 
+def test_a_message_that_is_not_text_is_spelled_out(rows):
+    row = rows["raises_unspeakably"]
+    found = failure(row, "jax-legacy")
+    assert (found.kind, found.type) == ("exception", "LookupError")
+    assert found.message == "no file \\udcff.txt"
+    assert "faults.py" in found.traceback
+
+
 def test_an_exception_on_one_side_cannot_be_compared(rows):
     row = rows["raises_on_one_side"]
     assert row.verdict == "could not compare"
