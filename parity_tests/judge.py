@@ -42,10 +42,12 @@ def judge(
     observations: Mapping[Side, Observation],
     outputs: Mapping[Side, Sequence[Value]],
     jaxprs: Mapping[Side, str],
+    truth: Sequence[Value] = (),
 ) -> Judgement:
     """Compare every pair of sides that was observed, and say what that makes of the program.
 
-    `outputs` and `jaxprs` have the output arrays and the printed jaxpr of each side.
+    `outputs` and `jaxprs` have the output arrays and the printed jaxpr of each side, `truth` has
+    the output arrays of the arbiter, where it has run.
 
     "difference" where any pair differs, else "could not compare" where a side failed or there is
     no pair, else "parity". Two sides that raise alike agree, and still nothing was compared.
@@ -57,7 +59,7 @@ def judge(
             if pair.fails:
                 comparisons.append(pair.failures())
                 continue
-            comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()))
+            comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()), truth)
             if not pair.across_modes:
                 comparisons.append(pair.printed_jaxprs(jaxprs.get(left, ""), jaxprs.get(right, "")))
     differing = [_reason(each) for each in comparisons if each.outcome == "different"]
@@ -73,6 +75,11 @@ def judge(
         reasons = failed or lost or ["there is no pair of sides to compare"]
         return Judgement("could not compare", tuple(reasons), tuple(comparisons))
     return Judgement("parity", _rungs_stood_on(comparisons), tuple(comparisons))
+
+
+def needs_arbiter(judgement: Judgement) -> bool:
+    """Say whether outputs failed the tolerance of their dtype, for which the arbiter is asked."""
+    return any(leaf.rung == "mismatch" for each in judgement.comparisons for leaf in each.leaves)
 
 
 def worst_rung(leaves: Sequence[LeafComparison]) -> str:
@@ -134,10 +141,12 @@ class _Pair:
         """Whether one of the two failed, which leaves nothing to compare."""
         return bool(self.left.failure or self.right.failure)
 
-    def compare(self, left: Sequence[Value], right: Sequence[Value]) -> list[Comparison]:
+    def compare(
+        self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
+    ) -> list[Comparison]:
         found = [*self._structure(), *self._counters(), *self._times()]
         if all(each.outcome == "equal" for each in found if each.metric in _OUTPUT_TYPES):
-            return [self._outputs(left, right), *found]
+            return [self._outputs(left, right, truth), *found]
         reason = "the outputs do not correspond"
         return [self._row("outputs", "not compared", "", "", reason), *found]
 
@@ -243,12 +252,16 @@ class _Pair:
             for stage in ("trace", "lower", "compile", "first_call", "call")
         ]
 
-    def _outputs(self, left: Sequence[Value], right: Sequence[Value]) -> Comparison:
+    def _outputs(
+        self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
+    ) -> Comparison:
         if not len(left) == len(right) == len(self.left.outputs):
             detail = "the output arrays were not handed on"
             return self._row("outputs", "not compared", len(left), len(right), detail)
+        true = {each.path: each.array for each in truth}
         leaves = tuple(
-            numerics.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)
+            numerics.compare(a.path, a.array, b.array, true.get(a.path))
+            for a, b in zip(left, right, strict=True)
         )
         rung = worst_rung(leaves)
         worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel), default=None)

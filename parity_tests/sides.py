@@ -91,6 +91,28 @@ def list_programs(targets: Sequence[str], folder: Path) -> Listing:
     return Listing.model_validate_json(answer.read_text("utf-8"))
 
 
+def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, ...] | str:
+    """Evaluate one program in double precision, in a process of its own.
+
+    Returns its outputs, or in words why there are none. `timeout` is in seconds.
+    """
+    folder = folder / f"arbiter-{job.number}"
+    folder.mkdir()
+    request = Request(action="arbitrate", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
+    worker = _Worker.start(request, "jax-legacy")
+    try:
+        while worker.process.poll() is None:
+            if worker.idle_seconds() > timeout + START_SECONDS:
+                return f"no result in {timeout:g} seconds"
+            time.sleep(POLL_SECONDS)
+    finally:
+        worker.kill()
+    truth, reason = folder / "truth.npz", folder / "no_arbiter"
+    if worker.process.returncode == 0 and truth.exists():
+        return values.load(truth)
+    return reason.read_text("utf-8") if reason.exists() else worker.ending()
+
+
 def run_sides(
     jobs: Sequence[Job],
     sides: Sequence[Side],

@@ -3,7 +3,8 @@
 It takes the programs of its request one by one and leaves for each, in the request's folder, an
 observation (`N.json`), its outputs (`N.npz`) and its printed jaxpr (`N.jaxpr.txt`), and in
 `events` the lines "started N", "stage NAME" and "done N", so that the parent knows which program
-a crash belongs to, and which stage. Nothing goes through stdout or stderr, which belong to the programs.
+a crash belongs to, and which stage. Nothing goes through stdout or stderr, which belong to the
+programs.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class Job(BaseModel):
 
 
 class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, or run `jobs` on `side`."""
+    """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action: Literal["list", "run"]
+    action: Literal["list", "run", "arbitrate"]
     folder: Path
     sys_path: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -72,6 +73,10 @@ def main() -> None:
     sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)
     if request.action == "list":
         write(request.folder / "listing.json", to_json(list_programs(request.targets)))
+        return
+    if request.action == "arbitrate":
+        for job in request.jobs:
+            arbitrate(job, request.folder)
         return
     # Before the first program, so that it is not charged for the start of JAX and its backend.
     import jax
@@ -124,6 +129,20 @@ def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object
     values.save(folder / f"{job.number}.npz", measured.values)
     write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)
     write(folder / f"{job.number}.json", to_json(observation))
+
+
+def arbitrate(job: Job, folder: Path) -> None:
+    """Leave the outputs of one program in double precision in the folder, or why there are none."""
+    from parity_tests import arbiter, targets, values
+
+    # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
+    try:
+        truth = arbiter.truth(targets.load_one(job.target))
+    except Exception as error:  # noqa: BLE001
+        said = next(iter(str(error).splitlines()), "")
+        write(folder / "no_arbiter", f"{type(error).__name__}: {said}")
+    else:
+        values.save(folder / "truth.npz", truth)
 
 
 def to_json(model: BaseModel) -> str:

@@ -57,7 +57,9 @@ def judged(*observations, outputs=None, jaxprs=None):
     printed = {each.side: "{ lambda ; a:f32[2]. let in (a,) }" for each in observations}
     same = (Value("", np.float32([1.0, 2.0])),)
     by_side = {each.side: each for each in observations}
-    return judge(by_side, {side: same for side in by_side} | (outputs or {}), printed | (jaxprs or {}))
+    return judge(
+        by_side, {side: same for side in by_side} | (outputs or {}), printed | (jaxprs or {})
+    )
 
 
 def outcomes(judgement, metric):
