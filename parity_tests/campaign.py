@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from parity_tests.judge import judge
-from parity_tests.sides import ListingError, Progress, Recorded, list_programs, run_sides
+from parity_tests.judge import judge, needs_arbiter
+from parity_tests.sides import (
+    ListingError,
+    Progress,
+    Recorded,
+    arbitrate,
+    list_programs,
+    run_sides,
+)
 from parity_tests.targets import TargetError
+from parity_tests.values import Value
 from parity_tests.worker import Job, Listed, Listing
 from reports.rows import SIDES, Campaign, ProgramRow, Side
 
@@ -36,14 +45,16 @@ def run(
         listing = _listing(targets, folder)
         programs = _with_unique_names(listing.programs)
         jobs = [
-            Job(number=number, name=each.name, target=each.target)
-            for number, each in enumerate(programs)
-            if each.unavailable is None
+            _job(number, each) for number, each in enumerate(programs) if each.unavailable is None
         ]
         progress(0, len(jobs) * len(sides), "")
         recorded = run_sides(jobs, sides, folder, timeout=timeout, progress=progress)
         rows = tuple(
-            _row(each, {side: record for (of, side), record in recorded.items() if of == number})
+            _row(
+                each,
+                {side: record for (of, side), record in recorded.items() if of == number},
+                partial(arbitrate, _job(number, each), folder, timeout=timeout),
+            )
             for number, each in enumerate(programs)
         )
     assert listing.environment is not None
@@ -53,6 +64,10 @@ def run(
         sides=tuple(sides),
         programs=rows,
     )
+
+
+def _job(number: int, program: Listed) -> Job:
+    return Job(number=number, name=program.name, target=program.target)
 
 
 def _listing(targets: Sequence[str], folder: Path) -> Listing:
@@ -74,7 +89,11 @@ def _with_unique_names(programs: Sequence[Listed]) -> list[Listed]:
     ]
 
 
-def _row(program: Listed, recorded: dict[Side, Recorded]) -> ProgramRow:
+def _row(
+    program: Listed,
+    recorded: dict[Side, Recorded],
+    ask_arbiter: Callable[[], tuple[Value, ...] | str],
+) -> ProgramRow:
     if program.unavailable is not None:
         return ProgramRow(
             name=program.name,
@@ -87,13 +106,22 @@ def _row(program: Listed, recorded: dict[Side, Recorded]) -> ProgramRow:
         )
     observations = {side: recorded[side].observation for side in SIDES if side in recorded}
     outputs = {side: record.values() for side, record in recorded.items()}
-    judgement = judge(observations, outputs)
+    jaxprs = {side: record.jaxpr() for side, record in recorded.items()}
+    judgement = judge(observations, outputs, jaxprs)
+    reasons = judgement.reasons
+    if needs_arbiter(judgement):
+        truth = ask_arbiter()
+        if isinstance(truth, str):
+            reasons = (*reasons, f"there is no arbiter: {truth}")
+        else:
+            judgement = judge(observations, outputs, jaxprs, truth)
+            reasons = judgement.reasons
     return ProgramRow(
         name=program.name,
         source=program.source,
         summary=program.summary,
         verdict=judgement.verdict,
-        reasons=judgement.reasons,
+        reasons=reasons,
         observations=tuple(observations.values()),
         comparisons=judgement.comparisons,
     )

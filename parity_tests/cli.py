@@ -9,11 +9,13 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
+    from reports import ReportRequest
     from reports.rows import Campaign, Side
 
 
@@ -149,7 +151,7 @@ def run(
     from parity_tests.targets import TargetError
 
     chosen = _parse_sides(sides)
-    requests = [_checked_report(text) for text in report or ()]
+    requests = _checked_reports(report or ())
     console = render.console()
     try:
         with render.progress(console) as advance:
@@ -176,19 +178,28 @@ def run(
             console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
 
 
-def _checked_report(text: str) -> Any:
-    """Parse one --report and make sure, before anything runs, that it can be written."""
+def _checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
+    """Parse the --report options and make sure, before anything runs, that all can be written."""
     import reports
 
-    try:
-        request = reports.parse_report_option(text)
-        reports.check_writable(request.path)
-    except (ValueError, OSError) as error:
-        _fail(str(error))
-    return request
+    requests: dict[Path, ReportRequest] = {}
+    for text in texts:
+        try:
+            request = reports.parse_report_option(text)
+            reports.check_writable(request.path)
+        except (ValueError, OSError) as error:
+            _fail(str(error))
+        file = request.path.resolve()
+        if file in requests:
+            _fail(
+                f"two reports to one file: {requests[file].format}:{requests[file].path} and "
+                f"{request.format}:{request.path}; give each a path of its own"
+            )
+        requests[file] = request
+    return list(requests.values())
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     print(f"constparity: {message}", file=sys.stderr)
     raise typer.Exit(Exit.USAGE)
 

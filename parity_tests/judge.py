@@ -7,6 +7,7 @@ reason. Times are listed and not judged: they are few samples of one process eac
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,9 @@ PAIRS: tuple[tuple[Side, Side], ...] = (
     ("legacy", "simplified"),
     ("jax-legacy", "jax-simplified"),
 )
+
+DIFF_LINES = 12
+DIFF_WIDTH = 160
 
 RUNGS = ("bitwise", "ulp", "tolerance", "arbiter", "mismatch")
 
@@ -37,8 +41,13 @@ class Judgement:
 def judge(
     observations: Mapping[Side, Observation],
     outputs: Mapping[Side, Sequence[Value]],
+    jaxprs: Mapping[Side, str],
+    truth: Sequence[Value] = (),
 ) -> Judgement:
     """Compare every pair of sides that was observed, and say what that makes of the program.
+
+    `outputs` and `jaxprs` have the output arrays and the printed jaxpr of each side, `truth` has
+    the output arrays of the arbiter, where it has run.
 
     "difference" where any pair differs, else "could not compare" where a side failed or there is
     no pair, else "parity". Two sides that raise alike agree, and still nothing was compared.
@@ -47,7 +56,12 @@ def judge(
     for left, right in PAIRS:
         if left in observations and right in observations:
             pair = _Pair(observations[left], observations[right])
-            comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()))
+            if pair.fails:
+                comparisons.append(pair.failures())
+                continue
+            comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()), truth)
+            if not pair.across_modes:
+                comparisons.append(pair.printed_jaxprs(jaxprs.get(left, ""), jaxprs.get(right, "")))
     differing = [_reason(each) for each in comparisons if each.outcome == "different"]
     failed = [_failure_reason(each) for each in observations.values() if each.failure]
     if differing:
@@ -55,12 +69,17 @@ def judge(
     lost = [
         each.detail
         for each in comparisons
-        if each.metric == "outputs" and each.outcome == "not compared"
+        if each.metric in ("outputs", "printed jaxpr") and each.outcome == "not compared"
     ]
     if failed or lost or not comparisons:
         reasons = failed or lost or ["there is no pair of sides to compare"]
         return Judgement("could not compare", tuple(reasons), tuple(comparisons))
     return Judgement("parity", _rungs_stood_on(comparisons), tuple(comparisons))
+
+
+def needs_arbiter(judgement: Judgement) -> bool:
+    """Say whether outputs failed the tolerance of their dtype, for which the arbiter is asked."""
+    return any(leaf.rung == "mismatch" for each in judgement.comparisons for leaf in each.leaves)
 
 
 def worst_rung(leaves: Sequence[LeafComparison]) -> str:
@@ -117,12 +136,17 @@ class _Pair:
         proof = self.right.proof
         return self.right.side == "jax-simplified" and proof is not None and proof.constvars > 0
 
-    def compare(self, left: Sequence[Value], right: Sequence[Value]) -> list[Comparison]:
-        if self.left.failure or self.right.failure:
-            return [self._failures()]
+    @property
+    def fails(self) -> bool:
+        """Whether one of the two failed, which leaves nothing to compare."""
+        return bool(self.left.failure or self.right.failure)
+
+    def compare(
+        self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
+    ) -> list[Comparison]:
         found = [*self._structure(), *self._counters(), *self._times()]
         if all(each.outcome == "equal" for each in found if each.metric in _OUTPUT_TYPES):
-            return [self._outputs(left, right), *found]
+            return [self._outputs(left, right, truth), *found]
         reason = "the outputs do not correspond"
         return [self._row("outputs", "not compared", "", "", reason), *found]
 
@@ -146,7 +170,18 @@ class _Pair:
             leaves=leaves,
         )
 
-    def _failures(self) -> Comparison:
+    def printed_jaxprs(self, left: str, right: str) -> Comparison:
+        """Compare two printed jaxprs of one mode, which have to be the same text."""
+        if not left or not right:
+            detail = "the printed jaxprs were not handed on"
+            return self._row("printed jaxpr", "not compared", "", "", detail)
+        a, b = left.splitlines(), right.splitlines()
+        sizes = (counted(len(a), "line"), counted(len(b), "line"))
+        if left == right:
+            return self._row("printed jaxpr", "equal", *sizes)
+        return self._row("printed jaxpr", "different", *sizes, _diff(a, b, self.left, self.right))
+
+    def failures(self) -> Comparison:
         left, right = (
             f"{each.failure.kind} in {each.failure.stage}: {each.failure.type}"
             if each.failure
@@ -217,12 +252,16 @@ class _Pair:
             for stage in ("trace", "lower", "compile", "first_call", "call")
         ]
 
-    def _outputs(self, left: Sequence[Value], right: Sequence[Value]) -> Comparison:
+    def _outputs(
+        self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
+    ) -> Comparison:
         if not len(left) == len(right) == len(self.left.outputs):
             detail = "the output arrays were not handed on"
             return self._row("outputs", "not compared", len(left), len(right), detail)
+        true = {each.path: each.array for each in truth}
         leaves = tuple(
-            numerics.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)
+            numerics.compare(a.path, a.array, b.array, true.get(a.path))
+            for a, b in zip(left, right, strict=True)
         )
         rung = worst_rung(leaves)
         worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel), default=None)
@@ -242,6 +281,15 @@ class _Pair:
             detail or "bitwise equal",
             leaves,
         )
+
+
+def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Observation) -> str:
+    """Return the beginning of a unified diff, its lines as wide as a report shows them."""
+    names = (of_left.side, of_right.side)
+    lines = list(difflib.unified_diff(left, right, *names, lineterm="", n=1))
+    shown = [line if len(line) <= DIFF_WIDTH else line[:DIFF_WIDTH] + "…" for line in lines]
+    more = len(lines) - DIFF_LINES
+    return "\n".join([*shown[:DIFF_LINES], *([f"and {more} more lines"] if more > 0 else [])])
 
 
 _OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 import time
 import traceback
@@ -16,6 +15,7 @@ import jax
 from parity_tests import jaxpr_counts, stablehlo, values
 from parity_tests.program import Program
 from parity_tests.proof import prove
+from parity_tests.wording import without_addresses
 from reports.rows import (
     Failure,
     JaxprCounts,
@@ -34,10 +34,11 @@ STEADY_SECONDS = 0.3  # the built-in corpus has to finish in minutes; slow progr
 
 @dataclass(frozen=True)
 class Measured:
-    """An observation with the values of its outputs, which stay out of the reports."""
+    """An observation, with what stays out of the reports: its outputs and its printed jaxpr."""
 
     observation: Observation
     values: tuple[values.Value, ...] = ()
+    jaxpr: str = ""
 
 
 class WrongSideError(AssertionError):
@@ -109,6 +110,8 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
         if not proof.holds:
             raise WrongSideError(proof)
         text_bytes = len(lowered.as_text())
+        # JAX names variables in the order in which it prints them, so equal programs print equally.
+        jaxpr = without_addresses(str(traced.jaxpr))
     with stages("compile"):
         compiled = lowered.compile()
         memory = _memory(compiled.memory_analysis())
@@ -150,7 +153,7 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
         outputs=leaves,
         tree=tree,
     )
-    return Measured(observation, arrays)
+    return Measured(observation, arrays, jaxpr)
 
 
 def _jit(fun: Callable[..., Any], side: Side) -> tuple[Any, int]:
@@ -187,8 +190,7 @@ def _steady_calls(call: Callable[[], object]) -> list[float]:
 def _outputs(result: Any) -> tuple[tuple[OutputLeaf, ...], tuple[values.Value, ...], str]:
     flat, tree = jax.tree_util.tree_flatten_with_path(result)
     both = [values.to_host(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
-    # Static data in a tree may print an address, which differs from process to process.
-    tree_text = re.sub(r" at 0x[0-9a-f]+", "", str(tree).removeprefix("PyTreeDef"))
+    tree_text = without_addresses(str(tree).removeprefix("PyTreeDef"))  # of its static data
     return tuple(row for row, _ in both), tuple(value for _, value in both), tree_text
 
 

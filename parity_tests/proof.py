@@ -90,5 +90,6 @@ def _statement(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, found: list[
         return "no captured array is above the threshold, so both modes produce the same"
     if side.endswith("legacy"):
         return f"{arrays}, no const args, {counted(module.inlined_bytes, 'byte')} inlined"
-    inlined = "typed PRNG keys alone inlined" if jaxpr.special_constvars else "none inlined"
+    keys_stay = side == "jax-simplified" and jaxpr.special_constvars
+    inlined = "typed PRNG keys alone inlined" if keys_stay else "none inlined"
     return f"{counted(module.const_args, 'const arg')} for {arrays}, {inlined}"

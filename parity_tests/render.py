@@ -14,6 +14,7 @@ from rich.table import Table
 
 from parity_tests.judge import worst_rung
 from parity_tests.sides import Progress as Advance
+from parity_tests.wording import counted
 from reports.rows import Campaign, Observation, ProgramRow, Side
 
 STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
@@ -85,7 +86,8 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
                 console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
     texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
-    console.print(f"{len(campaign.programs)} programs: " + ", ".join(texts), highlight=False)
+    programs = counted(len(campaign.programs), "program")
+    console.print(f"{programs}: " + ", ".join(texts), highlight=False)
 
 
 def _title(campaign: Campaign) -> str:

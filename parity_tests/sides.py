@@ -36,14 +36,19 @@ class ListingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a worker left of one program: its observation, and where its outputs are."""
+    """What a worker left of one program: its observation, and where its other files are."""
 
     observation: Observation
-    outputs: Path | None = None
+    folder: Path | None = None
+    number: int = 0
 
     def values(self) -> tuple[values.Value, ...]:
         """Load the output arrays."""
-        return values.load(self.outputs) if self.outputs else ()
+        return values.load(self.folder / f"{self.number}.npz") if self.folder else ()
+
+    def jaxpr(self) -> str:
+        """Read the printed jaxpr; it is empty where the side failed."""
+        return (self.folder / f"{self.number}.jaxpr.txt").read_text("utf-8") if self.folder else ""
 
 
 Progress = Callable[[int, int, str], None]
@@ -83,7 +88,29 @@ def list_programs(targets: Sequence[str], folder: Path) -> Listing:
     if not answer.exists():
         what = " ".join(targets) or "the built-in corpus"
         raise ListingError(f"importing {what}: {worker.ending()}\n{worker.log_tail()}")
-    return Listing.model_validate_json(answer.read_text())
+    return Listing.model_validate_json(answer.read_text("utf-8"))
+
+
+def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, ...] | str:
+    """Evaluate one program in double precision, in a process of its own.
+
+    Returns its outputs, or in words why there are none. `timeout` is in seconds.
+    """
+    folder = folder / f"arbiter-{job.number}"
+    folder.mkdir()
+    request = Request(action="arbitrate", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
+    worker = _Worker.start(request, "jax-legacy")
+    try:
+        while worker.process.poll() is None:
+            if worker.idle_seconds() > timeout + START_SECONDS:
+                return f"no result in {timeout:g} seconds"
+            time.sleep(POLL_SECONDS)
+    finally:
+        worker.kill()
+    truth, reason = folder / "truth.npz", folder / "no_arbiter"
+    if worker.process.returncode == 0 and truth.exists():
+        return values.load(truth)
+    return reason.read_text("utf-8") if reason.exists() else worker.ending()
 
 
 def run_sides(
@@ -183,9 +210,9 @@ class _SideRun:
         folder = self._worker.folder
         new = []
         for number in finished:
-            text = (folder / f"{number}.json").read_text()
-            outputs = folder / f"{number}.npz"
-            new.append((number, Recorded(Observation.model_validate_json(text), outputs)))
+            text = (folder / f"{number}.json").read_text("utf-8")
+            observation = Observation.model_validate_json(text)
+            new.append((number, Recorded(observation, folder, number)))
         self.jobs = tuple(job for job in self.jobs if job.number not in finished)
         return new
 

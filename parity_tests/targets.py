@@ -114,7 +114,8 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
     for part in name.split("."):
         if not hasattr(found, part):
             raise TargetError(
-                f"{module_part} has no {name!r}" + _close(name, [n for n in dir(found)])
+                f"{module_part} has no {name!r}"
+                + (_close(name, dir(found)) or _programs_named(module))
             )
         found = getattr(found, part)
     if not callable(found):
@@ -189,6 +190,11 @@ def _import_file(path_text: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _programs_named(module: ModuleType) -> str:
+    names = [each.target.rpartition(":")[2] for each in _programs_in(module, "")][:10]
+    return f"; it has the programs {', '.join(names)}" if names else "; it has no programs"
 
 
 def _modules_below(parent: str) -> list[str]:

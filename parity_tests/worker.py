@@ -1,9 +1,10 @@
 """The process of one side: `python -m parity_tests.worker REQUEST`, started by `sides`.
 
 It takes the programs of its request one by one and leaves for each, in the request's folder, an
-observation (`N.json`) and its outputs (`N.npz`), and in `events` the lines "started N",
-"stage NAME" and "done N", so that the parent knows which program a crash belongs to, and which
-stage. Nothing goes through stdout or stderr, which belong to the programs.
+observation (`N.json`), its outputs (`N.npz`) and its printed jaxpr (`N.jaxpr.txt`), and in
+`events` the lines "started N", "stage NAME" and "done N", so that the parent knows which program
+a crash belongs to, and which stage. Nothing goes through stdout or stderr, which belong to the
+programs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,11 +32,11 @@ class Job(BaseModel):
 
 
 class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, or run `jobs` on `side`."""
+    """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action: Literal["list", "run"]
+    action: Literal["list", "run", "arbitrate"]
     folder: Path
     sys_path: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -71,7 +72,11 @@ def main() -> None:
     request = Request.model_validate_json(Path(sys.argv[1]).read_text())
     sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)
     if request.action == "list":
-        write(request.folder / "listing.json", list_programs(request.targets).model_dump_json())
+        write(request.folder / "listing.json", to_json(list_programs(request.targets)))
+        return
+    if request.action == "arbitrate":
+        for job in request.jobs:
+            arbitrate(job, request.folder)
         return
     # Before the first program, so that it is not charged for the start of JAX and its backend.
     import jax
@@ -107,7 +112,7 @@ def _listed(each: object) -> Listed:
 
 
 def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object]) -> None:
-    """Measure one program and leave its observation and outputs in the folder."""
+    """Measure one program and leave its observation, outputs and jaxpr in the folder."""
     from parity_tests import measure, targets, values
 
     try:
@@ -122,13 +127,47 @@ def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object
         measured = measure.measure(program, side, on_stage=on_stage)
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)
-    write(folder / f"{job.number}.json", observation.model_dump_json())
+    write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)
+    write(folder / f"{job.number}.json", to_json(observation))
+
+
+def arbitrate(job: Job, folder: Path) -> None:
+    """Leave the outputs of one program in double precision in the folder, or why there are none."""
+    from parity_tests import arbiter, targets, values
+
+    # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
+    try:
+        truth = arbiter.truth(targets.load_one(job.target))
+    except Exception as error:  # noqa: BLE001
+        said = next(iter(str(error).splitlines()), "")
+        write(folder / "no_arbiter", f"{type(error).__name__}: {said}")
+    else:
+        values.save(folder / "truth.npz", truth)
+
+
+def to_json(model: BaseModel) -> str:
+    """Write a model as JSON, whatever texts a program has put into it."""
+    return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
+
+
+def _spelled_out(value: Any) -> Any:
+    """Spell out the lone surrogates in texts, which file names outside UTF-8 leave there.
+
+    Neither JSON by pydantic nor a terminal takes them: "\\udcff" becomes six characters.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_spelled_out(key): _spelled_out(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_spelled_out(item) for item in value]
+    return value
 
 
 def write(file: Path, text: str) -> None:
     """Write a file that is there as a whole or not at all."""
     part = file.with_suffix(".part")
-    part.write_text(text)
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
     part.replace(file)
 
 

@@ -1,8 +1,8 @@
 """The rows a report is made of: what was observed, how it compared, and the verdict.
 
-Everything that a report prints comes from here, and the JSON report is these records as they are
-(`Campaign.model_dump_json`), so JSON is the one truth and the pages are views of it. Sizes are in
-bytes, times in seconds. A field that is None was not measured; it never means zero.
+Everything that a report prints comes from here, and the JSON report is these records as they are,
+written by `reports.json_report.render`, so JSON is the one truth and the pages are views of it.
+Sizes are in bytes, times in seconds. A field that is None was not measured; it never means zero.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Verdict = Literal["parity", "difference", "could not compare"]
 class Row(BaseModel):
     """A frozen record: unknown fields are refused, so that a typo never loses a value."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # JSON has no infinities and no NaN: as strings they read back, as pydantic's null they do not.
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 class Environment(Row):

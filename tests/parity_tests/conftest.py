@@ -13,6 +13,7 @@ import time
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from parity_tests import program
 
@@ -35,6 +36,21 @@ def other_value(x):
 @program(args=X)
 def other_rounding(x):
     return x * (1 + 2.0**-23 if SIMPLIFIED else 1.0)
+
+
+MANY = (np.linspace(0.1, 0.9, 512, dtype=np.float32), np.float32(1000.0))
+
+
+@program(args=MANY)
+def other_order(x, large):
+    scale = 5.0 if SIMPLIFIED else 3.0
+    return ((x * scale + large) - large) / scale
+
+
+@program(args=MANY)
+def other_order_of_bits(x, large):
+    scale = 5.0 if SIMPLIFIED else 3.0
+    return ((x * scale + large) - large) / scale, lax.bitcast_convert_type(x, jnp.int32)
 
 
 @program(args=X)
@@ -94,6 +110,11 @@ def raises_on_one_side(x):
     if SIMPLIFIED:
         raise LookupError("no such thing")
     return x
+
+
+@program(args=X)
+def raises_unspeakably(x):
+    raise LookupError("no file \\udcff.txt")
 
 
 @program

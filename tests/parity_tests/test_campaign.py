@@ -64,11 +64,12 @@ def test_a_difference_is_found_where_it_was_planted(rows, name, metric):
 
 
 def test_a_mismatch_says_how_far_and_where(rows):
-    [reason] = rows["other_value"].reasons
+    reason, *_ = rows["other_value"].reasons
     assert reason == (
         "jax-legacy and jax-simplified: outputs differ: mismatch at the only output: "
         "max rel 0.33, max abs 1, 4194304 ULP; "
-        "1 of 1 elements are beyond rtol = atol = 1e-06; the first: 2.0 and 3.0"
+        "1 of 1 elements are beyond rtol = atol = 1e-06; the first: 2.0 and 3.0; "
+        "errors of 0 and 1 against a run in double precision: the first is nearer"
     )
 
 
@@ -77,6 +78,23 @@ def test_rounding_is_parity_and_says_so(rows):
     assert row.verdict == "parity"
     [reason] = row.reasons
     assert "equal, though not bitwise: ulp at the only output" in reason
+
+
+def test_equally_good_outputs_are_parity_by_the_arbiter(rows):
+    row = rows["other_order"]
+    assert comparison(row, "outputs").leaves[0].rung == "arbiter"
+    assert comparison(row, "outputs").leaves[0].max_rel > 1e-6
+    assert row.verdict == "parity"
+    assert "against a run in double precision" in row.reasons[0]
+
+
+def test_without_an_arbiter_the_tolerance_decides_and_says_why(rows):
+    row = rows["other_order_of_bits"]
+    assert row.verdict == "difference"
+    assert comparison(row, "outputs").leaves[0].rung == "mismatch"
+    assert row.reasons[-1] == (
+        "there is no arbiter: NoArbiterError: the program reads the bits of a floating-point value"
+    )
 
 
 def test_a_crash_is_recorded_with_its_stage_and_last_words(rows):
@@ -112,6 +130,14 @@ def test_an_exception_is_data(rows):
     assert "faults.py" in failure(row, "jax-legacy").traceback
 
 
+def test_a_message_that_is_not_text_is_spelled_out(rows):
+    row = rows["raises_unspeakably"]
+    found = failure(row, "jax-legacy")
+    assert (found.kind, found.type) == ("exception", "LookupError")
+    assert found.message == "no file \\udcff.txt"
+    assert "faults.py" in found.traceback
+
+
 def test_an_exception_on_one_side_cannot_be_compared(rows):
     row = rows["raises_on_one_side"]
     assert row.verdict == "could not compare"
@@ -144,7 +170,7 @@ def test_progress_is_told_of_every_step(faults, progress):
 
 def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
     missing = Listed(name="flax", target="corpus.flax", unavailable="flax is not installed")
-    row = campaign._row(missing, {})
+    row = campaign._row(missing, {}, lambda: pytest.fail("it was asked"))
     assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
     assert (row.observations, row.comparisons) == ((), ())
 

@@ -98,6 +98,14 @@ def test_bad_usage_is_said_before_anything_runs(monkeypatch, capsys, arguments):
     assert capsys.readouterr().err.strip()
 
 
+@pytest.mark.parametrize("other", ["json:out", "html:./out", "html:sub/../out"])
+def test_two_reports_to_one_file_are_bad_usage(monkeypatch, capsys, tmp_path, other):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(campaign, "run", lambda *a, **k: pytest.fail("it ran"))
+    assert cli.main(["run", "x", "--report", "html:out", "--report", other]) == 4
+    assert "two reports to one file: html:out and" in capsys.readouterr().err
+
+
 def test_a_misspelt_side_is_told_what_is_close(capsys):
     cli.main(["run", "x", "--sides", "legcay,simplified"])
     assert "did you mean legacy" in " ".join(capsys.readouterr().err.split())

@@ -6,6 +6,8 @@ from parity_tests import campaign
 from reports.rows import SIDES
 
 SHARED = """
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,6 +33,11 @@ def dead(x):
 def keys():
     split = jax.random.split(jax.random.key(0), 8)
     return (lambda x: x + jax.vmap(jax.random.uniform)(split)), (np.float32(2.0),)
+
+
+@program(args=(np.float32(2.0),))
+def other_words(x):
+    return 2.0 * x if "engine" in sys.modules else x * 2.0
 """
 
 
@@ -61,3 +68,21 @@ def test_ours_passes_an_array_once_and_stock_for_each_use(four):
     ]
     assert expected.outcome == "expected difference"
     assert expected.detail.startswith("stock passes")
+
+
+def test_ours_prints_the_jaxpr_that_stock_prints_in_the_same_mode(four):
+    printed = [each for each in four["shared"].comparisons if each.metric == "printed jaxpr"]
+    assert [(each.left, each.right) for each in printed] == [
+        ("legacy", "jax-legacy"),
+        ("simplified", "jax-simplified"),
+    ]
+    assert [each.outcome for each in printed] == ["equal", "equal"]
+
+
+def test_a_program_that_only_prints_differently_is_a_difference(four):
+    row = four["other_words"]
+    different = [each for each in row.comparisons if each.outcome == "different"]
+    assert [each.metric for each in different] == ["printed jaxpr"] * 2
+    assert row.verdict == "difference"
+    assert "-{ lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }" in row.reasons[0]
+    assert "+{ lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }" in row.reasons[0]

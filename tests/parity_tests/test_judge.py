@@ -53,10 +53,13 @@ def failed(side, type_="ValueError"):
     return Observation(program="p", side=side, failure=failure)
 
 
-def judged(*observations, outputs=None):
+def judged(*observations, outputs=None, jaxprs=None):
+    printed = {each.side: "{ lambda ; a:f32[2]. let in (a,) }" for each in observations}
     same = (Value("", np.float32([1.0, 2.0])),)
     by_side = {each.side: each for each in observations}
-    return judge(by_side, {side: same for side in by_side} | (outputs or {}))
+    return judge(
+        by_side, {side: same for side in by_side} | (outputs or {}), printed | (jaxprs or {})
+    )
 
 
 def outcomes(judgement, metric):
@@ -213,3 +216,37 @@ def test_two_sides_that_fail_alike_agree_on_that(type_, detail):
     judgement = judged(failed("legacy"), failed("jax-legacy", type_))
     assert judgement.verdict == "could not compare"
     assert outcomes(judgement, "outputs")["legacy", "jax-legacy"][1].startswith(detail)
+
+
+def test_one_mode_must_print_one_jaxpr():
+    judgement = judged(*FOUR, jaxprs={"simplified": "{ lambda ; a:f32[2]. let in (b,) }"})
+    assert judgement.verdict == "difference"
+    [reason] = judgement.reasons
+    assert reason == (
+        "simplified and jax-simplified: printed jaxpr: 1 line against 1 line ("
+        "--- simplified\n+++ jax-simplified\n@@ -1 +1 @@\n"
+        "-{ lambda ; a:f32[2]. let in (b,) }\n+{ lambda ; a:f32[2]. let in (a,) })"
+    )
+
+
+def test_printed_jaxprs_are_compared_within_a_mode_alone():
+    rows = outcomes(judged(*FOUR), "printed jaxpr")
+    assert set(rows) == {("legacy", "jax-legacy"), ("simplified", "jax-simplified")}
+
+
+def test_the_diff_of_two_jaxprs_is_cut_to_what_a_report_shows():
+    texts = {
+        side: "\n".join(f"{letter * 300} = line {n}" for n in range(40))
+        for side, letter in [("legacy", "a"), ("jax-legacy", "b")]
+    }
+    [(_, detail)] = outcomes(judged(FOUR[0], FOUR[2], jaxprs=texts), "printed jaxpr").values()
+    lines = detail.splitlines()
+    assert len(lines) == 13
+    assert max(map(len, lines)) == 161
+    assert lines[-1] == "and 71 more lines"
+
+
+def test_jaxprs_that_were_lost_are_not_compared():
+    judgement = judged(FOUR[0], FOUR[2], jaxprs={"legacy": ""})
+    assert judgement.verdict == "could not compare"
+    assert judgement.reasons == ("the printed jaxprs were not handed on",)

@@ -185,3 +185,43 @@ def test_unlike_arrays_are_refused(left, right):
 def test_a_row_survives_json():
     row = compare("float64", [NAN, 1e308], [INF, -1e308])
     assert type(row).model_validate_json(row.model_dump_json()) == row
+
+
+TRUTH = np.linspace(1.0, 2.0, 10_000)
+
+
+def off_by(error, at=slice(None)):
+    array = TRUTH.copy()
+    array[at] += error
+    return array.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "rung", "said"),
+    [
+        (off_by(1e-5), off_by(-1e-5), "arbiter", "errors of 1e-05 and 1e-05"),
+        (off_by(1e-5), off_by(-1.8e-5), "arbiter", "errors of"),
+        (off_by(1e-5), off_by(-3e-5), "mismatch", "the first is nearer"),
+        (off_by(3e-5), off_by(1e-5), "mismatch", "the second is nearer"),
+        # The mean over all would hide it.
+        (off_by(0.0), off_by(5e-6, 77), "mismatch", "the first is nearer"),
+        # The largest would hide these, for one element of the other is as wrong.
+        (off_by(1e-5, 77), off_by(1e-5), "mismatch", "the first is nearer"),
+        (off_by(0.1), off_by(0.11), "mismatch", "too large for it to tell"),
+    ],
+)
+def test_the_arbiter_takes_outputs_that_are_equally_near(left, right, rung, said):
+    leaf = numerics.compare("", left, right, TRUTH)
+    assert leaf.rung == rung, leaf.note
+    assert said in leaf.note
+
+
+@pytest.mark.parametrize("truth", [TRUTH[:5], np.full(10_000, np.nan)])
+def test_an_arbiter_that_does_not_fit_decides_nothing(truth):
+    assert numerics.compare("", off_by(1e-5), off_by(-1e-5), truth).rung == "mismatch"
+
+
+def test_an_arbiter_does_not_excuse_what_is_not_finite():
+    left, right = off_by(1e-5), off_by(-1e-5)
+    left[3] = right[3] = np.inf
+    assert numerics.compare("", left, right, TRUTH).rung == "mismatch"

@@ -95,6 +95,7 @@ def test_programs_that_a_module_imported_are_not_its_own(package):
         ("planted_packag", r"no module 'planted_packag' on sys.path.*did you mean planted_package"),
         ("planted_package.program", r"no module 'program' in planted_package.*mean programs\?"),
         ("planted_package.programs:frist", r"has no 'frist'; did you mean first\?"),
+        ("planted_package.programs:zebra", r"has no 'zebra'; it has the programs first"),
         ("planted_package.programs:number", r"is int, not a function"),
         ("planted_package.programs:helper", r"helper takes arguments: mark it"),
         ("planted_package/programs.py:frist", r"has no 'frist'; did you mean first\?"),
