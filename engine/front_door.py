@@ -25,7 +25,7 @@ from engine.config import (
 )
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
-from engine.stages import Lowered, Traced, lower_plan
+from engine.stages import Traced, lower_plan
 
 jax_internals.hide_from_tracebacks(__file__)
 
@@ -79,20 +79,9 @@ def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **opti
         pipeline, program, operands = _stage(jitted, constants, args, kwargs)
         return Traced(pipeline, jax_internals.argument_types(operands), program)
 
-    def lower(*args: Any, **kwargs: Any) -> Lowered:
-        return trace(*args, **kwargs).lower()
-
-    def eval_shape(*args: Any, **kwargs: Any) -> Any:
-        return trace(*args, **kwargs).out_info
-
-    dispatcher = _call_caches[constants].dispatcher(
-        fun, jitted, jax_internals.api_boundary(cache_miss)
+    return _call_caches[constants].dispatcher(
+        fun, jitted, jax_internals.api_boundary(cache_miss), trace
     )
-    # On the object: JAX defines its own on the class, which our dispatchers share with JAX's.
-    for method in (trace, lower, eval_shape):
-        method.__doc__ = getattr(jitted, method.__name__).__doc__
-        setattr(dispatcher, method.__name__, jax_internals.api_boundary(method))
-    return dispatcher
 
 
 def make_jaxpr(

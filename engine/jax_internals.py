@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -423,8 +424,11 @@ class CallCache:
     def __init__(self) -> None:
         self._cache = pjit.make_jit_cpp_cache(8192)
 
-    def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable) -> Any:
-        """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen."""
+    def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable, trace: Callable) -> Any:
+        """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.
+
+        `trace` is its method of that name, and what its `lower` and `eval_shape` begin with.
+        """
         info = jitted._jit_info
         key = pxla.JitGlobalCppCacheKeys(
             donate_argnums=info.donate_argnums,
@@ -454,5 +458,39 @@ class CallCache:
         )
         dispatcher = _util.wraps(fun)(dispatcher)
         dispatcher._fun = fun
-        dispatcher._jit_info = info
+        dispatcher._jit_info = _EngineJitInfo(*info)
+        dispatcher._jit_info.trace = trace
         return dispatcher
+
+
+class _EngineJitInfo(pjit.PjitInfo):
+    """The jit options of a dispatcher of the engine, which say that it is, and how it traces.
+
+    They stand where `jax.jit` overwrites them. All else in the `__dict__` of a function is copied
+    to whatever is wrapped around it (`functools.wraps`, `jax.grad`, `jax.vmap`), so a `trace` or a
+    `lower` on the object would answer for `jax.jit(jax.grad(engine.jit(f)))` with `f` itself.
+    """
+
+    trace: Callable
+
+
+def _trace_with_the_jit_info_of_the_engine() -> None:
+    """Let dispatchers of the engine be traced by it: JAX's methods on the class are theirs, too.
+
+    `lower`, `eval_shape` and `jax.eval_shape` begin with this function, and `jax.jit` sets it on
+    the class again for each function (jax 0.10.2), so it is the module's name that is rebound.
+    Dispatchers of plain `jax.jit` take JAX's function, untouched.
+    """
+    stock = pjit.jit_trace
+
+    @functools.wraps(stock)
+    @api_boundary
+    def jit_trace(jit_func: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(jit_func._jit_info) is _EngineJitInfo:
+            return jit_func._jit_info.trace(*args, **kwargs)
+        return stock(jit_func, *args, **kwargs)
+
+    pjit.jit_trace = jit_trace
+
+
+_trace_with_the_jit_info_of_the_engine()
