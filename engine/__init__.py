@@ -4,9 +4,10 @@
 `constants` argument or by the flag, when the function is traced.
 """
 
-from engine.config import config as config
-from engine.config import embedded_constants_max_bytes as embedded_constants_max_bytes
-from engine.config import use_simplified_constants as use_simplified_constants
+from engine.configuration import SIDES as SIDES
+from engine.configuration import config as config
+from engine.configuration import embedded_constants_max_bytes as embedded_constants_max_bytes
+from engine.configuration import use_simplified_constants as use_simplified_constants
 from engine.front_door import jit as jit
 from engine.front_door import make_jaxpr as make_jaxpr
 from engine.jaxprs import ClosedJaxpr as ClosedJaxpr

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.config import (
+from engine.configuration import (
     SIDES,
     Side,
     embedded_constants_max_bytes,
@@ -25,6 +25,7 @@ from engine.config import (
 )
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
+from engine.snapshots import snapshot
 from engine.stages import Traced, lower_plan
 
 jax_internals.hide_from_tracebacks(__file__)
@@ -114,7 +115,7 @@ def make_jaxpr(
         with tracing_for(side):
             result = make(*args, **kwargs)
         closed_jaxpr, *shape = result if return_shape else (result,)
-        closed_jaxpr = pipeline_of(side).normalize(closed_jaxpr)
+        closed_jaxpr = snapshot(pipeline_of(side).normalize(closed_jaxpr))
         return (closed_jaxpr, *shape) if return_shape else closed_jaxpr
 
     traced.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
@@ -144,7 +145,7 @@ def _stage(
     closed_jaxpr = program.params["jaxpr"]
     forms = _normalized.setdefault(closed_jaxpr, {})
     if side not in forms:
-        normal = pipeline.normalize(closed_jaxpr)
+        normal = snapshot(pipeline.normalize(closed_jaxpr))
         # A key must not be held by its value, so the common case is remembered as None.
         forms[side] = None if normal is closed_jaxpr else normal  # type: ignore[assignment]
     params = {

@@ -16,7 +16,8 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
-from engine import config, jax_internals
+from engine import jax_internals
+from engine.configuration import embedded_constants_max_bytes
 
 __all__ = [
     "ClosedJaxpr",
@@ -101,7 +102,7 @@ def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -
     array is one entry, however many Literals hold it.
     """
     if max_bytes is None:
-        max_bytes = config.embedded_constants_max_bytes.value
+        max_bytes = embedded_constants_max_bytes.value
     return list(_const_args(jaxpr, max_bytes).values())
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config import Side
+from engine.configuration import Side
 from engine.jaxprs import ClosedJaxpr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoweringPlan:
     """What JAX is asked to lower: a program, and the const args that lead its inputs.
 
@@ -35,10 +35,11 @@ class Pipeline:
 
     - `normalize(closed_jaxpr)`: bring what JAX's tracer emitted into the form of this side.
     - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args)`: say which constants become args.
-    - `operands(plan)`: the const args as they are passed at execution.
+    - `operands(plan, donated)`: the const args as they are passed at execution, given the avals of
+      the arguments that the program donates.
     """
 
     side: Side
     normalize: Callable[[ClosedJaxpr], ClosedJaxpr]
     plan: Callable[[ClosedJaxpr, int, bool], LoweringPlan]
-    operands: Callable[[LoweringPlan], tuple[Any, ...]]
+    operands: Callable[[LoweringPlan, Sequence[Any]], tuple[Any, ...]]

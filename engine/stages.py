@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.config import Side, embedded_constants_max_bytes
+from engine.configuration import Side, embedded_constants_max_bytes
 from engine.programs import LoweringPlan, Pipeline
 
 
@@ -25,7 +25,10 @@ def lower_plan(
     **options: Any,
 ) -> jax_internals.Computation:
     """Have JAX lower what a pipeline planned: the arguments of the user, after the const args."""
-    operands = pipeline.operands(plan)
+    donated = [
+        t.aval for t, is_donated in zip(types, params["donated_invars"], strict=True) if is_donated
+    ]
+    operands = pipeline.operands(plan, donated)
     params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": plan.closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         operands, plan.jax_hoists_the_rest, embedded_constants_max_bytes.value

@@ -5,12 +5,13 @@ Source: the constants note (seed 000), "Previous implementation".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.programs import LoweringPlan
 
 
-def operands(plan: LoweringPlan) -> tuple[Any, ...]:
+def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
     """No const args are passed."""
-    del plan
+    del plan, donated
     return ()

@@ -10,12 +10,39 @@ Source: the constants note (seed 000), "Compilation and execution".
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
 from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from engine import jax_internals
 from engine.programs import LoweringPlan
 
+_Donatable = frozenset[tuple[tuple[int, ...], Any]]
 
-def operands(plan: LoweringPlan) -> tuple[Any, ...]:
-    """The const args as they are passed: views that share the buffers of the captured arrays."""
-    return tuple(jax_internals.uncommitted(constant) for constant in plan.const_args)
+# The same objects for every executable of a program, so that a buffer is never held twice.
+_operands: weakref.WeakKeyDictionary[LoweringPlan, dict[_Donatable, tuple[Any, ...]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
+    """The const args as they are passed: views that share the buffers of the captured arrays.
+
+    An array that the user may donate as an argument of this very program is copied: donation would
+    take the buffer away from under the executable. It is found by shape and dtype, since the first
+    call need not be the one that donates it.
+    """
+    donatable = frozenset((aval.shape, aval.dtype) for aval in donated)
+    by_donation = _operands.setdefault(plan, {})
+    if donatable not in by_donation:
+        by_donation[donatable] = tuple(_operand(c, donatable) for c in plan.const_args)
+    return by_donation[donatable]
+
+
+def _operand(constant: Any, donatable: _Donatable) -> Any:
+    if isinstance(constant, jax.Array) and (constant.shape, constant.dtype) in donatable:
+        constant = jnp.copy(constant)
+    return jax_internals.uncommitted(constant)

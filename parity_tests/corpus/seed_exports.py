@@ -24,19 +24,19 @@ def caller_of_twice_the_square(y):
 
 
 @program
-def exported_with_captured():
-    """Calls a real `Exported` that captured an array; exports never hoist, so it is inlined."""
+def exported_beside_captured():
+    """Calls a real `Exported` with a captured array; what an export itself captures is inlined."""
     weights = jnp.asarray(np.linspace(-1.0, 1.0, 256, dtype=np.float32))
-
-    def weighted(x):
-        return 2 * x * weights
-
-    exported = export.export(jax.jit(weighted))(jax.ShapeDtypeStruct((256,), np.float32))
+    exported = export.export(jax.jit(_doubled_square))(jax.ShapeDtypeStruct((256,), np.float32))
 
     def call_exported(y):
-        return 3.0 * exported.call(y * 4.0) + weights
+        return 3.0 * exported.call(y * weights) + weights
 
     return call_exported, (np.ones(256, np.float32),)
+
+
+def _doubled_square(x):
+    return 2 * x * x
 
 
 def _cubic(x):

@@ -1,0 +1,126 @@
+"""Capture by value: NumPy arrays are copied when a program has been traced.
+
+An array has the value that it had when it was captured, whatever is written into it later. Nothing
+in JAX promises this for NumPy arrays: a jaxpr refers to the user's memory, so a program that is
+lowered again (for another device, say) inlines what is there by then, and a const arg that happens
+to lie at a multiple of 64 bytes is never copied at all on CPU and changes under the executable.
+
+The copies are one per array and program, and read-only. They cost host memory once; passing views
+and trusting the user was the alternative, and it gives wrong results in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, constant_key
+
+
+def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """Replace each NumPy array that could still be written to, in all bodies, by a private copy.
+
+    Returns its argument where there is no such array.
+    """
+    copies: dict[Hashable, np.ndarray] = {}
+
+    def private(value: Any) -> Any:
+        if not _may_change(value):
+            return value
+        key = constant_key(value)
+        if key not in copies:
+            copies[key] = _copy(value)
+        return copies[key]
+
+    return _Replacement(private).closed(closed_jaxpr)
+
+
+def _may_change(value: Any) -> bool:
+    """Whether somebody else can write to the memory of a captured value."""
+    if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0:
+        return False
+    owner: Any = value
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return True
+        owner = owner.base
+    return False
+
+
+def _copy(value: np.ndarray) -> np.ndarray:
+    """A read-only copy with the dtype and the repeats (zero strides) of an array."""
+    repeated = tuple(
+        slice(0, 1) if stride == 0 else slice(None) for stride in value.strides
+    )  # a broadcast array stays as small as it is; JAX inlines those as a broadcast
+    copied = value[repeated].copy(order="K")
+    copied.flags.writeable = False
+    if copied.shape == value.shape:
+        return copied
+    return np.broadcast_to(copied, value.shape, subok=True)
+
+
+class _Replacement:
+    """Rewrite the constants of a program; a body that is shared stays shared."""
+
+    def __init__(self, replace: Callable[[Any], Any]) -> None:
+        self._replace = replace
+        self._bodies: dict[int, tuple[Any, Any]] = {}
+
+    def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+        return self._once(closed_jaxpr, self._closed)
+
+    def jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
+        return self._once(jaxpr, self._jaxpr)
+
+    def _once(self, body: Any, rewrite: Callable[[Any], Any]) -> Any:
+        if id(body) not in self._bodies:
+            self._bodies[id(body)] = body, rewrite(body)  # holding the body keeps its id its own
+        return self._bodies[id(body)][1]
+
+    def _closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+        jaxpr = self.jaxpr(closed_jaxpr.jaxpr)
+        consts = [self._replace(const) for const in closed_jaxpr.consts]
+        unchanged = all(a is b for a, b in zip(consts, closed_jaxpr.consts, strict=True))
+        if unchanged and jaxpr is closed_jaxpr.jaxpr:
+            return closed_jaxpr
+        return ClosedJaxpr(jaxpr, consts)
+
+    def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
+        eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
+        outvars = [self._atom(atom) for atom in jaxpr.outvars]
+        unchanged = all(a is b for a, b in zip(eqns, jaxpr.eqns, strict=True)) and all(
+            a is b for a, b in zip(outvars, jaxpr.outvars, strict=True)
+        )
+        if unchanged:
+            return jaxpr
+        return jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
+
+    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
+        invars = [self._atom(atom) for atom in eqn.invars]
+        params: Mapping[str, Any] = eqn.params
+        if any(True for _ in bodies_of(eqn)):
+            params = {name: self._param(value) for name, value in eqn.params.items()}
+            if all(params[name] is value for name, value in eqn.params.items()):
+                params = eqn.params
+        if params is eqn.params and all(a is b for a, b in zip(invars, eqn.invars, strict=True)):
+            return eqn
+        return eqn.replace(invars=invars, params=dict(params))
+
+    def _param(self, value: Any) -> Any:
+        if isinstance(value, ClosedJaxpr):
+            return self.closed(value)
+        if isinstance(value, Jaxpr):
+            return self.jaxpr(value)
+        if isinstance(value, (tuple, list)):
+            items = [self._param(item) for item in value]
+            if any(a is not b for a, b in zip(items, value, strict=True)):
+                return getattr(type(value), "_make", type(value))(items)  # named tuples, too
+        return value
+
+    def _atom(self, atom: Any) -> Any:
+        if not isinstance(atom, Literal):
+            return atom
+        value = self._replace(atom.val)
+        return atom if value is atom.val else Literal(value, atom.aval)

@@ -1,0 +1,178 @@
+"""One flag: read when a function is traced, in every cache key, never a mixture."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from evidence import side_shown_by
+
+import engine
+
+
+@pytest.fixture
+def jitted(uses_table_everywhere):
+    return engine.jit(uses_table_everywhere)
+
+
+def side_of(jitted, arguments):
+    traced = jitted.trace(*arguments)
+    return side_shown_by(traced, traced.lower())
+
+
+def test_context_manager_decides(jitted, arguments):
+    assert side_of(jitted, arguments) == "legacy"
+    with engine.use_simplified_constants(True):
+        assert side_of(jitted, arguments) == "simplified"
+        with engine.use_simplified_constants(False):
+            assert side_of(jitted, arguments) == "legacy"
+        assert side_of(jitted, arguments) == "simplified"
+    assert side_of(jitted, arguments) == "legacy"
+
+
+def test_update_decides_in_both_directions(jitted, arguments):
+    expected = jax.jit(jitted.__wrapped__)(*arguments)["y"]
+    try:
+        for value in (True, False, True, True, False):
+            engine.config.update("use_simplified_constants", value)
+            assert engine.config.use_simplified_constants is value
+            assert side_of(jitted, arguments) == ("simplified" if value else "legacy")
+            # and a call that was cached in C++ for the other value runs its own program
+            np.testing.assert_allclose(jitted(*arguments)["y"], expected, rtol=1e-6, atol=1e-6)
+    finally:
+        engine.config.update("use_simplified_constants", False)
+
+
+def test_a_cached_call_notices_the_flag(table):
+    traces = []
+
+    @engine.jit
+    def fun(x):
+        traces.append(engine.config.use_simplified_constants)
+        return x + table
+
+    for _ in range(2):
+        for value in (False, True):
+            with engine.use_simplified_constants(value):
+                fun(1.0)
+    assert traces == [False, True]
+
+
+def test_the_argument_beats_the_flag(uses_table_everywhere, arguments):
+    for side in engine.SIDES:
+        fixed = engine.jit(uses_table_everywhere, constants=side)
+        for value in (False, True):
+            with engine.use_simplified_constants(value):
+                assert side_of(fixed, arguments) == side
+
+
+def test_inner_functions_follow_the_flag_too(table):
+    """A program cached inside jax.jit is traced again when the flag changes."""
+    inner = engine.jit(lambda x: x + table)
+    outer = jax.jit(lambda x: inner(x) * 2)
+    printed = {}
+    for value in (False, True, False, True):
+        with engine.use_simplified_constants(value):
+            text = str(outer.trace(1.0).jaxpr)
+            assert printed.setdefault(value, text) == text
+    assert printed[True] != printed[False]
+
+
+def test_threads_with_different_values(table):
+    """Two threads, two values, new programs all the time: each gets its own pipeline, whole."""
+    rounds, shown, barrier = 12, {True: [], False: []}, threading.Barrier(2)
+
+    def work(value):
+        with engine.use_simplified_constants(value):
+            for i in range(rounds):
+                fun = engine.jit(lambda x, i=i: jax.jit(lambda y: y @ table)(x) + table * i)
+                barrier.wait(timeout=60)
+                traced = fun.trace(jnp.ones((7, 7)))
+                shown[value].append(side_shown_by(traced, traced.lower()))
+                np.testing.assert_allclose(
+                    fun(jnp.ones((7, 7))), jnp.ones((7, 7)) @ table + table * i, rtol=1e-5
+                )
+
+    threads = [threading.Thread(target=work, args=(value,)) for value in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shown == {True: ["simplified"] * rounds, False: ["legacy"] * rounds}
+
+
+def test_a_mixture_would_be_noticed(uses_table_everywhere, arguments):
+    """The planted violation: simplified tracing, legacy lowering, as JAX's own flag set late."""
+    traced = engine.jit(uses_table_everywhere, constants="simplified").trace(*arguments)
+    hybrid = traced.lower(hoist_constants_as_args=False)
+    assert side_shown_by(traced, hybrid) == "mixture"
+    legacy = engine.jit(uses_table_everywhere, constants="legacy").trace(*arguments)
+    assert side_shown_by(legacy, traced.lower()) == "mixture"
+
+
+SCRIPT = """
+import engine, jax.numpy as jnp
+table = jnp.arange(49.0)
+scalar = jnp.float32(3.0)
+for constants in (None, "legacy", "simplified"):
+    traced = engine.jit(lambda x: x + table * scalar, constants=constants).trace(1.0)
+    print(traced.side, len(traced.consts), len(traced.lower().const_args))
+"""
+
+
+def run(script, **environment):
+    inherited = {k: v for k, v in os.environ.items() if "SIMPLIFIED" not in k}
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env=inherited | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "flag"),
+    [
+        ({}, "legacy"),
+        ({"CONSTPARITY_USE_SIMPLIFIED_CONSTANTS": "1"}, "simplified"),
+        ({"JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1"}, "simplified"),
+        (
+            {
+                "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1",
+                "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS": "off",
+            },
+            "legacy",
+        ),
+    ],
+)
+def test_environment(environment, flag):
+    """Both sides are whole in a process of either flag, also where JAX has latched its own."""
+    legacy, simplified = "legacy 2 0", "simplified 0 1"
+    lines = run(SCRIPT, **environment).stdout.splitlines()
+    assert lines == [{"legacy": legacy, "simplified": simplified}[flag], legacy, simplified]
+
+
+def test_illegal_values_are_refused():
+    for bad in ("maybe", 2, None):
+        with pytest.raises(ValueError, match=r"True or False .*got"):
+            engine.config.update("use_simplified_constants", bad)
+        with pytest.raises(ValueError, match=r"True or False .*got"):
+            engine.use_simplified_constants(bad)
+    for bad in (-1, 1.5, True, "many"):
+        with pytest.raises(ValueError, match=r"number of bytes, 0 or more, got"):
+            engine.embedded_constants_max_bytes(bad)
+    with pytest.raises(AttributeError, match="the options are embedded_constants_max_bytes, use_"):
+        engine.config.update("no_such_option", 1)
+    with pytest.raises(AttributeError, match=r"use engine\.config\.update"):
+        engine.config.use_simplified_constants = True
+    done = run("import engine", CONSTPARITY_USE_SIMPLIFIED_CONSTANTS="perhaps")
+    assert done.returncode != 0
+    assert (
+        "the environment variable CONSTPARITY_USE_SIMPLIFIED_CONSTANTS must be True or False"
+        in done.stderr
+    )

@@ -1,0 +1,267 @@
+"""`engine.jit` is `jax.jit`, whatever it does with captured arrays."""
+
+import functools
+import gc
+import sys
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import engine
+
+
+def assert_equal(actual, expected):
+    assert jax.tree.structure(actual) == jax.tree.structure(expected)
+    for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        assert (a.dtype, a.shape, a.weak_type) == (e.dtype, e.shape, e.weak_type)
+        np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-6)
+
+
+def test_results_are_those_of_jax_jit(side, uses_table_everywhere, arguments):
+    jitted = engine.jit(uses_table_everywhere, constants=side)
+    expected = jax.jit(uses_table_everywhere)(*arguments)
+    assert_equal(jitted(*arguments), expected)
+    assert_equal(jitted(*arguments), expected)  # and by the C++ fast path
+
+
+def test_decorator_with_and_without_arguments(side):
+    with engine.use_simplified_constants(side == "simplified"):
+
+        @engine.jit
+        def plain(x):
+            return x + 1
+
+        @engine.jit(static_argnames="n")
+        def with_options(x, n=2):
+            return x * n
+
+        assert plain(1) == 2
+        assert with_options(3) == 6
+        assert with_options(3, n=4) == 12
+    assert plain.__name__ == "plain"
+    assert with_options.__wrapped__.__name__ == "with_options"
+
+
+def test_static_and_keyword_arguments_and_pytrees(side, table):
+    @functools.partial(engine.jit, constants=side, static_argnums=0)
+    def pick(name, tree, *, scale):
+        return {name: tree[name] * scale + table}
+
+    tree = {"a": jnp.ones((7, 7)), "b": jnp.zeros((7, 7))}
+    assert_equal(pick("a", tree, scale=2.0), {"a": 2.0 + table})
+    assert_equal(pick("b", tree, scale=2.0), {"b": 0.0 + table})
+
+
+def test_methods_and_partials(side, table):
+    class Model:
+        @functools.partial(engine.jit, constants=side, static_argnums=0)
+        def __call__(self, x):
+            return x + table
+
+        @functools.partial(engine.jit, constants=side, static_argnums=0)
+        def apply(self, x):
+            return x * table
+
+    model = Model()
+    assert_equal(model(1.0), 1.0 + table)
+    assert_equal(model.apply(2.0), 2.0 * table)
+    partial = engine.jit(functools.partial(lambda a, b: a + b * table, 3.0), constants=side)
+    assert_equal(partial(2.0), 3.0 + 2.0 * table)
+
+
+def test_donated_arguments_are_donated(side, table):
+    @functools.partial(engine.jit, constants=side, donate_argnums=0)
+    def add(x):
+        return x + table
+
+    x = jnp.zeros((7, 7))
+    add(x)
+    assert x.is_deleted()
+
+
+def test_a_captured_array_may_be_donated_too(side):
+    # Stock JAX, simplified: "attempt to donate a buffer which is also used".
+    captured = jnp.ones((7, 7))
+    add = engine.jit(lambda x: x + captured, constants=side, donate_argnums=0)
+    assert_equal(add(jnp.zeros((7, 7))), jnp.ones((7, 7)))
+    assert_equal(add(captured), 2 * jnp.ones((7, 7)))
+    assert_equal(add(jnp.zeros((7, 7))), jnp.ones((7, 7)))
+
+
+def test_second_call_runs_no_python(side, table):
+    jitted = engine.jit(lambda x: x + table, constants=side)
+    x = jnp.ones((7, 7))
+    jitted(x)
+
+    def frames_of_a_call(argument):
+        frames = []
+        sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
+        try:
+            jitted(argument)
+        finally:
+            sys.setprofile(None)
+        return len(frames)
+
+    assert frames_of_a_call(x) == 0
+    assert frames_of_a_call(jnp.ones((1, 7))) > 0  # the count can fail: this one is traced
+
+
+def test_same_function_keeps_one_program_per_side(table):
+    def fun(x):
+        return x + table
+
+    legacy, simplified = (engine.jit(fun, constants=side) for side in engine.SIDES)
+    for _ in range(2):
+        legacy(1.0)
+        simplified(1.0)
+        jax.jit(fun)(1.0)
+    assert not legacy.lower(1.0).const_args
+    assert len(simplified.lower(1.0).const_args) == 1
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_grad_from_outside(side, table, depth):
+    def energy(x):
+        return jnp.sum(jnp.tanh(x * table) ** 2)
+
+    ours, reference = engine.jit(energy, constants=side), energy
+    for _ in range(depth):
+        ours, reference = (
+            jax.grad(lambda x, f=ours: f(x).sum()),
+            jax.grad(lambda x, f=reference: f(x).sum()),
+        )
+    np.testing.assert_allclose(
+        ours(jnp.ones((7, 7))), reference(jnp.ones((7, 7))), rtol=2e-5, atol=1e-6
+    )
+
+
+def test_other_transformations_from_outside(side, uses_table_everywhere, arguments):
+    jitted = engine.jit(uses_table_everywhere, constants=side)
+    x, flag = arguments
+    one = functools.partial(uses_table_everywhere, flag=flag)
+    ours = functools.partial(jitted, flag=flag)
+
+    batch = jnp.stack([x, x + 1])
+    assert_equal(jax.vmap(ours)(batch), jax.vmap(one)(batch))
+    assert_equal(jax.jit(ours)(x), jax.jit(one)(x))
+    assert_equal(engine.jit(ours, constants=side)(x), jax.jit(one)(x))
+    assert_equal(jax.checkpoint(ours)(x), jax.jit(one)(x))
+
+
+def test_reverse_mode_from_outside(side, table):
+    def fun(x):
+        y, _ = jax.lax.scan(lambda c, row: (jnp.tanh(c * row + table), c), x, table)
+        return jax.checkpoint(lambda z: jnp.sin(z @ table))(y)
+
+    x, cotangent = jnp.ones((7, 7)) / 3, jnp.ones((7, 7))
+    jitted = engine.jit(fun, constants=side)
+    for transformed in (jitted, jax.jit(jitted), engine.jit(jitted, constants=side)):
+        [ours], [expected] = (jax.vjp(f, x)[1](cotangent) for f in (transformed, fun))
+        np.testing.assert_allclose(ours, expected, rtol=2e-5, atol=1e-6)
+
+
+def test_forward_mode_from_outside(side, table):
+    def fun(x):
+        y, _ = jax.lax.scan(lambda c, row: (jnp.tanh(c * row + table), c), x, table)
+        return jax.lax.cond(y.sum() > 0, lambda a: a * table, lambda a: a - table, y)
+
+    x, tangent = jnp.ones((7, 7)) / 3, jnp.ones((7, 7))
+    jitted = engine.jit(fun, constants=side)
+    assert_equal(jax.jvp(jitted, (x,), (tangent,)), jax.jvp(fun, (x,), (tangent,)))
+    _, linear = jax.linearize(jitted, x)
+    assert_equal(linear(tangent), jax.jvp(fun, (x,), (tangent,))[1])
+
+
+def test_programs_derived_by_a_transformation_keep_their_side(side, table, monkeypatch):
+    """jax.grad(engine.jit(f)) runs its derived programs in f's pipeline, not in the process's."""
+    executed = []
+    execute = engine.front_door._execute
+
+    def recording(pipeline, plan, operands, params):
+        executed.append((pipeline.side, plan.num_const_args))
+        return execute(pipeline, plan, operands, params)
+
+    monkeypatch.setattr(engine.front_door, "_execute", recording)
+    jitted = engine.jit(lambda x: jnp.tanh(x * table).sum(), constants=side)
+    jax.grad(jitted)(jnp.ones((7, 7)))
+    jax.vmap(jitted)(jnp.ones((3, 7, 7)))
+    assert executed
+    assert {ran for ran, _ in executed} == {side}
+    hoisted = sum(count for _, count in executed)
+    assert hoisted == 0 if side == "legacy" else hoisted > 0
+
+
+def test_plain_jax_jit_is_left_alone(table):
+    """The hook for derived programs does not touch programs that are not ours."""
+    before = jax.jit(lambda x: x + table)
+    assert_equal(jax.vmap(before)(jnp.ones((2, 7, 7))), 1.0 + jnp.stack([table, table]))
+    assert "jax.const" not in before.lower(1.0).as_text()
+
+
+def test_the_outermost_program_decides(table):
+    inner = engine.jit(lambda x: x + table, constants="legacy")
+    outer = engine.jit(lambda x: inner(x) * table, constants="simplified")
+    lowered = outer.lower(1.0)
+    assert len(lowered.const_args) == 1
+    assert_equal(outer(1.0), (1.0 + table) * table)
+
+
+def test_dropped_functions_free_their_arrays(side):
+    array = jnp.arange(49.0)
+    watch = weakref.ref(array)
+    jitted = engine.jit(lambda x, captured=array: x + captured, constants=side)
+    jitted(1.0)
+    jitted.lower(1.0).compile()(1.0)
+    del jitted, array
+    gc.collect()
+    assert watch() is None
+
+
+def test_errors_are_those_of_jax_jit(side, table):
+    jitted = engine.jit(lambda x: x + table, constants=side)
+    with pytest.raises(TypeError, match="as an abstract array"):
+        jitted("text")
+    with pytest.raises(ValueError, match="Incompatible shapes"):
+        jitted(jnp.ones(3))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'no_such_option'"):
+        engine.jit(lambda x: x, no_such_option=1)
+    with pytest.raises(TypeError, match="Expected a callable"):
+        engine.jit(3)
+    with pytest.raises(ValueError, match="'legacy', 'simplified' or None, got 'new'"):
+        engine.jit(lambda x: x, constants="new")
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        engine.jit(lambda x: 1 if x > 0 else 2, constants=side)(1.0)
+
+
+def test_debug_nans_names_the_operation(side, table):
+    jitted = engine.jit(lambda x: jnp.log(x) + table, constants=side)
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
+        jitted(-1.0)
+
+
+def test_disable_jit_runs_the_function_itself(side):
+    seen = []
+    jitted = engine.jit(lambda x: seen.append(x) or x, constants=side)
+    with jax.disable_jit():
+        jitted(1.0)
+    assert seen == [1.0]
+
+
+def test_eval_shape_and_clear_cache(side, table):
+    traces = []
+
+    @functools.partial(engine.jit, constants=side)
+    def fun(x):
+        traces.append(x)
+        return x + table
+
+    assert fun.eval_shape(1.0).shape == (7, 7)
+    fun(1.0)
+    fun(1.0)
+    assert len(traces) == 1
+    fun.clear_cache()
+    fun(1.0)
+    assert len(traces) == 2

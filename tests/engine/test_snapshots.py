@@ -1,0 +1,71 @@
+"""A captured NumPy array has the value that it had when it was captured."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import engine
+
+
+def aligned(value, alignment=64, size=1024):
+    """A float32 array whose memory JAX does not need to copy on CPU: where the hazard is."""
+    memory = np.zeros(4 * size + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    array = memory[start : start + 4 * size].view(np.float32)
+    array[:] = value
+    return array
+
+
+def scans(array):
+    def fun(x):
+        y, _ = jax.lax.scan(lambda c, _: (c + array, None), x, None, length=2)
+        return jax.jit(lambda z: z + array)(y)
+
+    return fun
+
+
+@pytest.mark.parametrize("offset", [0, 4])
+def test_writing_later_changes_nothing(side, offset):
+    array = aligned(1.0)[offset:]
+    jitted = engine.jit(scans(array), constants=side)
+    x = jnp.zeros(array.shape)
+    traced = jitted.trace(x)
+    compiled = jitted.lower(x).compile()
+    np.testing.assert_array_equal(jitted(x), 3.0)
+    array[:] = 7.0
+    np.testing.assert_array_equal(jitted(x), 3.0)
+    np.testing.assert_array_equal(compiled(x), 3.0)
+    np.testing.assert_array_equal(traced.lower().compile()(x), 3.0)
+    # a function that is traced now captures what is there now
+    np.testing.assert_array_equal(engine.jit(scans(array), constants=side)(x), 21.0)
+
+
+def test_an_array_is_copied_once(side):
+    array = aligned(1.0)
+    closed_jaxpr = engine.make_jaxpr(scans(array), constants="simplified")(jnp.zeros(1024))
+    [copy] = engine.jaxpr_const_args(closed_jaxpr)
+    assert not np.shares_memory(copy, array)
+    assert not copy.flags.writeable
+
+
+def test_arrays_that_nobody_can_write_to_are_not_copied():
+    array = aligned(1.0)
+    array.flags.writeable = False
+    array.base.flags.writeable = False
+    base = array.base.base
+    if base is not None:
+        base.flags.writeable = False
+    closed_jaxpr = engine.make_jaxpr(lambda x: x + array, constants="simplified")(0.0)
+    [same] = engine.jaxpr_const_args(closed_jaxpr)
+    assert np.shares_memory(same, array)
+
+
+def test_repeats_stay_repeats():
+    """np.broadcast_to costs no memory; JAX inlines it as a broadcast, and so do we."""
+    wide = np.broadcast_to(np.arange(3, dtype=np.float32), (1000, 3))
+    closed_jaxpr = engine.make_jaxpr(lambda x: x + wide, constants="legacy")(0.0)
+    assert closed_jaxpr.consts[0].strides == (0, 4)
+    text = engine.jit(lambda x: x + wide, constants="legacy").lower(0.0).as_text()
+    assert "tensor<3xf32>" in text
+    np.testing.assert_array_equal(engine.jit(lambda x: x + wide)(1.0), 1.0 + wide)

@@ -1,0 +1,172 @@
+"""trace -> lower -> compile: const args are told apart from the arguments of the user."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from evidence import inlined_bytes
+
+import engine
+
+
+@pytest.fixture
+def stages(side, uses_table_everywhere, arguments):
+    traced = engine.jit(uses_table_everywhere, constants=side).trace(*arguments)
+    lowered = traced.lower()
+    return traced, lowered, lowered.compile()
+
+
+def test_stages_are_stages_of_jax(stages):
+    for ours, stock in zip(
+        stages, (jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled), strict=True
+    ):
+        assert isinstance(ours, stock)
+
+
+def test_one_const_arg_per_array_or_none(stages, side, table):
+    _, lowered, compiled = stages
+    assert lowered.const_args == compiled.const_args
+    assert lowered.num_const_args == len(lowered.const_args)
+    if side == "legacy":
+        assert lowered.const_args == []
+    else:
+        [only] = lowered.const_args
+        np.testing.assert_array_equal(only, table)
+        assert only.unsafe_buffer_pointer() == table.unsafe_buffer_pointer()  # not a copy
+
+
+def test_constants_are_inlined_or_arguments_of_main(stages, side):
+    _, lowered, _ = stages
+    text = lowered.as_text()
+    main = next(line for line in text.splitlines() if "func.func public @main" in line)
+    if side == "legacy":
+        assert inlined_bytes(text) > 0
+        assert "jax.const" not in text
+    else:
+        assert inlined_bytes(text) == 0
+        assert main.count("jax.const = true") == 1
+        assert "@main(%arg0: tensor<7x7xf32> {jax.const = true}, %arg1" in main
+
+
+def test_inner_functions_take_the_constants_that_they_need(table):
+    other = jnp.ones(11)
+    inner = jax.jit(lambda x: x + table)
+    outer = engine.jit(lambda x: (inner(x), inner(x + 1), other), constants="simplified")
+    text = outer.lower(jnp.ones((7, 7))).as_text()
+    [private] = [line for line in text.splitlines() if "func.func private" in line]
+    assert private.count("jax.const = true") == 1
+    assert "tensor<11xf32>" not in private
+
+
+def test_tokens_come_before_const_args(table):
+    def fun(x):
+        jax.debug.print("{}", table[0, 0], ordered=True)
+        return x + table
+
+    lowered = engine.jit(fun, constants="simplified").lower(1.0)
+    main = next(line for line in lowered.as_text().splitlines() if "@main" in line)
+    token, const = main.index("jax.token"), main.index("jax.const")
+    assert token < const
+
+
+def test_descriptions_leave_const_args_out(stages, arguments):
+    traced, lowered, compiled = stages
+    shapes = jax.tree.map(jnp.shape, (arguments, {}))
+    is_shape = lambda t: isinstance(t, tuple) and all(isinstance(d, int) for d in t)  # noqa: E731
+    for stage in stages:
+        assert jax.tree.map(lambda a: a.shape, stage.in_avals) == shapes
+        assert jax.tree.map(lambda a: a.shape, stage.args_info) == shapes
+    assert len(jax.tree.leaves(compiled.input_shardings)) == 2
+    assert len(jax.tree.leaves(compiled.input_formats)) == 2
+    assert len(jax.tree.leaves(shapes, is_leaf=is_shape)) == 2
+    assert traced.out_info["y"].shape == lowered.out_info["y"].shape == (7, 7)
+    assert set(compiled.output_shardings) == {"y", "table"}
+
+
+def test_arguments_that_no_one_uses_are_described_too(side, table):
+    lowered = engine.jit(lambda unused, x: x + table, constants=side).lower(jnp.ones(3), 1.0)
+    compiled = lowered.compile()
+    for stage in (lowered, compiled):
+        assert [a.shape for a in stage.in_avals[0]] == [(3,), ()]
+    np.testing.assert_array_equal(compiled(jnp.ones(3), 1.0), 1.0 + table)
+
+
+def test_analyses(stages, side, table):
+    _, lowered, compiled = stages
+    assert lowered.cost_analysis()["flops"] > 0
+    assert compiled.cost_analysis()["flops"] > 0
+    memory = compiled.memory_analysis()
+    arguments = 49 * 4 + 1
+    assert memory.argument_size_in_bytes == arguments + (table.nbytes if side != "legacy" else 0)
+    assert "HloModule" in compiled.as_text()
+    assert lowered.compiler_ir().operation.name == "builtin.module"
+    assert lowered.as_text("hlo").startswith("HloModule")
+
+
+def test_compiled_is_called_with_the_arguments_alone(stages, uses_table_everywhere, arguments):
+    expected = jax.jit(uses_table_everywhere)(*arguments)
+    compiled = stages[-1]
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(*arguments)["y"], expected["y"], rtol=1e-6, atol=1e-6)
+    with pytest.raises(TypeError, match="Argument 'x' compiled with float32\\[7,7\\] and called"):
+        compiled(jnp.ones((8, 7)), True)
+    with pytest.raises(TypeError, match="input pytree does not match"):
+        compiled(*arguments, 3)
+
+
+def test_hoisting_can_be_declined(table):
+    traced = engine.jit(lambda x: x + table, constants="simplified").trace(1.0)
+    lowered = traced.lower(hoist_constants_as_args=False)
+    assert lowered.const_args == []
+    assert inlined_bytes(lowered.as_text()) == table.nbytes
+    np.testing.assert_array_equal(lowered.compile()(1.0), 1.0 + table)
+
+
+def test_export_inlines(side, table):
+    exported = jax.export.export(engine.jit(lambda x: x + table, constants=side))(1.0)
+    assert len(exported.in_avals) == 1
+    np.testing.assert_array_equal(exported.call(1.0), 1.0 + table)
+
+
+def test_dead_constants_are_not_passed(table):
+    def fun(x):
+        _ = x * table
+        return x
+
+    assert engine.jit(fun, constants="simplified").lower(1.0).const_args == []
+
+
+def test_embed_threshold(table):
+    jitted = engine.jit(lambda x: x + table, constants="simplified")
+    with engine.embedded_constants_max_bytes(table.nbytes):
+        assert jitted.lower(1.0).const_args == []
+        np.testing.assert_array_equal(jitted(1.0), 1.0 + table)
+    with engine.embedded_constants_max_bytes(table.nbytes - 1):
+        assert len(jitted.lower(1.0).const_args) == 1
+    small = np.arange(8, dtype=np.float32)  # 32 bytes: embedded by default
+    assert engine.jit(lambda x: x + small, constants="simplified").lower(1.0).const_args == []
+
+
+def test_typed_random_keys_are_hoisted(side):
+    keys = jax.random.split(jax.random.key(0), 8)
+    jitted = engine.jit(lambda x: x + jax.vmap(jax.random.uniform)(keys), constants=side)
+    expected = 1.0 + jax.vmap(jax.random.uniform)(keys)
+    lowered = jitted.lower(1.0)
+    assert len(lowered.const_args) == (1 if side == "simplified" else 0)
+    np.testing.assert_array_equal(jitted(1.0), expected)
+    np.testing.assert_array_equal(jitted(1.0), expected)
+    np.testing.assert_array_equal(lowered.compile()(1.0), expected)
+
+
+def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table):
+    """shard_map's operands are not ours to extend; nothing is inlined all the same."""
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec("i")
+    mapped = jax.shard_map(lambda x: x + table, mesh=mesh, in_specs=spec, out_specs=spec)
+    jitted = engine.jit(mapped, constants="simplified")
+    x = jnp.ones((7, 7))
+    lowered = jitted.lower(x)
+    assert inlined_bytes(lowered.as_text()) == 0
+    assert len(lowered.const_args) == 1
+    np.testing.assert_array_equal(jitted(x), 1.0 + table)
+    np.testing.assert_array_equal(lowered.compile()(x), 1.0 + table)

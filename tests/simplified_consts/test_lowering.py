@@ -1,0 +1,63 @@
+"""Simplified lowering: what the plan hoists, and what it leaves."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import engine
+from simplified_consts.execution import operands
+from simplified_consts.lowering import plan
+
+A, B = jnp.arange(12.0), jnp.ones((3, 4))
+
+
+def planned(fun, *args, max_bytes=32, hoist=True):
+    closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(*args)
+    return closed_jaxpr, plan(closed_jaxpr, max_bytes, hoist)
+
+
+def test_const_args_lead_the_inputs():
+    _, made = planned(lambda x, y: (x + A, y @ B, x * A), 1.0, jnp.ones(3))
+    assert made.num_const_args == 2
+    assert [a is b for a, b in zip(made.const_args, (A, B), strict=True)] == [True, True]
+    shapes = [v.aval.shape for v in made.closed_jaxpr.invars]
+    assert shapes == [(12,), (3, 4), (), (3,)]
+    assert made.closed_jaxpr.consts == []
+    assert not made.jax_hoists_the_rest
+
+
+def test_a_program_without_constants_is_left_as_it_is():
+    closed_jaxpr, made = planned(lambda x: jnp.sin(x) * 2, 1.0)
+    assert made.closed_jaxpr is closed_jaxpr
+    assert made.const_args == ()
+
+
+def test_declining_leaves_the_program_as_it_is():
+    closed_jaxpr, made = planned(lambda x: x + A, 1.0, hoist=False)
+    assert made.closed_jaxpr is closed_jaxpr
+    assert made.const_args == ()
+
+
+def test_threshold_is_inclusive():
+    small = np.arange(8, dtype=np.float32)
+    assert planned(lambda x: x + small, 1.0)[1].const_args == ()
+    assert planned(lambda x: x + small, 1.0, max_bytes=31)[1].num_const_args == 1
+
+
+def test_operands_share_buffers_except_with_donated_arguments():
+    _, made = planned(lambda x: x + A, jnp.ones(12))
+    [shared] = operands(made, ())
+    assert shared.unsafe_buffer_pointer() == A.unsafe_buffer_pointer()
+    [copied] = operands(made, [jax.core.ShapedArray((12,), jnp.float32)])
+    assert copied.unsafe_buffer_pointer() != A.unsafe_buffer_pointer()
+    [again] = operands(made, [jax.core.ShapedArray((12,), jnp.float32)])
+    assert again is copied  # one copy, however often the program is called
+
+
+def test_operands_follow_the_arguments():
+    committed = jax.device_put(A, jax.devices()[0])
+    assert committed.committed
+    _, made = planned(lambda x: x + committed, 1.0)
+    [operand] = operands(made, ())
+    assert not operand.committed
+    assert not engine.jit(lambda x: x + committed, constants="simplified")(1.0).committed

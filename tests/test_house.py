@@ -1,0 +1,138 @@
+"""The house's rules: arrows only go down, and private JAX names live in one file.
+
+Each rule is checked by its linter, and each check is shown to fail on a planted violation.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests", "reports")
+
+
+@pytest.fixture
+def house(tmp_path):
+    """A copy of the source that a violation can be planted in."""
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copy(ROOT / "README.md", tmp_path)
+    return tmp_path
+
+
+def plant(house, file, line):
+    path = house / file
+    head, future, tail = path.read_text().partition("from __future__ import annotations\n")
+    path.write_text(f"{head}{future}{line}\n{tail}" if future else f"{head}\n{line}\n")
+
+
+def lint_imports(house):
+    # The contracts are those of the copy: its own packages come first on the path.
+    script = (
+        "import sys; sys.path.insert(0, '.');"
+        "from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=house, capture_output=True, text=True, timeout=120
+    )
+
+
+def ruff(house):
+    return subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "TID251", "."],
+        cwd=house,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_imports_keep_the_contracts(house):
+    done = lint_imports(house)
+    assert done.returncode == 0, done.stdout
+    assert "Contracts: 4 kept, 0 broken." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "broken"),
+    [
+        ("engine/stages.py", "import parity_tests.program", "arrows only go down"),
+        ("engine/jax_internals.py", "import legacy_closedjaxpr.lowering", "arrows only go down"),
+        (
+            "legacy_closedjaxpr/lowering.py",
+            "import simplified_consts.lowering",
+            "the two pipelines never import each other",
+        ),
+        (
+            "simplified_consts/tracing.py",
+            "from legacy_closedjaxpr import tracing",
+            "the two pipelines never import each other",
+        ),
+        ("reports/view.py", "from engine import jaxprs", "reports knows rows only"),
+        ("reports/view.py", "import jax", "reports knows rows only"),
+        ("engine/configuration.py", "import typer", "engine and the pipelines import neither"),
+        ("simplified_consts/execution.py", "import reports.rows", "engine and the pipelines"),
+    ],
+)
+def test_a_planted_import_breaks_a_contract(house, file, line, broken):
+    plant(house, file, line)
+    done = lint_imports(house)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert any(broken in row and "BROKEN" in row for row in done.stdout.splitlines()), done.stdout
+
+
+def test_private_names_live_in_one_file(house):
+    assert ruff(house).returncode == 0
+    assert "from jax._src" in (house / "engine" / "jax_internals.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from jax._src import core",
+        "import jax._src.interpreters.mlir",
+        "from jaxlib import _jax",
+        "from jaxlib import xla_client",
+    ],
+)
+@pytest.mark.parametrize(
+    "file", ["engine/stages.py", "simplified_consts/lowering.py", "parity_tests/measure.py"]
+)
+def test_a_planted_private_name_is_found(house, file, line):
+    plant(house, file, line)
+    done = ruff(house)
+    assert done.returncode == 1
+    assert "TID251" in done.stdout
+    assert Path(file).name in done.stdout
+
+
+def test_importing_the_engine_needs_jax_and_numpy_alone():
+    """The engine is a library for others' programs: it brings no command line and no reports."""
+    foreign = {"typer", "rich", "pydantic", "jinja2", "reports", "parity_tests", "click"}
+
+    def imported_by(statement):
+        script = (
+            f"import sys\n{statement}\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        )
+        return foreign & set(done.stdout.split())
+
+    both = "engine.front_door.pipeline_of('legacy'), engine.front_door.pipeline_of('simplified')"
+    assert imported_by(f"import engine; {both}") == set()
+    assert imported_by("import engine, reports") == {"reports", "pydantic", "jinja2"}  # it can fail
+
+
+def test_the_pipelines_mirror_each_other():
+    legacy, simplified = (
+        {file.name for file in (ROOT / package).glob("*.py")}
+        for package in ("legacy_closedjaxpr", "simplified_consts")
+    )
+    assert legacy == simplified
