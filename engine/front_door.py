@@ -18,7 +18,6 @@ from engine import jax_internals
 from engine.configuration import (
     SIDES,
     Side,
-    embedded_constants_max_bytes,
     parse_side,
     side_now,
     tracing_for,
@@ -26,7 +25,7 @@ from engine.configuration import (
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 from engine.snapshots import snapshot
-from engine.stages import Traced, lower_plan
+from engine.stages import Traced, lower_plan, plan_of
 
 jax_internals.hide_from_tracebacks(__file__)
 
@@ -124,12 +123,9 @@ def make_jaxpr(
 
 # -- staging and calling ---------------------------------------------------------------------------
 
-# Per traced program: the program in the form of a side, and its lowering plans. JAX holds a traced
-# program as long as its function lives; these tables must not hold it longer.
+# Per traced program: the program in the form of a side. JAX holds a traced program as long as its
+# function lives; this table must not hold it longer.
 _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
-    weakref.WeakKeyDictionary()
-)
-_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[tuple[Side, int], LoweringPlan]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -156,18 +152,6 @@ def _stage(
     return pipeline, program._replace(params=params), operands
 
 
-def _plan(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
-    max_bytes = embedded_constants_max_bytes.value
-    plans = _plans.setdefault(closed_jaxpr, {})
-    key = pipeline.side, max_bytes
-    if key not in plans:
-        plan = pipeline.plan(closed_jaxpr, max_bytes, True)
-        if plan.closed_jaxpr is closed_jaxpr:
-            return plan  # cheap to make, and would keep its own key alive
-        plans[key] = plan
-    return plans[key]
-
-
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a staged program, or apply it to tracers: the results and the dispatcher's data."""
     params = program.params
@@ -176,7 +160,7 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
         bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
-    plan = _plan(pipeline, closed_jaxpr)
+    plan = plan_of(pipeline, closed_jaxpr)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args
@@ -195,7 +179,7 @@ def _execute(
 def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     """Run a program that a transformation of JAX derived from one of ours."""
     pipeline = pipeline_of(params["name"].side)
-    plan = _plan(pipeline, params["jaxpr"])
+    plan = plan_of(pipeline, params["jaxpr"])
     outputs, _, _ = _execute(pipeline, plan, operands, params)
     return outputs
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -226,6 +227,7 @@ class Hoisted:
 
 
 _finished: weakref.WeakSet[Computation] = weakref.WeakSet()
+_finishing = threading.Lock()
 
 
 def lower(
@@ -264,14 +266,17 @@ def lower(
                     params["name"], error.args[0], types, "jit", names[n:]
                 )
             ) from None
-    if computation not in _finished:  # JAX caches computations, so this may be the second time
-        computation.const_args = [*computation.const_args, *hoisted.const_args]
-        kept = computation.compile_args["kept_var_idx"]
-        first = len(computation.const_args) - len(hoisted.const_args)
-        _mark_const_args(
-            computation.stablehlo(), sum(first + i in kept for i in range(len(hoisted.const_args)))
-        )
-        _finished.add(computation)
+    with _finishing:  # JAX caches computations: this may be the second time, or another thread's
+        if computation not in _finished:
+            computation.const_args = [*computation.const_args, *hoisted.const_args]
+            kept = computation.compile_args["kept_var_idx"]
+            first = len(computation.const_args) - len(hoisted.const_args)
+            _mark_const_args(
+                computation.stablehlo(),
+                sum(i in kept for i in range(first)),
+                sum(first + i in kept for i in range(len(hoisted.const_args))),
+            )
+            _finished.add(computation)
     return computation
 
 
@@ -308,19 +313,21 @@ def _argument_attributes(function: Any) -> list:
     return [_ir.DictAttr.get({}) for _ in function.type.inputs]
 
 
-def _mark_const_args(module: Any, count: int) -> None:
+def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
     """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
 
-    Tokens and dimension variables come before const args. An inner function gets its constants as
-    operands of its calls, so following the uses of main's arguments finds its const args, at a cost
-    that grows with the uses of constants and not with the size of the module.
+    Tokens, dimension variables and the const args that JAX hoisted come before ours. Idempotent,
+    because JAX shares one module among computations that differ in their devices alone. An inner
+    function gets its constants as operands of its calls, so following the uses of main's arguments
+    finds its const args, at a cost that grows with the uses of constants and not with the size of
+    the module.
     """
     functions = _functions(module)
     main = functions["main"]
     with module.context:
         true = _ir.BoolAttr.get(True)
-        before = sum(
-            "jax.token" in attrs or "jax.global_constant" in attrs or "jax.const" in attrs
+        before = hoisted_by_jax + sum(
+            "jax.token" in attrs or "jax.global_constant" in attrs
             for attrs in _argument_attributes(main)
         )
         marked: dict[str, set[int]] = {}

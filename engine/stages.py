@@ -8,13 +8,34 @@ belongs to. The arguments that a stage describes (`args_info`, `in_avals`, `inpu
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import jax
 
 from engine import jax_internals
 from engine.configuration import Side, embedded_constants_max_bytes
+from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
+
+# Per traced program. JAX caches what it lowers by the identity of a program, so planning anew for
+# each `lower` would compile anew, too. The table must not hold a program longer than JAX does.
+_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[tuple[Side, int, bool], LoweringPlan]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def plan_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, *, hoist: bool = True) -> LoweringPlan:
+    """The plan of a program on a side, under the embed threshold that is in force; made once."""
+    max_bytes = embedded_constants_max_bytes.value
+    plans = _plans.setdefault(closed_jaxpr, {})
+    key = pipeline.side, max_bytes, hoist
+    if key not in plans:
+        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist)
+        if plan.closed_jaxpr is closed_jaxpr:
+            return plan  # cheap to make, and would keep its own key alive
+        plans.setdefault(key, plan)  # another thread's plan stands: one program, one executable
+    return plans[key]
 
 
 def lower_plan(
@@ -88,9 +109,7 @@ class Traced(jax.stages.Traced):
         for_export = _private_parameters is not None and _private_parameters.for_export
         if hoist_constants_as_args is None:
             hoist_constants_as_args = not for_export
-        plan = self._pipeline.plan(
-            lo._params["jaxpr"], embedded_constants_max_bytes.value, hoist_constants_as_args
-        )
+        plan = plan_of(self._pipeline, lo._params["jaxpr"], hoist=hoist_constants_as_args)
         computation = lower_plan(
             self._pipeline,
             plan,
