@@ -18,7 +18,6 @@ from engine import jax_internals
 from engine.configuration import (
     SIDES,
     Side,
-    embedded_constants_max_bytes,
     parse_side,
     side_now,
     tracing_for,
@@ -26,9 +25,13 @@ from engine.configuration import (
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 from engine.snapshots import snapshot
-from engine.stages import Lowered, Traced, lower_plan
+from engine.stages import Traced, lower_plan, plan_of
 
 jax_internals.hide_from_tracebacks(__file__)
+
+# Taken once, so that a user may put the engine's in their place: `jax.jit = engine.jit`.
+_jax_jit: Any = jax.jit
+_jax_make_jaxpr: Any = jax.make_jaxpr
 
 _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, None)}
 
@@ -69,7 +72,7 @@ def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **opti
     constants = parse_side(constants)
     if fun is None:
         return functools.partial(jit, constants=constants, **options)
-    jitted = jax.jit(fun, **options)  # validates `fun` and the options, with JAX's own errors
+    jitted = _jax_jit(fun, **options)  # validates `fun` and the options, with JAX's own errors
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         pipeline, program, operands = _stage(jitted, constants, args, kwargs)
@@ -80,20 +83,9 @@ def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **opti
         pipeline, program, operands = _stage(jitted, constants, args, kwargs)
         return Traced(pipeline, jax_internals.argument_types(operands), program)
 
-    def lower(*args: Any, **kwargs: Any) -> Lowered:
-        return trace(*args, **kwargs).lower()
-
-    def eval_shape(*args: Any, **kwargs: Any) -> Any:
-        return trace(*args, **kwargs).out_info
-
-    dispatcher = _call_caches[constants].dispatcher(
-        fun, jitted, jax_internals.api_boundary(cache_miss)
+    return _call_caches[constants].dispatcher(
+        fun, jitted, jax_internals.api_boundary(cache_miss), trace
     )
-    # On the object: JAX defines its own on the class, which our dispatchers share with JAX's.
-    for method in (trace, lower, eval_shape):
-        method.__doc__ = getattr(jitted, method.__name__).__doc__
-        setattr(dispatcher, method.__name__, jax_internals.api_boundary(method))
-    return dispatcher
 
 
 def make_jaxpr(
@@ -117,8 +109,7 @@ def make_jaxpr(
     Source: `jax.make_jaxpr`; the jaxpr documents (seeds 002 and 004).
     """
     constants = parse_side(constants)
-    options: Any = {"static_argnums": static_argnums, "return_shape": return_shape}
-    make: Any = jax.make_jaxpr(fun, **options)
+    make = _jax_make_jaxpr(fun, static_argnums=static_argnums, return_shape=return_shape)
 
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -135,12 +126,9 @@ def make_jaxpr(
 
 # -- staging and calling ---------------------------------------------------------------------------
 
-# Per traced program: the program in the form of a side, and its lowering plans. JAX holds a traced
-# program as long as its function lives; these tables must not hold it longer.
+# Per traced program: the program in the form of a side. JAX holds a traced program as long as its
+# function lives; this table must not hold it longer.
 _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
-    weakref.WeakKeyDictionary()
-)
-_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[tuple[Side, int], LoweringPlan]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -167,18 +155,6 @@ def _stage(
     return pipeline, program._replace(params=params), operands
 
 
-def _plan(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
-    max_bytes = embedded_constants_max_bytes.value
-    plans = _plans.setdefault(closed_jaxpr, {})
-    key = pipeline.side, max_bytes
-    if key not in plans:
-        plan = pipeline.plan(closed_jaxpr, max_bytes, True)
-        if plan.closed_jaxpr is closed_jaxpr:
-            return plan  # cheap to make, and would keep its own key alive
-        plans[key] = plan
-    return plans[key]
-
-
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a staged program, or apply it to tracers: the results and the dispatcher's data."""
     params = program.params
@@ -187,7 +163,7 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
         bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
-    plan = _plan(pipeline, closed_jaxpr)
+    plan = plan_of(pipeline, closed_jaxpr)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args
@@ -206,8 +182,11 @@ def _execute(
 def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     """Run a program that a transformation of JAX derived from one of ours."""
     pipeline = pipeline_of(params["name"].side)
-    plan = _plan(pipeline, params["jaxpr"])
-    outputs, _, _ = _execute(pipeline, plan, operands, params)
+    plan = plan_of(pipeline, params["jaxpr"])
+    types = jax_internals.argument_types(operands)
+    names = jax_internals.argument_names(params["jaxpr"])
+    with jax_internals.placement_errors(params["name"], types, names):
+        outputs, _, _ = _execute(pipeline, plan, operands, params)
     return outputs
 
 

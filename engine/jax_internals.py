@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -160,6 +162,11 @@ def captured_constants_limits() -> tuple[int, int]:
 # -- tracing ---------------------------------------------------------------------------------------
 
 
+def argument_names(closed_jaxpr: core.ClosedJaxpr) -> Sequence[str]:
+    """The names of the arguments of a program, for messages."""
+    return closed_jaxpr.jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))
+
+
 def infer_params(jitted: Any, args: tuple, kwargs: dict) -> tuple[PjitParams, list]:
     """Trace a `jax.jit` object for a call: what JAX would bind, and its operands."""
     return pjit._infer_params(jitted._fun, jitted._jit_info, args, kwargs)
@@ -238,6 +245,7 @@ class Hoisted:
 
 
 _finished: weakref.WeakSet[Computation] = weakref.WeakSet()
+_finishing = threading.Lock()
 
 
 def lower(
@@ -261,31 +269,36 @@ def lower(
         config.embedded_constants_max_bytes(hoisted.max_bytes),
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
-        try:
-            computation = pjit._resolve_and_lower(
-                [*_const_types(hoisted.const_args, types), *types],
-                **params,
-                lowering_platforms=lowering_platforms,
-                lowering_parameters=lowering_parameters,
-                pgle_profiler=None,
-            )
-        except stages.DeviceAssignmentMismatchError as error:
-            names = params["jaxpr"].debug_info.safe_arg_names(len(params["jaxpr"].in_avals))
-            n = len(hoisted.const_args)
-            raise ValueError(
-                stages._device_assignment_mismatch_error(
-                    params["name"], error.args[0], types, "jit", names[n:]
-                )
-            ) from None
-    if computation not in _finished:  # JAX caches computations, so this may be the second time
-        computation.const_args = [*computation.const_args, *hoisted.const_args]
-        kept = computation.compile_args["kept_var_idx"]
-        first = len(computation.const_args) - len(hoisted.const_args)
-        _mark_const_args(
-            computation.stablehlo(), sum(first + i in kept for i in range(len(hoisted.const_args)))
+        computation = pjit._resolve_and_lower(
+            [*_const_types(hoisted.const_args, types), *types],
+            **params,
+            lowering_platforms=lowering_platforms,
+            lowering_parameters=lowering_parameters,
+            pgle_profiler=None,
         )
-        _finished.add(computation)
+    with _finishing:  # JAX caches computations: this may be the second time, or another thread's
+        if computation not in _finished:
+            computation.const_args = [*computation.const_args, *hoisted.const_args]
+            kept = computation.compile_args["kept_var_idx"]
+            first = len(computation.const_args) - len(hoisted.const_args)
+            _mark_const_args(
+                computation.stablehlo(),
+                sum(i in kept for i in range(first)),
+                sum(first + i in kept for i in range(len(hoisted.const_args))),
+            )
+            _finished.add(computation)
     return computation
+
+
+@contextlib.contextmanager
+def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) -> Iterator[None]:
+    """Turn devices that do not go together into the error of `jax.jit`, which names arguments."""
+    try:
+        yield
+    except stages.DeviceAssignmentMismatchError as error:
+        raise ValueError(
+            stages._device_assignment_mismatch_error(function, error.args[0], types, "jit", names)
+        ) from None
 
 
 def _const_types(const_args: Sequence[Any], types: Sequence[Any]) -> list:
@@ -333,19 +346,21 @@ def _argument_attributes(function: Any) -> list:
     return [_ir.DictAttr.get({}) for _ in function.type.inputs]
 
 
-def _mark_const_args(module: Any, count: int) -> None:
+def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
     """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
 
-    Tokens and dimension variables come before const args. An inner function gets its constants as
-    operands of its calls, so following the uses of main's arguments finds its const args, at a cost
-    that grows with the uses of constants and not with the size of the module.
+    Tokens, dimension variables and the const args that JAX hoisted come before ours. Idempotent,
+    because JAX shares one module among computations that differ in their devices alone. An inner
+    function gets its constants as operands of its calls, so following the uses of main's arguments
+    finds its const args, at a cost that grows with the uses of constants and not with the size of
+    the module.
     """
     functions = _functions(module)
     main = functions["main"]
     with module.context:
         true = _ir.BoolAttr.get(True)
-        before = sum(
-            "jax.token" in attrs or "jax.global_constant" in attrs or "jax.const" in attrs
+        before = hoisted_by_jax + sum(
+            "jax.token" in attrs or "jax.global_constant" in attrs
             for attrs in _argument_attributes(main)
         )
         marked: dict[str, set[int]] = {}
@@ -424,8 +439,10 @@ def call_errors(
     fun: Callable, params: PjitParams, operands: Sequence[Any], call: tuple
 ) -> Iterator[None]:
     """Turn what can go wrong in a call into the errors that `jax.jit` raises for it."""
+    name = getattr(fun, "__qualname__", getattr(fun, "__name__", str(fun)))
     try:
-        yield
+        with placement_errors(name, argument_types(operands), params.arg_names):
+            yield
     except dtypes.InvalidInputException as error:
         for operand, name, aval in zip(operands, params.arg_names, params.in_avals, strict=False):
             if type(operand) not in pxla.shard_arg_handlers:
@@ -449,8 +466,11 @@ class CallCache:
     def __init__(self) -> None:
         self._cache = pjit.make_jit_cpp_cache(8192)
 
-    def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable) -> Any:
-        """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen."""
+    def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable, trace: Callable) -> Any:
+        """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.
+
+        `trace` is its method of that name, and what its `lower` and `eval_shape` begin with.
+        """
         info = jitted._jit_info
         key = pxla.JitGlobalCppCacheKeys(
             donate_argnums=info.donate_argnums,
@@ -480,5 +500,39 @@ class CallCache:
         )
         dispatcher = _util.wraps(fun)(dispatcher)
         dispatcher._fun = fun
-        dispatcher._jit_info = info
+        dispatcher._jit_info = _EngineJitInfo(*info)
+        dispatcher._jit_info.trace = trace
         return dispatcher
+
+
+class _EngineJitInfo(pjit.PjitInfo):
+    """The jit options of a dispatcher of the engine, which say that it is, and how it traces.
+
+    They stand where `jax.jit` overwrites them. All else in the `__dict__` of a function is copied
+    to whatever is wrapped around it (`functools.wraps`, `jax.grad`, `jax.vmap`), so a `trace` or a
+    `lower` on the object would answer for `jax.jit(jax.grad(engine.jit(f)))` with `f` itself.
+    """
+
+    trace: Callable
+
+
+def _trace_with_the_jit_info_of_the_engine() -> None:
+    """Let dispatchers of the engine be traced by it: JAX's methods on the class are theirs, too.
+
+    `lower`, `eval_shape` and `jax.eval_shape` begin with this function, and `jax.jit` sets it on
+    the class again for each function (jax 0.10.2), so it is the module's name that is rebound.
+    Dispatchers of plain `jax.jit` take JAX's function, untouched.
+    """
+    stock = pjit.jit_trace
+
+    @functools.wraps(stock)
+    @api_boundary
+    def jit_trace(jit_func: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(jit_func._jit_info) is _EngineJitInfo:
+            return jit_func._jit_info.trace(*args, **kwargs)
+        return stock(jit_func, *args, **kwargs)
+
+    pjit.jit_trace = jit_trace
+
+
+_trace_with_the_jit_info_of_the_engine()

@@ -22,6 +22,25 @@ from engine.programs import LoweringPlan, Pipeline
 # Programs are lowered again for other placements; their constants are reported once.
 _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
 
+# Per traced program. JAX caches what it lowers by the identity of a program, so planning anew for
+# each `lower` would compile anew, too. The table must not hold a program longer than JAX does.
+_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[tuple[Side, int, bool], LoweringPlan]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def plan_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, *, hoist: bool = True) -> LoweringPlan:
+    """The plan of a program on a side, under the embed threshold that is in force; made once."""
+    max_bytes = embedded_constants_max_bytes.value
+    plans = _plans.setdefault(closed_jaxpr, {})
+    key = pipeline.side, max_bytes, hoist
+    if key not in plans:
+        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist)
+        if plan.closed_jaxpr is closed_jaxpr:
+            return plan  # cheap to make, and would keep its own key alive
+        plans.setdefault(key, plan)  # another thread's plan stands: one program, one executable
+    return plans[key]
+
 
 def lower_plan(
     pipeline: Pipeline,
@@ -97,17 +116,17 @@ class Traced(jax.stages.Traced):
         for_export = _private_parameters is not None and _private_parameters.for_export
         if hoist_constants_as_args is None:
             hoist_constants_as_args = not for_export
-        plan = self._pipeline.plan(
-            lo._params["jaxpr"], embedded_constants_max_bytes.value, hoist_constants_as_args
-        )
-        computation = lower_plan(
-            self._pipeline,
-            plan,
-            lo._meta_tys_flat,
-            lo._params,
-            lowering_platforms=lowering_platforms,
-            lowering_parameters=_private_parameters,
-        )
+        plan = plan_of(self._pipeline, lo._params["jaxpr"], hoist=hoist_constants_as_args)
+        names = jax_internals.argument_names(lo.jaxpr)
+        with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
+            computation = lower_plan(
+                self._pipeline,
+                plan,
+                lo._meta_tys_flat,
+                lo._params,
+                lowering_platforms=lowering_platforms,
+                lowering_parameters=_private_parameters,
+            )
         return Lowered(
             computation, lo.args_info, lo.out_tree, in_types=lo._in_types, out_types=lo._out_types
         )

@@ -1,8 +1,12 @@
 """`engine.jit` is `jax.jit`, whatever it does with captured arrays."""
 
+import concurrent.futures
 import functools
 import gc
+import os
+import subprocess
 import sys
+import time
 import weakref
 
 import jax
@@ -265,3 +269,74 @@ def test_eval_shape_and_clear_cache(side, table):
     fun.clear_cache()
     fun(1.0)
     assert len(traces) == 2
+
+
+@pytest.mark.parametrize("transform", [jax.grad, jax.vmap, functools.wraps])
+def test_a_wrapper_of_a_jitted_function_does_not_inherit_its_stages(side, table, transform):
+    """Whatever wraps a function copies its `__dict__`: methods there would be the inner's."""
+    jitted = engine.jit(lambda x: (x @ table).sum(), constants=side)
+    if transform is functools.wraps:
+        wrapper, x = functools.wraps(jitted)(lambda x: x * jitted(x)), table
+    else:
+        wrapper, x = transform(jitted), table if transform is jax.grad else table[None]
+    assert not hasattr(wrapper, "lower")
+    outer = jax.jit(wrapper)
+    expected = wrapper(x)
+    assert outer.eval_shape(x).shape == expected.shape
+    assert jax.make_jaxpr(wrapper)(x).out_avals[0].shape == expected.shape
+    np.testing.assert_allclose(outer.lower(x).compile()(x), expected, rtol=1e-5)
+    assert jitted.trace(table).side == side
+
+
+def test_stages_and_calls_share_one_lowering(side, table):
+    jitted = engine.jit(lambda x: x @ table, constants=side)
+    first = jitted.lower(table)
+    assert jitted.lower(table).compiler_ir() is first.compiler_ir()
+    assert jitted.lower(table).const_args == first.const_args
+
+
+def test_derived_programs_may_be_lowered_by_many_threads(table, monkeypatch):
+    """JAX hands the same computation to each; its const args must be added once."""
+    mark = engine.jax_internals._mark_const_args
+
+    def slow_mark(*args):
+        time.sleep(0.05)
+        mark(*args)
+
+    monkeypatch.setattr(engine.jax_internals, "_mark_const_args", slow_mark)
+    batched = jax.vmap(engine.jit(lambda x: x @ table, constants="simplified"))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: batched(table[None]), range(4)))
+    for result in results:
+        np.testing.assert_allclose(result[0], table @ table, rtol=1e-5)
+
+
+ON_EACH_DEVICE = """
+import jax, jax.numpy as jnp, engine
+table, shift = jnp.ones((7, 7)), jnp.full((7, 7), 2.0)
+jitted = engine.jit(lambda x, y, z: x * table + y + z + shift, constants="simplified")
+for device in jax.devices():
+    x = jax.device_put(table, device)
+    assert jitted(x, x, x).devices() == {device}
+    text = jitted.lower(x, x, x).as_text()
+    assert text.count("jax.const") == 2, text
+"""
+
+
+def test_one_program_on_several_devices():
+    """JAX shares one module between them, whose const args must be marked once."""
+    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
+    subprocess.run([sys.executable, "-c", ON_EACH_DEVICE], env=environment, check=True)
+
+
+def test_the_engine_may_stand_in_for_jax(side, table, monkeypatch):
+    monkeypatch.setattr(jax, "jit", functools.partial(engine.jit, constants=side))
+    monkeypatch.setattr(jax, "make_jaxpr", functools.partial(engine.make_jaxpr, constants=side))
+
+    @jax.jit
+    def add(x):
+        return x + table
+
+    assert len(add.lower(1.0).const_args) == (1 if side == "simplified" else 0)
+    assert_equal(add(1.0), 1.0 + table)
+    assert jax.make_jaxpr(add)(1.0).in_avals[0].shape == ()
