@@ -133,7 +133,32 @@ embedded_constants_max_bytes = Setting(
     traced=False,  # it decides what is hoisted, not what is traced
 )
 
-_SETTINGS = {s.name: s for s in (use_simplified_constants, embedded_constants_max_bytes)}
+strict_placement = Setting(
+    "strict_placement",
+    parse_bool,
+    False,
+    """Let captured arrays take part in placement as arguments do, with JAX's own errors.
+
+    By default the arguments of a call decide where a simplified program runs, and captured arrays
+    follow them. With this on, a captured array that is committed to a device holds the program
+    there, one on another device than an argument is an error, and one that is donated, too, is not
+    protected: what stock JAX's simplified mode does. The legacy pipeline inlines its constants, so
+    they have no placement.
+
+    Example::
+
+        with engine.strict_placement(True):
+            engine.jit(f, constants="simplified")(x)
+
+    Raises ValueError for anything but a boolean.
+    """,
+    traced=False,  # it decides how constants are passed, not what is traced
+)
+
+_SETTINGS = {
+    setting.name: setting
+    for setting in (use_simplified_constants, embedded_constants_max_bytes, strict_placement)
+}
 
 # The side that the program now being traced was given. Whoever is traced into that program joins
 # it: the outermost program decides, so one program is never a mixture of two representations.

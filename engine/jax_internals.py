@@ -242,6 +242,7 @@ class Hoisted:
     const_args: tuple[Any, ...]
     jax_hoists_the_rest: bool
     max_bytes: int
+    follow_arguments: bool  # whether a const arg on other devices goes where the arguments are
 
 
 _finished: weakref.WeakSet[Computation] = weakref.WeakSet()
@@ -270,7 +271,7 @@ def lower(
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
         computation = pjit._resolve_and_lower(
-            [*_const_types(hoisted.const_args, types), *types],
+            [*_const_types(hoisted, types), *types],
             **params,
             lowering_platforms=lowering_platforms,
             lowering_parameters=lowering_parameters,
@@ -296,16 +297,23 @@ def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) 
     try:
         yield
     except stages.DeviceAssignmentMismatchError as error:
+        [fails] = error.args
+        of_arguments = [t.sharding._device_assignment for t in types if t.sharding is not None]
+        for fail in fails:
+            if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
+                fail.m_type = stages.MismatchType.CONST_SHARDING  # for JAX, ours are arguments
         raise ValueError(
-            stages._device_assignment_mismatch_error(function, error.args[0], types, "jit", names)
+            stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
         ) from None
 
 
-def _const_types(const_args: Sequence[Any], types: Sequence[Any]) -> list:
+def _const_types(hoisted: Hoisted, types: Sequence[Any]) -> list:
     """The types of const args; one that lies on other devices than the arguments follows them."""
+    if not hoisted.follow_arguments:
+        return argument_types(hoisted.const_args)
     committed = [t.sharding.device_set for t in types if t.committed and t.sharding is not None]
     found = []
-    for const_type in argument_types(const_args):
+    for const_type in argument_types(hoisted.const_args):
         sharding = const_type.sharding
         if sharding is not None and any(sharding.device_set != devices for devices in committed):
             const_type = const_type.replace(sharding=None, format=None, committed=False)

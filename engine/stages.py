@@ -15,7 +15,7 @@ import jax
 
 from engine import jax_internals
 from engine.captured_constants import warn_of_large_constants
-from engine.configuration import Side, embedded_constants_max_bytes
+from engine.configuration import Side, embedded_constants_max_bytes, strict_placement
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 
@@ -59,7 +59,10 @@ def lower_plan(
         warn_of_large_constants(params["jaxpr"])
     params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": plan.closed_jaxpr}
     hoisted = jax_internals.Hoisted(
-        operands, plan.jax_hoists_the_rest, embedded_constants_max_bytes.value
+        operands,
+        plan.jax_hoists_the_rest,
+        embedded_constants_max_bytes.value,
+        follow_arguments=not strict_placement.value,
     )
     return jax_internals.lower(types, params, hoisted, **options)
 

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from engine import jax_internals
+from engine.configuration import strict_placement
 from engine.programs import LoweringPlan
 
 _Donatable = frozenset[tuple[tuple[int, ...], Any]]
@@ -33,8 +34,11 @@ def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
 
     An array that the user may donate as an argument of this very program is copied: donation would
     take the buffer away from under the executable. It is found by shape and dtype, since the first
-    call need not be the one that donates it.
+    call need not be the one that donates it. Under `engine.strict_placement` the captured arrays
+    are passed as they are.
     """
+    if strict_placement.value:
+        return plan.const_args
     donatable = frozenset((aval.shape, aval.dtype) for aval in donated)
     by_donation = _operands.setdefault(plan, {})
     if donatable not in by_donation:

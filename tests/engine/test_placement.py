@@ -119,3 +119,28 @@ def test_shard_map(side):
     for result in results(mapped, ARGUMENTS["split"], constants=side):
         np.testing.assert_array_equal(result, expected)
         assert result.sharding == SPLIT
+
+
+def test_strict_placement_gives_the_errors_of_jax():
+    table = CAPTURED["committed to 1"]
+    jitted = engine.jit(lambda x: x + table, constants="simplified")
+    x = ARGUMENTS["committed to 3"]
+    expected = "closed over constant sharding with device ids \\[1\\]"
+    jitted(x)
+    with engine.strict_placement(True):
+        with pytest.raises(ValueError, match=expected):
+            jitted(x)
+        with pytest.raises(ValueError, match=expected):
+            jitted.lower(x)
+        held = jitted(ARGUMENTS["uncommitted"])
+        assert held.sharding == SingleDeviceSharding(DEVICES[1])
+        assert held.committed
+    assert jitted(x).sharding == SingleDeviceSharding(DEVICES[3])
+
+
+def test_strict_placement_does_not_protect_donated_arrays():
+    captured = jnp.ones(64)
+    jitted = engine.jit(lambda x: x + captured, constants="simplified", donate_argnums=0)
+    error = pytest.raises(jax.errors.JaxRuntimeError, match="Attempt to donate a buffer")
+    with engine.strict_placement(True), error:
+        jitted(captured)
