@@ -22,6 +22,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from jax.sharding import PartitionSpec
+
 from engine import jax_internals
 from engine.jaxprs import (
     ClosedJaxpr,
@@ -109,6 +111,13 @@ def _linear_solve(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
     return [*invars, *eqn.invars[start:]], params
 
 
+def _shard_map(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
+    # Every shard uses the whole array, so its operand is replicated.
+    [body], operands = close([eqn.params["jaxpr"]])
+    in_specs = (PartitionSpec(),) * len(operands) + tuple(eqn.params["in_specs"])
+    return [*operands, *eqn.invars], {"jaxpr": body, "in_specs": in_specs}
+
+
 CONTROL_FLOW: dict[str, Rule] = {
     "scan": _scan,
     "while": _while,
@@ -123,6 +132,9 @@ FUNCTIONS: dict[str, Rule] = {
     "jit": _jit,
     "closed_call": _call("call_jaxpr"),
     "core_call": _call("call_jaxpr"),
+    "composite": _call("jaxpr"),
+    "custom_vmap_call": _call("call"),
+    "shard_map": _shard_map,
 }
 
 

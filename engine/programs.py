@@ -16,7 +16,7 @@ class LoweringPlan:
 
     `closed_jaxpr.invars` are the const args followed by the inputs of the program as traced.
     `jax_hoists_the_rest` is set where constants are left inside primitives whose operands this
-    project cannot extend (shard_map, pallas_call, ...): JAX hoists those itself.
+    project cannot extend (it has no rule for them): JAX hoists those itself.
     """
 
     closed_jaxpr: ClosedJaxpr

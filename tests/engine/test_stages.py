@@ -158,8 +158,9 @@ def test_typed_random_keys_are_hoisted(side):
     np.testing.assert_array_equal(lowered.compile()(1.0), expected)
 
 
-def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table):
-    """shard_map's operands are not ours to extend; nothing is inlined all the same."""
+def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table, monkeypatch):
+    """As if shard_map's operands could not be extended: nothing is inlined all the same."""
+    monkeypatch.delitem(engine.closure_conversion.FUNCTIONS, "shard_map")
     mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("i")
     mapped = jax.shard_map(lambda x: x + table, mesh=mesh, in_specs=spec, out_specs=spec)
