@@ -218,9 +218,9 @@ def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
     """Run programs named by `ProgramName` with `execute` where they are not being traced.
 
     This replaces the implementation of JAX's jit primitive, one of two places where this project
-    reaches into JAX (the other is `jit_trace` below). Without it `jax.grad(engine.jit(f))(x)` would execute its derived programs
-    through the process's own pipeline, in silence. Programs of plain `jax.jit` take the
-    implementation that JAX registered, untouched.
+    reaches into JAX (the other is `jit_trace`, below). Without it `jax.grad(engine.jit(f))(x)`
+    would execute its derived programs through the process's own pipeline, in silence. Programs of
+    plain `jax.jit` take the implementation that JAX registered, untouched.
     """
     stock = pjit.jit_p.impl
 
