@@ -4,6 +4,7 @@
 `constants` argument or by the flag, when the function is traced.
 """
 
+from engine.captured_constants import captured_constants as captured_constants
 from engine.configuration import SIDES as SIDES
 from engine.configuration import config as config
 from engine.configuration import embedded_constants_max_bytes as embedded_constants_max_bytes

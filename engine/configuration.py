@@ -62,7 +62,7 @@ class Setting:
         self.__doc__ = doc
         self._parse = parse
         from_environment = os.environ.get(self.variable)
-        if from_environment is not None:
+        if from_environment:  # empty is unset, as for JAX's variables
             initial = parse(from_environment, f"the environment variable {self.variable}")
         self._state = jax_internals.TracedSetting(
             f"constparity_{name}", initial, in_trace_key=traced
@@ -121,7 +121,8 @@ embedded_constants_max_bytes = Setting(
     jax_internals.jax_embedded_constants_max_bytes(),
     """Size in bytes up to which the simplified pipeline embeds a constant instead of hoisting it.
 
-    Scalars are always embedded. The default is JAX's (32).
+    Scalars are always embedded. The default is JAX's (32). Source:
+    `jax_embedded_constants_max_bytes`.
 
     Example::
 
@@ -172,6 +173,8 @@ class Config:
 
         engine.config.update("use_simplified_constants", True)
         assert engine.config.use_simplified_constants is True
+
+    Source: `jax.config`.
     """
 
     def update(self, name: str, value: Any) -> None:
@@ -205,9 +208,16 @@ config = Config()
 
 
 def side_now(constants: Side | None) -> Side:
-    """The side of a function traced now: the enclosing program's, else its own, else the flag's."""
+    """The side of a function traced now: the enclosing program's, else its own, else the flag's.
+
+    The enclosing program may be one of plain `jax.jit`. Its pipeline will lower the whole, so what
+    becomes a part of it takes the form that JAX is tracing in: Literals in a program that JAX
+    lowers without hoisting would be inlined once per use.
+    """
     if (enclosing := _program_side.value) is not None:
         return enclosing
+    if jax_internals.staged_by_jax():
+        return "simplified" if jax_internals.jax_emits_simplified_jaxprs() else "legacy"
     if constants is not None:
         return constants
     return "simplified" if use_simplified_constants.value else "legacy"

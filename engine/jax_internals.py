@@ -115,11 +115,6 @@ def typeof(value: Any) -> Any:
     return core.typeof(value)
 
 
-def is_closed(value: Any) -> bool:
-    """Whether a param holds a ClosedJaxpr."""
-    return isinstance(value, core.ClosedJaxpr)
-
-
 def is_reference(value: Any) -> bool:
     """Whether a captured value is a mutable array reference: state, and so never a constant."""
     return isinstance(value, core.Ref) or core.typeof(value).has_qdd
@@ -175,6 +170,21 @@ def infer_params(jitted: Any, args: tuple, kwargs: dict) -> tuple[PjitParams, li
 def argument_types(args: Sequence[Any]) -> list:
     """What lowering needs to know of each argument: aval, sharding, format, committed-ness."""
     return [pjit.convert_to_metaty(arg) for arg in args]
+
+
+def staged_by_jax() -> bool:
+    """Whether what is called now becomes a part of a program that JAX is tracing."""
+    trace = core.trace_ctx.trace
+    while trace is not None:
+        if isinstance(trace, _partial_eval.DynamicJaxprTrace):
+            return True
+        trace = getattr(trace, "parent_trace", None)
+    return False
+
+
+def jax_emits_simplified_jaxprs() -> bool:
+    """JAX's own flag, as it is in this thread."""
+    return config.use_simplified_jaxpr_constants.value
 
 
 def outside_of_transformations() -> bool:
@@ -329,14 +339,6 @@ def const_operands(params: dict, count: int) -> dict:
         in_layouts=(None,) * count + tuple(params["in_layouts"]),
         donated_invars=(False,) * count + tuple(params["donated_invars"]),
     )
-
-
-def arguments_marked_const(module: Any, function: str = "main") -> list[bool]:
-    """For each argument of a function of an MLIR module, whether it carries a constant."""
-    functions = _functions(module)
-    if function not in functions:
-        raise KeyError(f"no function {function!r} in the module; it has {', '.join(functions)}")
-    return ["jax.const" in attrs for attrs in _argument_attributes(functions[function])]
 
 
 def _functions(module: Any) -> dict[str, Any]:

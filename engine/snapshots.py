@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, constant_key
@@ -38,15 +39,24 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _may_change(value: Any) -> bool:
-    """Whether somebody else can write to the memory of a captured value."""
+    """Whether somebody could write to the memory of a captured value, now or later.
+
+    Only memory that is immutable by type is trusted: that of `bytes`, and what a `jax.Array` hands
+    out. A read-only flag can be taken back, and a view on a bytearray or on a mapped file does not
+    even need that.
+    """
     if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0:
         return False
     owner: Any = value
-    while isinstance(owner, np.ndarray):
-        if owner.flags.writeable:
+    while isinstance(owner, (np.ndarray, memoryview)):
+        if _is_writeable(owner):
             return True
-        owner = owner.base
-    return False
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    return not isinstance(owner, (bytes, jax.Array))
+
+
+def _is_writeable(memory: np.ndarray | memoryview) -> bool:
+    return memory.flags.writeable if isinstance(memory, np.ndarray) else not memory.readonly
 
 
 def _copy(value: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from engine.captured_constants import warn_of_large_constants
 from engine.configuration import Side, embedded_constants_max_bytes, strict_placement
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
+from engine.unsupported import refuse_unsupported
 
 # Programs are lowered again for other placements; their constants are reported once.
 _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
@@ -35,6 +36,7 @@ def plan_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, *, hoist: bool = True
     plans = _plans.setdefault(closed_jaxpr, {})
     key = pipeline.side, max_bytes, hoist
     if key not in plans:
+        refuse_unsupported(closed_jaxpr, max_bytes)
         plan = pipeline.plan(closed_jaxpr, max_bytes, hoist)
         if plan.closed_jaxpr is closed_jaxpr:
             return plan  # cheap to make, and would keep its own key alive

@@ -42,7 +42,7 @@ def run(
     """
     with tempfile.TemporaryDirectory(prefix="constparity-") as name:
         folder = Path(name)
-        listing = _listing(targets, folder)
+        listing = _listing(targets, folder, timeout)
         programs = _with_unique_names(listing.programs)
         jobs = [
             _job(number, each) for number, each in enumerate(programs) if each.unavailable is None
@@ -70,9 +70,9 @@ def _job(number: int, program: Listed) -> Job:
     return Job(number=number, name=program.name, target=program.target)
 
 
-def _listing(targets: Sequence[str], folder: Path) -> Listing:
+def _listing(targets: Sequence[str], folder: Path, timeout: float) -> Listing:
     try:
-        listing = list_programs(targets, folder)
+        listing = list_programs(targets, folder, timeout=timeout)
     except ListingError as error:
         raise TargetError(str(error)) from error
     if listing.error is not None:

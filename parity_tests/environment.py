@@ -12,7 +12,6 @@ from reports.rows import Environment
 def describe() -> Environment:
     """Describe this process's Python, packages and devices; it initializes JAX's backend."""
     import jax
-    import jaxlib
     import numpy
 
     devices = jax.devices()
@@ -20,7 +19,7 @@ def describe() -> Environment:
         constparity=version(),
         python=platform.python_version(),
         jax=jax.__version__,
-        jaxlib=jaxlib.__version__,
+        jaxlib=importlib.metadata.version("jaxlib"),
         numpy=numpy.__version__,
         backend=jax.default_backend(),
         device_kind=devices[0].device_kind,

@@ -70,23 +70,29 @@ def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> di
     return environment
 
 
-def list_programs(targets: Sequence[str], folder: Path) -> Listing:
+def list_programs(targets: Sequence[str], folder: Path, *, timeout: float) -> Listing:
     """List the programs of targets in a process of their own, where their modules are imported.
 
-    Raises `ListingError` where that process dies.
+    `timeout` is in seconds, beside what a process takes to start. Raises `ListingError` where that
+    process dies or does not end.
     """
+    what = " ".join(targets) or "the built-in corpus"
     request = Request(
         action="list", folder=folder, sys_path=tuple(sys.path), targets=tuple(targets)
     )
     worker = _Worker.start(request, "jax-legacy")
     try:
         while worker.process.poll() is None:
+            if worker.idle_seconds() > START_SECONDS + timeout:
+                raise ListingError(
+                    f"importing {what}: no end in {START_SECONDS + timeout:g} seconds; does a "
+                    f"module wait for something when it is imported?\n{worker.log_tail()}"
+                )
             time.sleep(POLL_SECONDS)
     finally:
         worker.kill()
     answer = folder / "listing.json"
     if not answer.exists():
-        what = " ".join(targets) or "the built-in corpus"
         raise ListingError(f"importing {what}: {worker.ending()}\n{worker.log_tail()}")
     return Listing.model_validate_json(answer.read_text("utf-8"))
 

@@ -9,6 +9,7 @@ programs.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 import threading
@@ -68,6 +69,7 @@ class Listing(BaseModel):
 
 def main() -> None:
     """Do what the request file says that is named on the command line."""
+    faulthandler.enable()  # so that the record of a crash has the Python frames of it
     _die_with_parent()
     request = Request.model_validate_json(Path(sys.argv[1]).read_text())
     sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)

@@ -83,7 +83,10 @@ class MemoryStats(Row):
 
 
 class StageTimes(Row):
-    """Median seconds of each stage. Reported, never judged: one process, few samples."""
+    """Seconds of each stage, reported and never judged.
+
+    One sample of one process each; `call` is the median of `call_samples` calls after the first.
+    """
 
     trace: float
     lower: float

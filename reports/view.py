@@ -165,8 +165,9 @@ def _notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
     order = f"Where a cell lists several figures, they stand for {', '.join(sides)}, in that order"
     return (
         f"{order}." if len(sides) > 1 else f"The figures are those of {', '.join(sides)}.",
-        "Times are medians of one process and are not judged. A ratio below 1 is faster than the "
-        "side it is divided by; seconds stand where that side has no time.",
+        "Times are not judged: those of tracing, lowering, compiling and the first call are one "
+        "sample of one process, those of later calls medians of a few. A ratio below 1 is faster "
+        "than the side it is divided by; seconds stand where that side has no time.",
         "A dash stands for what was not measured, never for zero.",
     )
 

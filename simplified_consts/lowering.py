@@ -20,13 +20,15 @@ from typing import Any
 from engine import jax_internals
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.jaxprs import ClosedJaxpr, is_hoistable, jaxpr_const_args
+from engine.lifting import lift
 from engine.programs import LoweringPlan
 
 
 def plan(closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool) -> LoweringPlan:
     """Hoist the constants larger than `max_bytes` that live equations use, each array once."""
     if not hoist_constants_as_args:
-        return LoweringPlan(closed_jaxpr)
+        # As constvars, JAX inlines an array once per function; as Literals, once per use.
+        return LoweringPlan(lift(closed_jaxpr))
     if not jaxpr_const_args(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
     live = jax_internals.live_part(closed_jaxpr)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from evidence import side_shown_by
+from evidence import inlined_bytes, side_shown_by
 
 import engine
 
@@ -70,16 +70,43 @@ def test_the_argument_beats_the_flag(uses_table_everywhere, arguments):
                 assert side_of(fixed, arguments) == side
 
 
-def test_inner_functions_follow_the_flag_too(table):
-    """A program cached inside jax.jit is traced again when the flag changes."""
-    inner = engine.jit(lambda x: x + table)
-    outer = jax.jit(lambda x: inner(x) * 2)
-    printed = {}
-    for value in (False, True, False, True):
-        with engine.use_simplified_constants(value):
-            text = str(outer.trace(1.0).jaxpr)
-            assert printed.setdefault(value, text) == text
-    assert printed[True] != printed[False]
+def copies(lowered):
+    text = lowered.as_text()
+    return inlined_bytes(text) // (7 * 7 * 4), text.count("jax.const = true")
+
+
+@pytest.mark.parametrize("constants", [*engine.SIDES, None])
+@pytest.mark.parametrize("value", [False, True])
+def test_a_program_of_plain_jax_jit_stays_one_of_plain_jax_jit(table, constants, value):
+    """Who is called in it joins it: Literals that nobody hoists would be inlined at each use."""
+
+    def three_uses(x):
+        return jnp.tanh(x @ table) @ table + table @ x
+
+    inner = engine.jit(three_uses, constants=constants)
+    x = jnp.ones((7, 7))
+    with engine.use_simplified_constants(value):
+        nested = jax.jit(lambda y: inner(y) + 1).lower(x)
+        plain = jax.jit(lambda y: jax.jit(three_uses)(y) + 1).lower(x)
+        scanned = jax.jit(lambda y: jax.lax.map(inner, y[None])).lower(x)
+    assert copies(nested) == copies(plain) == (1, 0)
+    assert copies(scanned) == (1, 0)
+
+
+NESTED = """
+import engine, jax, jax.numpy as jnp
+table = jnp.arange(49.0)
+for constants in engine.SIDES:
+    inner = engine.jit(lambda x: x * table + table, constants=constants)
+    text = jax.jit(lambda x: inner(x) + table).lower(1.0).as_text()
+    print("tensor<49xf32>" in text.split("stablehlo.constant", 1)[-1].split(chr(10))[0])
+"""
+
+
+def test_and_so_it_does_where_jax_hoists():
+    """The other mixture: a module that JAX hoists from, with arrays that ours would inline."""
+    done = run(NESTED, JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS="1")
+    assert done.stdout.split() == ["False", "False"], done.stderr
 
 
 def test_threads_with_different_values(table):

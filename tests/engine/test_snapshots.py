@@ -49,13 +49,25 @@ def test_an_array_is_copied_once(side):
     assert not copy.flags.writeable
 
 
-def test_arrays_that_nobody_can_write_to_are_not_copied():
-    array = aligned(1.0)
-    array.flags.writeable = False
-    array.base.flags.writeable = False
-    base = array.base.base
-    if base is not None:
-        base.flags.writeable = False
+def test_read_only_flags_are_not_trusted(side):
+    """A flag can be taken back, and a view does not even need that."""
+    frozen = aligned(1.0)
+    frozen.flags.writeable = False
+    buffer = bytearray(4 * 1024 + 64)
+    start = -np.frombuffer(buffer, np.uint8).ctypes.data % 64
+    view = np.frombuffer(memoryview(buffer).toreadonly(), np.float32, 1024, start)
+    jitted = engine.jit(lambda x: x + frozen + view, constants=side)
+    np.testing.assert_array_equal(jitted(0.0), 1.0)
+    frozen.flags.writeable = True
+    frozen[:] = 7.0
+    buffer[:] = b"\x01" * len(buffer)
+    np.testing.assert_array_equal(jitted(0.0), 1.0)
+
+
+@pytest.mark.parametrize(
+    "array", [np.asarray(jnp.arange(64.0)), np.frombuffer(b"x" * 256, np.float32)]
+)
+def test_immutable_memory_is_not_copied(array):
     closed_jaxpr = engine.make_jaxpr(lambda x: x + array, constants="simplified")(0.0)
     [same] = engine.jaxpr_const_args(closed_jaxpr)
     assert np.shares_memory(same, array)

@@ -97,3 +97,14 @@ def test_no_worker_outlives_its_parent(tmp_path, how, status):
     await_(lambda: not alive(worker))
     if how != signal.SIGKILL:
         assert list(temporary.iterdir()) == []
+
+
+def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(sides, "START_SECONDS", 8.0)
+    module = tmp_path / "hanging_import.py"
+    module.write_text("import time\nprint('waiting for godot', flush=True)\ntime.sleep(600)\n")
+    with pytest.raises(
+        sides.ListingError, match=r"hanging_import.py: no end in 9 seconds"
+    ) as error:
+        sides.list_programs([str(module)], tmp_path, timeout=1.0)
+    assert "waiting for godot" in str(error.value)

@@ -44,8 +44,9 @@ def test_the_first_screen(campaigns):
         "\n"
         "- Where a cell lists several figures, they stand for legacy, simplified, jax-legacy,"
         " jax-simplified, in that order.\n"
-        "- Times are medians of one process and are not judged. A ratio below 1 is faster than"
-        " the side it is divided by; seconds stand where that side has no time.\n"
+        "- Times are not judged: those of tracing, lowering, compiling and the first call are one"
+        " sample of one process, those of later calls medians of a few. A ratio below 1 is faster"
+        " than the side it is divided by; seconds stand where that side has no time.\n"
         "- A dash stands for what was not measured, never for zero.\n"
         "\n"
     )

@@ -32,10 +32,11 @@ def test_a_program_without_constants_is_left_as_it_is():
     assert made.const_args == ()
 
 
-def test_declining_leaves_the_program_as_it_is():
-    closed_jaxpr, made = planned(lambda x: x + A, 1.0, hoist=False)
-    assert made.closed_jaxpr is closed_jaxpr
+def test_declining_makes_constvars():
+    """JAX inlines a constvar once per function, and a Literal once per use."""
+    _, made = planned(lambda x: x * A + A, 1.0, hoist=False)
     assert made.const_args == ()
+    assert [c is A for c in made.closed_jaxpr.consts] == [True]
 
 
 def test_threshold_is_inclusive():

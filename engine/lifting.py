@@ -1,0 +1,84 @@
+"""Lifting: arrays that stand as Literals become constvars, and nothing else changes.
+
+Bodies of control flow receive the arrays as leading operands; the body of a jit is a ClosedJaxpr
+with constvars of its own. This is the legacy form of a program, in which JAX inlines each array
+once per function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.jaxprs import ClosedJaxpr, Jaxpr, bodies_of
+
+
+def lift(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """Lift every array that stands as a Literal into a constvar; idempotent.
+
+    Returns its argument where there is nothing to lift, which is the rule.
+    """
+    if not _holds_array_literals(closed_jaxpr.jaxpr):
+        return closed_jaxpr
+    return _lift(closed_jaxpr)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array) or np.ndim(value) > 0
+
+
+def _holds_array_literals(jaxpr: Jaxpr) -> bool:
+    atoms = [*jaxpr.outvars, *(atom for eqn in jaxpr.eqns for atom in eqn.invars)]
+    return any(hasattr(a, "val") and _is_array(a.val) for a in atoms) or any(
+        _holds_array_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
+        for eqn in jaxpr.eqns
+        for body in bodies_of(eqn)
+    )
+
+
+def _lift(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    debug_info = closed_jaxpr.jaxpr.debug_info
+    body = ClosedJaxpr(_lift_functions(closed_jaxpr.jaxpr), closed_jaxpr.consts)
+    conversion = Conversion(rules=CONTROL_FLOW, wanted=_is_array)
+    constants = conversion.needs(body)
+    converted = conversion.body(body, constants)
+    n, jaxpr = len(constants), converted.jaxpr
+    lifted = jaxpr.replace(
+        constvars=[*jaxpr.constvars, *jaxpr.invars[:n]],
+        invars=jaxpr.invars[n:],
+        debug_info=debug_info,
+    )
+    return ClosedJaxpr(lifted, [*converted.consts, *constants.values()])
+
+
+def _lift_functions(jaxpr: Jaxpr) -> Jaxpr:
+    """Give the body of each jit, at any depth, constvars of its own."""
+
+    def lift_bodies(value: Any, is_function: bool) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(lift_bodies(item, is_function) for item in value)
+        if isinstance(value, ClosedJaxpr):
+            if is_function:
+                return lift(value)
+            return ClosedJaxpr(_lift_functions(value.jaxpr), value.consts)
+        return _lift_functions(value) if isinstance(value, Jaxpr) else value
+
+    eqns = []
+    for eqn in jaxpr.eqns:
+        if any(True for _ in bodies_of(eqn)):
+            names = {name for name, value in eqn.params.items() if _has_body(value)}
+            changed = {
+                n: lift_bodies(eqn.params[n], eqn.primitive.name in FUNCTIONS) for n in names
+            }
+            eqn = eqn.replace(params={**eqn.params, **changed})
+        eqns.append(eqn)
+    return jaxpr.replace(eqns=eqns, debug_info=jaxpr.debug_info)
+
+
+def _has_body(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return any(isinstance(item, (Jaxpr, ClosedJaxpr)) for item in value)
+    return isinstance(value, (Jaxpr, ClosedJaxpr))
