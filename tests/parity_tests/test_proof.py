@@ -81,6 +81,7 @@ PLANTED = [
     # side, jaxpr, module, what is found (None: it holds)
     ("legacy", facts(**LEGACY), module(), None),
     ("legacy", facts(**LEGACY), module(const_args=1), "1 const arg where legacy passes none"),
+    ("legacy", facts(**LEGACY), module("2.0"), "1 captured array not inlined, where legacy"),
     ("jax-legacy", facts(), module(), "1 array literal where legacy has none"),
     ("simplified", facts(), module("2.0", 1), None),
     ("simplified", facts(**LEGACY), module("2.0", 1), "1 constvar where simplified has none"),
@@ -110,3 +111,4 @@ def test_evidence_against_a_side_is_found(side, jaxpr, module, found):
 
 def test_an_array_that_nothing_reads_need_not_be_passed():
     assert prove("simplified", facts(), module("2.0", 0), live_captured=0).holds
+    assert prove("legacy", facts(**LEGACY), module("2.0", 0), live_captured=0).holds
