@@ -8,6 +8,7 @@ concern constants (static and donated arguments, shardings, names) is parsed by 
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -71,6 +72,7 @@ def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **opti
     """
     constants = parse_side(constants)
     if fun is None:
+        _jax_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(jit, constants=constants, **options)
     jitted = _jax_jit(fun, **options)  # validates `fun` and the options, with JAX's own errors
 
@@ -86,6 +88,16 @@ def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **opti
     return _call_caches[constants].dispatcher(
         fun, jitted, jax_internals.api_boundary(cache_miss), trace
     )
+
+
+def _signature() -> inspect.Signature:
+    """That of `jax.jit` and `constants`: what `help` and editors show."""
+    keyword = inspect.Parameter("constants", inspect.Parameter.KEYWORD_ONLY, default=None)
+    of_jax = inspect.signature(_jax_jit)
+    return of_jax.replace(parameters=[*of_jax.parameters.values(), keyword])
+
+
+jit.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def make_jaxpr(

@@ -106,12 +106,25 @@ def _failure_reason(observation: Observation) -> str:
 
 
 def _rungs_stood_on(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Say why outputs that are not bitwise equal count as equal."""
+    """Say why outputs that are not bitwise equal count as equal, and what may have moved them."""
     return tuple(
-        f"{each.left} and {each.right}: outputs are equal, though not bitwise: {each.detail}"
+        f"{each.left} and {each.right}: outputs are equal, though not bitwise: {each.detail}; "
+        + (_TWO_MODES if _mode(each.left) != _mode(each.right) else _ONE_MODE)
         for each in comparisons
         if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
     )
+
+
+# Causes are named, not attributed: telling them apart takes further runs.
+_TWO_MODES = (
+    "XLA was given two programs, inlined constants against const args, and may fold or fuse one "
+    "where it does not the other"
+)
+_ONE_MODE = "the two lowerings of one mode may be fused differently"
+
+
+def _mode(side: str) -> str:
+    return side.removeprefix("jax-")
 
 
 # A rule takes the two values of a counter and says what to make of their difference: an outcome
@@ -128,7 +141,7 @@ class _Pair:
     @property
     def across_modes(self) -> bool:
         """Whether the pair compares legacy with simplified, rather than ours with stock JAX."""
-        return self.left.side.removeprefix("jax-") != self.right.side.removeprefix("jax-")
+        return _mode(self.left.side) != _mode(self.right.side)
 
     @property
     def stock_keeps_keys(self) -> bool:

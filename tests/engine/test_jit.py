@@ -3,6 +3,7 @@
 import concurrent.futures
 import functools
 import gc
+import inspect
 import os
 import subprocess
 import sys
@@ -232,6 +233,8 @@ def test_errors_are_those_of_jax_jit(side, table):
         jitted(jnp.ones(3))
     with pytest.raises(TypeError, match="unexpected keyword argument 'no_such_option'"):
         engine.jit(lambda x: x, no_such_option=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'no_such_option'"):
+        engine.jit(no_such_option=1)  # when it is written, not when it is applied
     with pytest.raises(TypeError, match="Expected a callable"):
         engine.jit(3)
     with pytest.raises(ValueError, match="'legacy', 'simplified' or None, got 'new'"):
@@ -340,3 +343,8 @@ def test_the_engine_may_stand_in_for_jax(side, table, monkeypatch):
     assert len(add.lower(1.0).const_args) == (1 if side == "simplified" else 0)
     assert_equal(add(1.0), 1.0 + table)
     assert jax.make_jaxpr(add)(1.0).in_avals[0].shape == ()
+
+
+def test_the_signature_shows_the_keywords_of_jax_jit():
+    ours, stock = inspect.signature(engine.jit), inspect.signature(jax.jit)
+    assert set(ours.parameters) == {*stock.parameters, "constants"}

@@ -78,6 +78,7 @@ def test_rounding_is_parity_and_says_so(rows):
     assert row.verdict == "parity"
     [reason] = row.reasons
     assert "equal, though not bitwise: ulp at the only output" in reason
+    assert "XLA was given two programs, inlined constants against const args" in reason
 
 
 def test_equally_good_outputs_are_parity_by_the_arbiter(rows):
