@@ -28,8 +28,6 @@ from engine.programs import LoweringPlan, Pipeline
 from engine.snapshots import snapshot
 from engine.stages import Traced, lower_plan, plan_of
 
-jax_internals.hide_from_tracebacks(__file__)
-
 # Taken once, so that a user may put the engine's in their place: `jax.jit = engine.jit`.
 _jax_jit: Any = jax.jit
 _jax_make_jaxpr: Any = jax.make_jaxpr
@@ -46,7 +44,24 @@ def pipeline_of(side: Side) -> Pipeline:
     return PIPELINE
 
 
-def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **options: Any) -> Any:
+class _NotGiven:
+    """Stands for the function where `jit` is given options alone; None would be a mistake."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+_NOT_GIVEN = _NotGiven()
+
+
+@jax_internals.api_boundary
+def jit(
+    fun: Callable | _NotGiven = _NOT_GIVEN,
+    /,
+    *,
+    constants: Side | None = None,
+    **options: Any,
+) -> Any:
     """Compile a function with XLA, handling the arrays that it captures as `constants` says.
 
     A drop-in for `jax.jit`, with the same keywords (`static_argnums`, `donate_argnums`,
@@ -71,7 +86,7 @@ def jit(fun: Callable | None = None, /, *, constants: Side | None = None, **opti
     Source: `jax.jit`; the constants note (seed 000).
     """
     constants = parse_side(constants)
-    if fun is None:
+    if isinstance(fun, _NotGiven):
         _jax_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(jit, constants=constants, **options)
     jitted = _jax_jit(fun, **options)  # validates `fun` and the options, with JAX's own errors

@@ -16,6 +16,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +54,19 @@ LoweringParameters = mlir.LoweringParameters
 DropVar = core.DropVar
 
 api_boundary = _traceback_util.api_boundary
-hide_from_tracebacks = _traceback_util.register_exclusion
+
+
+def hide_from_tracebacks(package: str) -> None:
+    """Say that the files of a package are no user's: in tracebacks, and as places of equations.
+
+    JAX keeps two lists (jax 0.10.2): frames left out of an exception, and frames left out of the
+    source information of jaxprs, StableHLO and profiles. `package` is its folder.
+    """
+    _traceback_util.register_exclusion(package)
+    _source_info_util.register_exclusion(package + os.sep)
+
+
+hide_from_tracebacks(os.path.dirname(__file__))
 
 
 # -- configuration ---------------------------------------------------------------------------------

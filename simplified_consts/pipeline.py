@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+from engine import jax_internals
 from engine.programs import Pipeline
 from simplified_consts import execution, lowering, tracing
+
+jax_internals.hide_from_tracebacks(os.path.dirname(__file__))
 
 PIPELINE = Pipeline(
     side="simplified",

@@ -237,6 +237,8 @@ def test_errors_are_those_of_jax_jit(side, table):
         engine.jit(no_such_option=1)  # when it is written, not when it is applied
     with pytest.raises(TypeError, match="Expected a callable"):
         engine.jit(3)
+    with pytest.raises(TypeError, match="Expected a callable"):
+        engine.jit(None)
     with pytest.raises(ValueError, match="'legacy', 'simplified' or None, got 'new'"):
         engine.jit(lambda x: x, constants="new")
     with pytest.raises(jax.errors.TracerBoolConversionError):
@@ -348,3 +350,12 @@ def test_the_engine_may_stand_in_for_jax(side, table, monkeypatch):
 def test_the_signature_shows_the_keywords_of_jax_jit():
     ours, stock = inspect.signature(engine.jit), inspect.signature(jax.jit)
     assert set(ours.parameters) == {*stock.parameters, "constants"}
+
+
+def test_places_in_a_program_are_those_of_the_user(side, table):
+    """No frame of ours is the place of an equation, and so none is in the HLO or in a profile."""
+    inner = engine.jit(lambda x: x + table, constants=side)
+    text = engine.jit(lambda x: inner(x) * 2, constants=side).lower(1.0).as_text(debug_info=True)
+    assert "test_jit.py" in text
+    assert "front_door.py" not in text
+    assert "jax_internals.py" not in text
