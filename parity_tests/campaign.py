@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from parity_tests.judge import judge, needs_arbiter
+from parity_tests.judge import judge, needs_arbiter, pairs_of
 from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
     ListingError,
@@ -19,6 +19,8 @@ from parity_tests.sides import (
     run_sides,
 )
 from parity_tests.targets import TargetError
+from parity_tests.timed_rounds import time_sides
+from parity_tests.timing import judge_times
 from parity_tests.values import Value
 from parity_tests.worker import Job, Listed, Listing
 from reports.rows import SIDES, Campaign, ProgramRow, Side
@@ -32,14 +34,17 @@ def run(
     sides: Sequence[Side] = SIDES,
     timeout: float = TIMEOUT,
     resume: Path | None = None,
+    rounds: int = 0,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
     `timeout` is in seconds for one program on one side. `resume` is a folder that keeps what is
-    finished: the same campaign, started again with it, goes on where it was interrupted. `progress`
-    is called with what is done, the total, and a word on the last step. Raises `TargetError` and
-    `ResumeError` before anything runs.
+    finished: the same campaign, started again with it, goes on where it was interrupted. With
+    `rounds`, times are judged: each round takes the programs that every side could run through
+    each side twice, in fresh processes and one at a time. `progress` is called with what is done,
+    the total, and a word on the last step. Raises `TargetError` and `ResumeError` before anything
+    runs.
 
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
@@ -52,11 +57,26 @@ def run(
         ]
         progress(0, len(jobs) * len(sides), "")
         recorded = run_sides(jobs, sides, folder, timeout=timeout, progress=progress)
+        samples = time_sides(
+            [job for job in jobs if not any(_failed(recorded[job.number, side]) for side in sides)],
+            sides,
+            folder / "rounds",
+            rounds=rounds,
+            timeout=timeout,
+            progress=progress,
+        )
+        names = [each.name for each in programs]
+        times = judge_times({names[n]: each for n, each in samples.items()}, pairs_of(sides))
         rows = tuple(
             _row(
                 each,
                 {side: record for (of, side), record in recorded.items() if of == number},
                 partial(arbitrate, _job(number, each), folder, timeout=timeout),
+            ).model_copy(
+                update={
+                    "time_samples": samples.get(number, ()),
+                    "times": times.get(each.name, ()),
+                }
             )
             for number, each in enumerate(programs)
         )
@@ -67,6 +87,10 @@ def run(
         sides=tuple(sides),
         programs=rows,
     )
+
+
+def _failed(record: Recorded) -> bool:
+    return record.observation.failure is not None
 
 
 def _job(number: int, program: Listed) -> Job:

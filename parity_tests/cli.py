@@ -137,6 +137,15 @@ def run(
             show_default=False,
         ),
     ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Judge times: N rounds of fresh processes, each side twice in a round. 5 are "
+            "enough for a verdict; without rounds times are listed and not judged.",
+        ),
+    ] = 0,
     exit_zero: Annotated[
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
@@ -165,7 +174,12 @@ def run(
     try:
         with render.progress(console) as advance:
             result = campaign.run(
-                targets or (), sides=chosen, timeout=timeout, resume=resume, progress=advance
+                targets or (),
+                sides=chosen,
+                timeout=timeout,
+                resume=resume,
+                rounds=rounds,
+                progress=advance,
             )
     except (TargetError, ResumeError) as error:
         _fail(str(error))

@@ -8,7 +8,7 @@ reason. Times are listed and not judged: they are few samples of one process eac
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from parity_tests import numerics
@@ -53,15 +53,14 @@ def judge(
     no pair, else "parity". Two sides that raise alike agree, and still nothing was compared.
     """
     comparisons: list[Comparison] = []
-    for left, right in PAIRS:
-        if left in observations and right in observations:
-            pair = _Pair(observations[left], observations[right])
-            if pair.fails:
-                comparisons.append(pair.failures())
-                continue
-            comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()), truth)
-            if not pair.across_modes:
-                comparisons.append(pair.printed_jaxprs(jaxprs.get(left, ""), jaxprs.get(right, "")))
+    for left, right in pairs_of(observations):
+        pair = _Pair(observations[left], observations[right])
+        if pair.fails:
+            comparisons.append(pair.failures())
+            continue
+        comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()), truth)
+        if not pair.across_modes:
+            comparisons.append(pair.printed_jaxprs(jaxprs.get(left, ""), jaxprs.get(right, "")))
     differing = [_reason(each) for each in comparisons if each.outcome == "different"]
     failed = [_failure_reason(each) for each in observations.values() if each.failure]
     if differing:
@@ -75,6 +74,11 @@ def judge(
         reasons = failed or lost or ["there is no pair of sides to compare"]
         return Judgement("could not compare", tuple(reasons), tuple(comparisons))
     return Judgement("parity", _rungs_stood_on(comparisons), tuple(comparisons))
+
+
+def pairs_of(sides: Collection[Side]) -> list[tuple[Side, Side]]:
+    """Return the pairs of sides that are compared, of those that are there."""
+    return [pair for pair in PAIRS if set(pair) <= set(sides)]
 
 
 def needs_arbiter(judgement: Judgement) -> bool:

@@ -15,9 +15,12 @@ from rich.table import Table
 from parity_tests.judge import worst_rung
 from parity_tests.sides import Progress as Advance
 from parity_tests.wording import counted
-from reports.rows import Campaign, Observation, ProgramRow, Side
+from reports.rows import Campaign, Observation, ProgramRow, Side, TimeVerdict
 
 STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
+TIME_VERDICTS: tuple[TimeVerdict, ...] = (
+    "faster", "slower", "equivalent", "inconclusive", "not measured",
+)  # fmt: skip
 LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified": "jS"}
 
 
@@ -84,10 +87,37 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
             console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
             for reason in row.reasons:
                 console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+    _print_times(console, campaign)
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
     texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
     programs = counted(len(campaign.programs), "program")
     console.print(f"{programs}: " + ", ".join(texts), highlight=False)
+
+
+def _print_times(console: Console, campaign: Campaign) -> None:
+    """Print, where times were judged, how many programs got each verdict, and the alarms."""
+    judged = [(row, each) for row in campaign.programs for each in row.times]
+    if not judged:
+        return
+    table = Table(title="times, right against left", title_justify="left", pad_edge=False)
+    for column in ("metric", "left", "right"):
+        table.add_column(column, no_wrap=True)
+    for column in ("margin", *TIME_VERDICTS):
+        table.add_column(column, justify="right")
+    for metric, left, right in dict.fromkeys((t.metric, t.left, t.right) for _, t in judged):
+        these = [t for _, t in judged if (t.metric, t.left, t.right) == (metric, left, right)]
+        counts = Counter(each.verdict for each in these)
+        table.add_row(
+            metric, left, right, f"{these[0].margin:.0%}", *(str(counts[v]) for v in TIME_VERDICTS)
+        )
+    console.print(table)
+    for row, each in judged:
+        if each.verdict in ("slower", "faster"):
+            console.print(
+                f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
+                f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})",
+                highlight=False, markup=False, soft_wrap=True,
+            )  # fmt: skip
 
 
 def _title(campaign: Campaign) -> str:

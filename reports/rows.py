@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Side = Literal["legacy", "simplified", "jax-legacy", "jax-simplified"]
 SIDES: tuple[Side, ...] = ("legacy", "simplified", "jax-legacy", "jax-simplified")
@@ -161,6 +161,34 @@ class Comparison(Row):
     leaves: tuple[LeafComparison, ...] = ()
 
 
+TimeMetric = Literal["trace", "lower", "compile", "first call", "call"]
+TIME_METRICS: tuple[TimeMetric, ...] = ("trace", "lower", "compile", "first call", "call")
+TimeVerdict = Literal["faster", "slower", "equivalent", "inconclusive", "not measured"]
+
+
+class TimeSamples(Row):
+    """The times of one stage of a program on a side: one sample of each process, in order."""
+
+    side: Side
+    metric: TimeMetric
+    seconds: tuple[float, ...]
+
+
+class TimeComparison(Row):
+    """The times of one stage on two sides; a ratio above 1 says that `right` takes longer."""
+
+    metric: TimeMetric
+    left: Side
+    right: Side
+    verdict: TimeVerdict
+    ratio: float  # of the medians
+    low: float | None  # the bootstrap interval of the ratio
+    high: float | None
+    p_value: float | None  # Mann-Whitney, corrected over the programs
+    margin: float  # what a side is away from itself, as a ratio less 1
+    samples: tuple[int, int]
+
+
 class ProgramRow(Row):
     """All that is known of one program."""
 
@@ -171,6 +199,8 @@ class ProgramRow(Row):
     reasons: tuple[str, ...]
     observations: tuple[Observation, ...]
     comparisons: tuple[Comparison, ...]
+    time_samples: tuple[TimeSamples, ...] = ()
+    times: tuple[TimeComparison, ...] = ()
 
 
 class Campaign(Row):

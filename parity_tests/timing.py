@@ -1,0 +1,148 @@
+"""Judge times: samples of several processes to one of five verdicts for each program and pair.
+
+Times differ for reasons that have nothing to do with the sides, so nothing is called slower
+because it was slower once:
+
+1. The margin of a metric is found by comparing every side with itself (its odd samples with its
+   even ones): what 95 of 100 such comparisons stay within, and at least `SMALLEST_MARGIN`.
+2. The ratio of medians gets a bootstrap interval, and the two samples a Mann-Whitney test, whose
+   p-values are corrected over the programs after Benjamini and Hochberg.
+3. "slower" and "faster" need all of it: a p-value below `ALPHA`, a ratio beyond the margin and an
+   interval without 1. An interval within the margin is "equivalent". What is left is
+   "inconclusive", and too few samples are "not measured".
+
+Source: the comparison of the statistics of asv, pyperf and criterion.rs; `scipy.stats`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+from reports.rows import Side, TimeComparison, TimeMetric, TimeSamples, TimeVerdict
+
+ALPHA = 0.05
+CONFIDENCE = 0.95
+FEWEST_SAMPLES = 8  # of a side; below 7 the exact Mann-Whitney test cannot reach 0.002 at all
+RESAMPLES = 999
+SMALLEST_MARGIN = 0.05  # a ratio of 1.05
+
+Pair = tuple[Side, Side]
+Measured = Mapping[str, Sequence[TimeSamples]]
+
+
+def judge_times(measured: Measured, pairs: Sequence[Pair]) -> dict[str, tuple[TimeComparison, ...]]:
+    """Compare the times of programs on pairs of sides; the ratio is the right side's to the left's.
+
+    `measured` has the samples of each program by its name, in the order in which they were taken.
+
+        judge_times({"step": samples}, [("jax-legacy", "jax-simplified")])["step"][0].verdict
+    """
+    margins = calibrate(measured)
+    found: dict[str, list[TimeComparison]] = {name: [] for name in measured}
+    for metric, margin in margins.items():
+        for pair in pairs:
+            names = [name for name in measured if _both(measured[name], metric, pair)]
+            judged = [
+                _Ratio(*map(np.asarray, _both(measured[name], metric, pair) or ((), ())))
+                for name in names
+            ]
+            for name, comparison in zip(
+                names, _corrected(judged, metric, pair, margin), strict=True
+            ):
+                found[name].append(comparison)
+    return {name: tuple(comparisons) for name, comparisons in found.items()}
+
+
+def calibrate(measured: Measured) -> dict[TimeMetric, float]:
+    """Return the margin of each metric: how far a side is from itself, as a ratio less 1."""
+    spreads: dict[TimeMetric, list[float]] = {}
+    for samples in (each for program in measured.values() for each in program):
+        odd, even = samples.seconds[::2], samples.seconds[1::2]
+        spread = spreads.setdefault(samples.metric, [])
+        if len(odd) + len(even) >= FEWEST_SAMPLES:
+            spread.append(abs(math.log(np.median(odd) / np.median(even))))
+    return {
+        metric: max(SMALLEST_MARGIN, math.expm1(np.quantile(spread, CONFIDENCE)) if spread else 0)
+        for metric, spread in spreads.items()
+    }
+
+
+def _both(
+    samples: Sequence[TimeSamples], metric: TimeMetric, pair: Pair
+) -> tuple[np.ndarray, np.ndarray] | None:
+    seconds = {each.side: np.array(each.seconds) for each in samples if each.metric == metric}
+    left, right = pair
+    return (seconds[left], seconds[right]) if left in seconds and right in seconds else None
+
+
+class _Ratio:
+    """The ratio of the medians of two samples, its interval, and the p-value of a difference."""
+
+    def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
+        self.left, self.right = left, right
+        self.ratio = float(np.median(right) / np.median(left))
+        self.low, self.high, self.p_value = math.nan, math.nan, math.nan
+        if min(len(left), len(right)) < FEWEST_SAMPLES:
+            return
+        self.p_value = float(stats.mannwhitneyu(left, right).pvalue)
+        if left.std() == right.std() == 0:  # a clock that is too coarse; nothing to resample
+            self.low = self.high = self.ratio
+            return
+        interval = stats.bootstrap(
+            (np.log(left), np.log(right)),
+            lambda a, b, axis: np.median(b, axis=axis) - np.median(a, axis=axis),
+            n_resamples=RESAMPLES,
+            confidence_level=CONFIDENCE,
+            method="percentile",
+            rng=np.random.default_rng(0),  # the same samples always get the same verdict
+        ).confidence_interval
+        self.low, self.high = math.exp(interval.low), math.exp(interval.high)
+
+    def verdict(self, p_value: float, margin: float) -> TimeVerdict:
+        if math.isnan(p_value):
+            return "not measured"
+        if 1 / (1 + margin) <= self.low and self.high <= 1 + margin:
+            return "equivalent"
+        if p_value < ALPHA and self.low > 1 and self.ratio > 1 + margin:
+            return "slower"
+        if p_value < ALPHA and self.high < 1 and self.ratio < 1 / (1 + margin):
+            return "faster"
+        return "inconclusive"
+
+
+def _corrected(
+    ratios: Sequence[_Ratio], metric: TimeMetric, pair: Pair, margin: float
+) -> list[TimeComparison]:
+    p_values = np.array([each.p_value for each in ratios])
+    known = ~np.isnan(p_values)
+    if known.any():
+        p_values[known] = stats.false_discovery_control(p_values[known], method="bh")
+    return [
+        TimeComparison(
+            metric=metric,
+            left=pair[0],
+            right=pair[1],
+            verdict=each.verdict(float(p_value), margin),
+            ratio=each.ratio,
+            low=None if math.isnan(each.low) else each.low,
+            high=None if math.isnan(each.high) else each.high,
+            p_value=None if math.isnan(p_value) else float(p_value),
+            margin=margin,
+            samples=(len(each.left), len(each.right)),
+        )
+        for each, p_value in zip(ratios, p_values, strict=True)
+    ]
+
+
+def one_sided(comparisons: Sequence[TimeComparison]) -> bool:
+    """Whether alarms point one way more often than chance lets them: distrust the measurement.
+
+    It is asked of a side compared with itself, where slower and faster are equally likely.
+    """
+    slower = sum(each.verdict == "slower" for each in comparisons)
+    alarms = slower + sum(each.verdict == "faster" for each in comparisons)
+    return alarms >= 6 and bool(stats.binomtest(slower, alarms).pvalue < ALPHA)
