@@ -131,17 +131,17 @@ def _row(
             observations=(),
             comparisons=(),
         )
-    observations = {side: recorded[side].observation for side in SIDES if side in recorded}
-    outputs = {side: record.values() for side, record in recorded.items()}
-    jaxprs = {side: record.jaxpr() for side, record in recorded.items()}
-    judgement = judge(observations, outputs, jaxprs)
+    evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
+    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
+    alone = list(evidence.values())
+    judgement = judge(pairs, alone)
     reasons = judgement.reasons
     if needs_arbiter(judgement):
         truth = ask_arbiter()
         if isinstance(truth, str):
             reasons = (*reasons, f"there is no arbiter: {truth}")
         else:
-            judgement = judge(observations, outputs, jaxprs, truth)
+            judgement = judge(pairs, alone, truth)
             reasons = judgement.reasons
     return ProgramRow(
         name=program.name,
@@ -149,6 +149,6 @@ def _row(
         summary=program.summary,
         verdict=judgement.verdict,
         reasons=reasons,
-        observations=tuple(observations.values()),
+        observations=tuple(each.observation for each in evidence.values()),
         comparisons=judgement.comparisons,
     )

@@ -8,7 +8,8 @@ reason. Times are listed and not judged: they are few samples of one process eac
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from parity_tests import numerics
@@ -38,31 +39,40 @@ class Judgement:
     comparisons: tuple[Comparison, ...]
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What a side left of a program: its observation, its output arrays and its printed jaxpr."""
+
+    observation: Observation
+    outputs: Sequence[Value] = ()
+    jaxpr: str = ""
+
+
 def judge(
-    observations: Mapping[Side, Observation],
-    outputs: Mapping[Side, Sequence[Value]],
-    jaxprs: Mapping[Side, str],
+    pairs: Sequence[tuple[Evidence, Evidence]],
+    alone: Sequence[Evidence] = (),
     truth: Sequence[Value] = (),
 ) -> Judgement:
-    """Compare every pair of sides that was observed, and say what that makes of the program.
+    """Compare pairs of sides, and say what they make of the program.
 
-    `outputs` and `jaxprs` have the output arrays and the printed jaxpr of each side, `truth` has
-    the output arrays of the arbiter, where it has run.
+    `alone` are sides whose failures count, in a pair or not, and `truth` has the output arrays of
+    the arbiter, where it has run. A pair may be of one side, measured twice.
 
     "difference" where any pair differs, else "could not compare" where a side failed or there is
     no pair, else "parity". Two sides that raise alike agree, and still nothing was compared.
     """
     comparisons: list[Comparison] = []
-    for left, right in pairs_of(observations):
-        pair = _Pair(observations[left], observations[right])
+    for left, right in pairs:
+        pair = _Pair(left.observation, right.observation)
         if pair.fails:
             comparisons.append(pair.failures())
             continue
-        comparisons += pair.compare(outputs.get(left, ()), outputs.get(right, ()), truth)
+        comparisons += pair.compare(left.outputs, right.outputs, truth)
         if not pair.across_modes:
-            comparisons.append(pair.printed_jaxprs(jaxprs.get(left, ""), jaxprs.get(right, "")))
+            comparisons.append(pair.printed_jaxprs(left.jaxpr, right.jaxpr))
+    observed = [each.observation for each in (*alone, *itertools.chain(*pairs))]
     differing = [_reason(each) for each in comparisons if each.outcome == "different"]
-    failed = [_failure_reason(each) for each in observations.values() if each.failure]
+    failed = list(dict.fromkeys(_failure_reason(each) for each in observed if each.failure))
     if differing:
         return Judgement("difference", (*differing, *failed), tuple(comparisons))
     lost = [
@@ -77,7 +87,7 @@ def judge(
 
 
 def pairs_of(sides: Collection[Side]) -> list[tuple[Side, Side]]:
-    """Return the pairs of sides that are compared, of those that are there."""
+    """Return the pairs of sides that a campaign over `sides` compares."""
     return [pair for pair in PAIRS if set(pair) <= set(sides)]
 
 
@@ -146,6 +156,11 @@ class _Pair:
     def across_modes(self) -> bool:
         """Whether the pair compares legacy with simplified, rather than ours with stock JAX."""
         return _mode(self.left.side) != _mode(self.right.side)
+
+    @property
+    def is_one_side(self) -> bool:
+        """Whether one side is compared with itself, as it was measured another time."""
+        return self.left.side == self.right.side
 
     @property
     def stock_keeps_keys(self) -> bool:
@@ -250,7 +265,8 @@ class _Pair:
             elif left == right:
                 rows.append(self._row(metric, "equal", left, right))
             else:
-                outcome, why = (across if self.across_modes else within)(self, left, right)
+                rule = _same_side if self.is_one_side else across if self.across_modes else within
+                outcome, why = rule(self, left, right)
                 rows.append(self._row(metric, outcome, left, right, why))
         return rows
 
@@ -310,6 +326,10 @@ def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Obs
 
 
 _OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
+
+
+def _same_side(pair: _Pair, left: int, right: int) -> _Ruling:
+    return "different", "one side gave two counts, and counts do not depend on the machine"
 
 
 def _must_equal(pair: _Pair, left: int, right: int) -> _Ruling:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from parity_tests import values
+from parity_tests.judge import Evidence
 from parity_tests.worker import Job, Listing, Request, to_json, write
 from reports.rows import Failure, Observation, Side
 
@@ -42,13 +43,15 @@ class Recorded:
     folder: Path | None = None
     number: int = 0
 
-    def values(self) -> tuple[values.Value, ...]:
-        """Load the output arrays."""
-        return values.load(self.folder / f"{self.number}.npz") if self.folder else ()
-
-    def jaxpr(self) -> str:
-        """Read the printed jaxpr; it is empty where the side failed."""
-        return (self.folder / f"{self.number}.jaxpr.txt").read_text("utf-8") if self.folder else ""
+    def evidence(self) -> Evidence:
+        """Load the output arrays and the printed jaxpr; there are none where the side failed."""
+        if self.folder is None:
+            return Evidence(self.observation)
+        return Evidence(
+            self.observation,
+            values.load(self.folder / f"{self.number}.npz"),
+            (self.folder / f"{self.number}.jaxpr.txt").read_text("utf-8"),
+        )
 
 
 Progress = Callable[[int, int, str], None]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parity_tests.judge import judge
+from parity_tests.judge import Evidence, judge, pairs_of
 from parity_tests.values import Value
 from reports.rows import (
     Failure,
@@ -55,11 +55,14 @@ def failed(side, type_="ValueError"):
 
 def judged(*observations, outputs=None, jaxprs=None):
     printed = {each.side: "{ lambda ; a:f32[2]. let in (a,) }" for each in observations}
+    printed |= jaxprs or {}
     same = (Value("", np.float32([1.0, 2.0])),)
-    by_side = {each.side: each for each in observations}
-    return judge(
-        by_side, {side: same for side in by_side} | (outputs or {}), printed | (jaxprs or {})
-    )
+    given = {each.side: same for each in observations} | (outputs or {})
+    evidence = {
+        each.side: Evidence(each, given[each.side], printed[each.side]) for each in observations
+    }
+    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
+    return judge(pairs, list(evidence.values()))
 
 
 def outcomes(judgement, metric):
