@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from parity_tests import saved
 from parity_tests.judge import judge, needs_arbiter, pairs_of
 from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
@@ -17,6 +18,7 @@ from parity_tests.sides import (
     arbitrate,
     list_programs,
     run_sides,
+    truth_of,
 )
 from parity_tests.targets import TargetError
 from parity_tests.timed_rounds import time_sides
@@ -35,6 +37,7 @@ def run(
     timeout: float = TIMEOUT,
     resume: Path | None = None,
     rounds: int = 0,
+    save: Path | None = None,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
@@ -42,9 +45,10 @@ def run(
     `timeout` is in seconds for one program on one side. `resume` is a folder that keeps what is
     finished: the same campaign, started again with it, goes on where it was interrupted. With
     `rounds`, times are judged: each round takes the programs that every side could run through
-    each side twice, in fresh processes and one at a time. `progress` is called with what is done,
-    the total, and a word on the last step. Raises `TargetError` and `ResumeError` before anything
-    runs.
+    each side twice, in fresh processes and one at a time. `save` is a file that gets the results
+    and, beside it, the arrays of all outputs, to be judged again. `progress` is called with what is
+    done, the total, and a word on the last step. Raises `TargetError` and `ResumeError` before
+    anything runs, and `OSError` where `save` cannot be written.
 
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
@@ -65,12 +69,16 @@ def run(
             timeout=timeout,
             progress=progress,
         )
-        names = [each.name for each in programs]
-        times = judge_times({names[n]: each for n, each in samples.items()}, pairs_of(sides))
+        by_name = {programs[number].name: each for number, each in samples.items()}
+        times = judge_times(by_name, by_name, pairs_of(sides))
+        by_program = [
+            {side: recorded[number, side] for side in sides if (number, side) in recorded}
+            for number in range(len(programs))
+        ]
         rows = tuple(
             _row(
                 each,
-                {side: record for (of, side), record in recorded.items() if of == number},
+                by_program[number],
                 partial(arbitrate, _job(number, each), folder, timeout=timeout),
             ).model_copy(
                 update={
@@ -80,13 +88,23 @@ def run(
             )
             for number, each in enumerate(programs)
         )
-    assert listing.environment is not None
-    return Campaign(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        environment=listing.environment,
-        sides=tuple(sides),
-        programs=rows,
-    )
+        assert listing.environment is not None
+        result = Campaign(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            environment=listing.environment,
+            sides=tuple(sides),
+            programs=rows,
+        )
+        if save is not None:
+            saved.save(
+                save,
+                result,
+                lambda number: (
+                    {side: record.evidence() for side, record in by_program[number].items()},
+                    truth_of(folder, number),
+                ),
+            )
+    return result
 
 
 def _failed(record: Recorded) -> bool:

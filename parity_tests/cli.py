@@ -107,6 +107,16 @@ def _parse_sides(text: str) -> tuple[Side, ...]:
     return tuple(side for side in SIDES if side in names)
 
 
+Report = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
+]
+ExitZero = Annotated[
+    bool,
+    typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
+]
+
+
 @app.command()
 def run(
     context: typer.Context,
@@ -122,10 +132,7 @@ def run(
     sides: Annotated[
         str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
     ] = "legacy,simplified,jax-legacy,jax-simplified",
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
-    ] = None,
+    report: Report = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
     ] = 120.0,
@@ -146,10 +153,15 @@ def run(
             "enough for a verdict; without rounds times are listed and not judged.",
         ),
     ] = 0,
-    exit_zero: Annotated[
-        bool,
-        typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
-    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save the results, as in A.json, and their arrays beside it, for `compare`.",
+            show_default=False,
+        ),
+    ] = None,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
 
@@ -163,13 +175,13 @@ def run(
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
-    import reports
     from parity_tests import campaign, render
     from parity_tests.resuming import ResumeError
     from parity_tests.targets import TargetError
 
     chosen = _parse_sides(sides)
-    requests = _checked_reports(report or ())
+    saving = [f"json:{save}"] if save else []
+    requests = _checked_reports([*saving, *(report or ())])[len(saving) :]
     console = render.console()
     try:
         with render.progress(console) as advance:
@@ -179,6 +191,7 @@ def run(
                 timeout=timeout,
                 resume=resume,
                 rounds=rounds,
+                save=save,
                 progress=advance,
             )
     except (TargetError, ResumeError) as error:
@@ -192,6 +205,50 @@ def run(
         print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
         context.obj.code = Exit.NOTHING_COLLECTED
         return
+    _conclude(context, result, requests, exit_zero)
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    left: Annotated[Path, typer.Argument(metavar="A.json", show_default=False)],
+    right: Annotated[Path, typer.Argument(metavar="B.json", show_default=False)],
+    report: Report = None,
+    exit_zero: ExitZero = False,
+) -> None:
+    """Compare two results that `constparity run --save` wrote, with the judge of a live run.
+
+    Where they have different sides they are judged as one campaign; a side that both have is
+    compared with itself.
+
+    Examples:
+
+      constparity run my_model.py --sides legacy,jax-legacy --save A.json
+
+      constparity run my_model.py --sides simplified,jax-simplified --save B.json
+
+      constparity compare A.json B.json
+    """
+    import reports
+    from parity_tests import comparing
+    from parity_tests.saved import Saved, SavedError
+
+    requests = _checked_reports(report or ())
+    try:
+        result = comparing.compare(Saved.read(left), Saved.read(right))
+    except (SavedError, reports.ReportReadError) as error:
+        _fail(str(error))
+    _conclude(context, result, requests, exit_zero)
+
+
+def _conclude(
+    context: typer.Context, result: Campaign, requests: Sequence[ReportRequest], exit_zero: bool
+) -> None:
+    """Print a campaign, write its reports, and set what the process exits with."""
+    import reports
+    from parity_tests import render
+
+    console = render.console()
     render.print_campaign(console, result)
     context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
     for request in requests:

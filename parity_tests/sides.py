@@ -105,10 +105,10 @@ def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, 
 
     Returns its outputs, or in words why there are none. `timeout` is in seconds.
     """
+    if found := truth_of(folder, job.number):  # of a campaign that was interrupted
+        return found
     folder = folder / f"arbiter-{job.number}"
     truth, reason = folder / "truth.npz", folder / "no_arbiter"
-    if truth.exists():  # of a campaign that was interrupted
-        return values.load(truth)
     folder.mkdir(exist_ok=True)
     request = Request(action="arbitrate", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
     worker = _Worker.start(request, "jax-legacy")
@@ -122,6 +122,12 @@ def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, 
     if worker.process.returncode == 0 and truth.exists():
         return values.load(truth)
     return reason.read_text("utf-8") if reason.exists() else worker.ending()
+
+
+def truth_of(folder: Path, number: int) -> tuple[values.Value, ...]:
+    """Read the outputs of the arbiter for a program; there are none where it was not asked."""
+    file = folder / f"arbiter-{number}" / "truth.npz"
+    return values.load(file) if file.exists() else ()
 
 
 def run_sides(

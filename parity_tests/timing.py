@@ -34,25 +34,30 @@ Pair = tuple[Side, Side]
 Measured = Mapping[str, Sequence[TimeSamples]]
 
 
-def judge_times(measured: Measured, pairs: Sequence[Pair]) -> dict[str, tuple[TimeComparison, ...]]:
+def judge_times(
+    left: Measured, right: Measured, pairs: Sequence[Pair]
+) -> dict[str, tuple[TimeComparison, ...]]:
     """Compare the times of programs on pairs of sides; the ratio is the right side's to the left's.
 
-    `measured` has the samples of each program by its name, in the order in which they were taken.
+    `left` and `right` have the samples of each program by its name, in the order in which they
+    were taken. They are one and the same for a campaign, and two where campaigns are compared; a
+    side of a pair that its own one lacks is looked for in the other.
 
-        judge_times({"step": samples}, [("jax-legacy", "jax-simplified")])["step"][0].verdict
+        judge_times(samples, samples, [("jax-legacy", "jax-simplified")])["step"][0].verdict
     """
-    margins = calibrate(measured)
-    found: dict[str, list[TimeComparison]] = {name: [] for name in measured}
+    margins = calibrate(left)
+    for metric, margin in calibrate(right).items():
+        margins[metric] = max(margin, margins.get(metric, 0))
+    found: dict[str, list[TimeComparison]] = {name: [] for name in left if name in right}
     for metric, margin in margins.items():
         for pair in pairs:
-            names = [name for name in measured if _both(measured[name], metric, pair)]
-            judged = [
-                _Ratio(*map(np.asarray, _both(measured[name], metric, pair) or ((), ())))
-                for name in names
-            ]
-            for name, comparison in zip(
-                names, _corrected(judged, metric, pair, margin), strict=True
-            ):
+            ratios = {
+                name: _Ratio(*both)
+                for name in found
+                if (both := _both(left[name], right[name], metric, pair))
+            }
+            comparisons = _corrected(list(ratios.values()), metric, pair, margin)
+            for name, comparison in zip(ratios, comparisons, strict=True):
                 found[name].append(comparison)
     return {name: tuple(comparisons) for name, comparisons in found.items()}
 
@@ -72,11 +77,15 @@ def calibrate(measured: Measured) -> dict[TimeMetric, float]:
 
 
 def _both(
-    samples: Sequence[TimeSamples], metric: TimeMetric, pair: Pair
+    left: Sequence[TimeSamples], right: Sequence[TimeSamples], metric: TimeMetric, pair: Pair
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    seconds = {each.side: np.array(each.seconds) for each in samples if each.metric == metric}
-    left, right = pair
-    return (seconds[left], seconds[right]) if left in seconds and right in seconds else None
+    of_left, of_right = (
+        {each.side: np.array(each.seconds) for each in samples if each.metric == metric}
+        for samples in (left, right)
+    )
+    a = of_left.get(pair[0], of_right.get(pair[0]))
+    b = of_right.get(pair[1], of_left.get(pair[1]))
+    return None if a is None or b is None else (a, b)
 
 
 class _Ratio:

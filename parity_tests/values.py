@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import ml_dtypes
 import numpy as np
@@ -42,13 +43,21 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
         dtype, host = FLOAT0, np.zeros(leaf.shape, bool)
     else:
         host = np.asarray(leaf)
-    digest = hashlib.sha256(f"{dtype}{host.shape}".encode() + host.tobytes()).hexdigest()
+    value = Value(path, host)
     weak = bool(getattr(leaf, "weak_type", False))
-    row = OutputLeaf(path=path, shape=tuple(leaf.shape), dtype=dtype, weak_type=weak, sha256=digest)
-    return row, Value(path, host)
+    row = OutputLeaf(
+        path=path, shape=tuple(leaf.shape), dtype=dtype, weak_type=weak, sha256=digest(value)
+    )
+    return row, value
 
 
-def save(file: Path, values: tuple[Value, ...]) -> None:
+def digest(value: Value) -> str:
+    """Return the SHA-256 of an array on the host: of its dtype, its shape and its bytes."""
+    array = value.array
+    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
+
+
+def save(file: Path | IO[bytes], values: Sequence[Value]) -> None:
     """Write values to an .npz file, their bytes raw and their dtypes by name."""
     meta = [(each.path, str(each.array.dtype), each.array.shape) for each in values]
     raw = {
@@ -59,7 +68,7 @@ def save(file: Path, values: tuple[Value, ...]) -> None:
     np.savez(file, meta=np.array(json.dumps(meta)), **raw)  # type: ignore[arg-type]
 
 
-def load(file: Path) -> tuple[Value, ...]:
+def load(file: Path | IO[bytes]) -> tuple[Value, ...]:
     """Read what `save` wrote."""
     with np.load(file, allow_pickle=False) as stored:
         meta = json.loads(str(stored["meta"]))

@@ -1,0 +1,81 @@
+"""Compare two saved campaigns with the judge of a live run.
+
+Where they measured different sides, they are put together and judged as one campaign. A side that
+both measured is compared with itself: yesterday's run with today's, one JAX with another.
+"""
+
+from __future__ import annotations
+
+from parity_tests.judge import Evidence, judge, pairs_of
+from parity_tests.saved import Saved
+from parity_tests.timing import judge_times
+from reports.rows import SIDES, Campaign, ProgramRow, Side
+
+
+def compare(left: Saved, right: Saved) -> Campaign:
+    """Judge every program of two saved campaigns; one that only one of them has is not compared.
+
+    Raises `SavedError` where arrays cannot be read.
+
+        compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
+    """
+    pairs = _pairs(left.campaign.sides, right.campaign.sides)
+    of_left, of_right = left.rows(), right.rows()
+    times = judge_times(
+        {name: row.time_samples for name, row in of_left.items()},
+        {name: row.time_samples for name, row in of_right.items()},
+        pairs,
+    )
+    rows = []
+    for name in dict.fromkeys([*of_left, *of_right]):
+        if name not in of_left or name not in of_right:
+            there = left if name in of_left else right
+            rows.append(_only_in(there, of_left.get(name) or of_right[name]))
+        else:
+            row = _row(left, right, name, pairs)
+            rows.append(row.model_copy(update={"times": times.get(name, ())}))
+    return Campaign(
+        created=max(left.campaign.created, right.campaign.created),
+        environment=left.campaign.environment,
+        sides=tuple(s for s in SIDES if s in {*left.campaign.sides, *right.campaign.sides}),
+        programs=tuple(rows),
+    )
+
+
+def _pairs(left: tuple[Side, ...], right: tuple[Side, ...]) -> list[tuple[Side, Side]]:
+    """Return the pairs that are compared: the left side of each is looked for in `left` first."""
+    both = [side for side in SIDES if side in left and side in right]
+    if both:
+        return [(side, side) for side in both]
+    return pairs_of({*left, *right})
+
+
+def _row(left: Saved, right: Saved, name: str, pairs: list[tuple[Side, Side]]) -> ProgramRow:
+    in_left, in_right = left.evidence(name), right.evidence(name)
+    if any(a == b for a, b in pairs):
+        compared = [(in_left[a], in_right[b]) for a, b in pairs if a in in_left and b in in_right]
+    else:
+        together = {**in_left, **in_right}
+        compared = [(together[a], together[b]) for a, b in pairs if {a, b} <= set(together)]
+    alone: list[Evidence] = [*in_left.values(), *in_right.values()]
+    judgement = judge(compared, alone, left.truth(name) or right.truth(name))
+    row = left.rows()[name]
+    return row.model_copy(
+        update={
+            "verdict": judgement.verdict,
+            "reasons": judgement.reasons,
+            "comparisons": judgement.comparisons,
+            "observations": tuple(each.observation for each in {**in_right, **in_left}.values()),
+        }
+    )
+
+
+def _only_in(saved: Saved, row: ProgramRow) -> ProgramRow:
+    return row.model_copy(
+        update={
+            "verdict": "could not compare",
+            "reasons": (f"only {saved.path} has it",),
+            "comparisons": (),
+            "times": (),
+        }
+    )
