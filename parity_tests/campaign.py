@@ -12,6 +12,7 @@ from parity_tests import saved
 from parity_tests.judge import judge, needs_arbiter, pairs_of
 from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
+    STEADY_CALLS,
     ListingError,
     Progress,
     Recorded,
@@ -38,6 +39,8 @@ def run(
     resume: Path | None = None,
     rounds: int = 0,
     save: Path | None = None,
+    steady_calls: int = STEADY_CALLS,
+    fresh: bool = False,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
@@ -46,7 +49,9 @@ def run(
     finished: the same campaign, started again with it, goes on where it was interrupted. With
     `rounds`, times are judged: each round takes the programs that every side could run through
     each side twice, in fresh processes and one at a time. `save` is a file that gets the results
-    and, beside it, the arrays of all outputs, to be judged again. `progress` is called with what is
+    and, beside it, the arrays of all outputs, to be judged again. `steady_calls` is how often each
+    program is called to time it, and with `fresh` each program has a process of its own, without
+    which the peak of host memory depends on what ran before. `progress` is called with what is
     done, the total, and a word on the last step. Raises `TargetError` and `ResumeError` before
     anything runs, and `OSError` where `save` cannot be written.
 
@@ -60,7 +65,15 @@ def run(
             _job(number, each) for number, each in enumerate(programs) if each.unavailable is None
         ]
         progress(0, len(jobs) * len(sides), "")
-        recorded = run_sides(jobs, sides, folder, timeout=timeout, progress=progress)
+        recorded = run_sides(
+            jobs,
+            sides,
+            folder,
+            timeout=timeout,
+            steady_calls=steady_calls,
+            fresh=fresh,
+            progress=progress,
+        )
         samples = time_sides(
             [job for job in jobs if not any(_failed(recorded[job.number, side]) for side in sides)],
             sides,

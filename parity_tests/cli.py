@@ -161,6 +161,16 @@ def run(
             show_default=False,
         ),
     ] = None,
+    no_times: Annotated[
+        bool,
+        typer.Option("--no-times", help="Do not call programs again and again to time them."),
+    ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh", help="A process for each program: the peaks of host memory are its own."
+        ),
+    ] = False,
     exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
@@ -176,6 +186,7 @@ def run(
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests import campaign, render
+    from parity_tests import sides as sides_
     from parity_tests.resuming import ResumeError
     from parity_tests.targets import TargetError
 
@@ -192,6 +203,8 @@ def run(
                 resume=resume,
                 rounds=rounds,
                 save=save,
+                steady_calls=0 if no_times else sides_.STEADY_CALLS,
+                fresh=fresh,
                 progress=advance,
             )
     except (TargetError, ResumeError) as error:

@@ -274,16 +274,15 @@ class _Pair:
         left, right = self.left.times, self.right.times
         if left is None or right is None:
             return []
-        return [
-            self._row(
-                f"{stage.replace('_', ' ')} seconds",
-                "not judged",
-                f"{getattr(left, stage):.3g}",
-                f"{getattr(right, stage):.3g}",
-                "one process and few samples",
-            )
-            for stage in ("trace", "lower", "compile", "first_call", "call")
-        ]
+        rows = []
+        for stage in ("trace", "lower", "compile", "first_call", "call"):
+            a, b = getattr(left, stage), getattr(right, stage)
+            if a is None or b is None:
+                continue  # the campaign was told not to take them
+            metric = f"{stage.replace('_', ' ')} seconds"
+            why = "one process and few samples"
+            rows.append(self._row(metric, "not judged", f"{a:.3g}", f"{b:.3g}", why))
+        return rows
 
     def _outputs(
         self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
@@ -399,6 +398,11 @@ _COUNTERS: dict[str, tuple[Callable[[Observation], int | None], _Rule, _Rule]] =
     "StableHLO operations": (_of("stablehlo", "operations"), _text, _HOISTED),
     "StableHLO functions": (_of("stablehlo", "functions"), _text, _HOISTED),
     "StableHLO constants": (_of("stablehlo", "constants"), _text, _HOISTED),
+    "StableHLO bytecode bytes": (_of("stablehlo", "bytecode_bytes"), _text, _HOISTED),
+    "optimised HLO instructions": (_of("executable", "instructions"), _text, _FOLDED),
+    "optimised HLO fusions": (_of("executable", "fusions"), _text, _FOLDED),
+    "optimised HLO constant bytes": (_of("executable", "constant_bytes"), _text, _HOISTED),
+    "serialized bytes": (_of("executable", "serialized_bytes"), _text, _HOISTED),
     "argument bytes": (_of("memory", "arguments"), _text, _HOISTED),
     "temporary bytes": (_of("memory", "temporaries"), _text, _FOLDED),
 }

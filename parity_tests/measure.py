@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jax.interpreters import mlir
 
-from parity_tests import jaxpr_counts, stablehlo, values
+from parity_tests import executables, host_memory, jaxpr_counts, stablehlo, values
 from parity_tests.program import Program
 from parity_tests.proof import prove
 from parity_tests.wording import without_addresses
 from reports.rows import (
     Failure,
+    HostMemory,
     JaxprCounts,
     MemoryStats,
     Observation,
@@ -28,7 +30,6 @@ from reports.rows import (
     StageTimes,
 )
 
-STEADY_CALLS = 20
 STEADY_SECONDS = 0.3  # the built-in corpus has to finish in minutes; slow programs get 3 calls
 
 
@@ -50,13 +51,20 @@ class WrongSideError(AssertionError):
 
 
 def measure(
-    program: Program, side: Side, *, on_stage: Callable[[str], object] = lambda name: None
+    program: Program,
+    side: Side,
+    *,
+    on_stage: Callable[[str], object] = lambda name: None,
+    steady_calls: int = 3,
+    fresh: bool = False,
 ) -> Measured:
     """Take one program through trace, lower, compile and call on one side.
 
     Whatever the program raises is data: the observation has it as its `failure`, with the stage.
     A stock side must be the one that this process was started for, and the proof notices where it
     is not. `on_stage` is told the name of each stage as it begins, since a crash tells nothing.
+    `steady_calls` is how often the program is called to time it, and `fresh` says that the process
+    has run no other program.
 
         measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
     """
@@ -64,7 +72,7 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
-        return _measure(program, side, stages)
+        return _measure(program, side, stages, steady_calls, fresh)
     except WrongSideError as error:
         failure = Failure(
             kind="wrong side", stage=stages.current, type="WrongSideError", message=str(error)
@@ -94,14 +102,17 @@ def exception_failure(error: BaseException, stage: str) -> Failure:
     )
 
 
-def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
+def _measure(
+    program: Program, side: Side, stages: _Stages, steady_calls: int, fresh: bool
+) -> Measured:
     with stages("build"):
         fun, args, kwargs = program.build()
         jitted, threshold = _jit(fun, side)
-    with stages("trace"):
-        traced = jitted.trace(*args, **kwargs)
-    with stages("lower"):
-        lowered = traced.lower()
+    with host_memory.peak() as of_lowering:
+        with stages("trace"):
+            traced = jitted.trace(*args, **kwargs)
+        with stages("lower"):
+            lowered = traced.lower()
     with stages("count"):
         facts = jaxpr_counts.count(traced.jaxpr, threshold=threshold)
         module = stablehlo.count(lowered.compiler_ir(), threshold=threshold)
@@ -112,16 +123,21 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
         text_bytes = len(lowered.as_text())
         # JAX names variables in the order in which it prints them, so equal programs print equally.
         jaxpr = without_addresses(str(traced.jaxpr))
-    with stages("compile"):
+        bytecode_bytes = len(mlir.module_to_bytecode(lowered.compiler_ir()))
+    with host_memory.peak() as of_compiling, stages("compile"):
         compiled = lowered.compile()
+    with stages("count"):
         memory = _memory(compiled.memory_analysis())
+        executable = executables.count(compiled)
     # The first call goes through the compiled stage and the others through the jitted function:
     # const args are passed in different code there, and both ways must work.
     with stages("first call"):
         jax.block_until_ready(compiled(*args, **kwargs))
     with stages("call"):
         result = jax.block_until_ready(jitted(*args, **kwargs))
-        samples = _steady_calls(lambda: jax.block_until_ready(jitted(*args, **kwargs)))
+        samples = _steady_calls(
+            lambda: jax.block_until_ready(jitted(*args, **kwargs)), steady_calls
+        )
     with stages("read outputs"):
         leaves, arrays, tree = _outputs(result)
     observation = Observation(
@@ -135,19 +151,22 @@ def _measure(program: Program, side: Side, stages: _Stages) -> Measured:
         ),
         stablehlo=StableHloCounts(
             text_bytes=text_bytes,
+            bytecode_bytes=bytecode_bytes,
             operations=module.operations,
             functions=module.functions,
             constants=module.constants,
             constant_bytes=module.constant_bytes,
             operations_by_name=module.operations_by_name,
         ),
+        executable=executable,
         memory=memory,
+        host_memory=_host_memory(of_lowering, of_compiling, fresh),
         times=StageTimes(
             trace=stages.seconds["trace"],
             lower=stages.seconds["lower"],
             compile=stages.seconds["compile"],
             first_call=stages.seconds["first call"],
-            call=statistics.median(samples),
+            call=statistics.median(samples) if samples else None,
             call_samples=len(samples),
         ),
         outputs=leaves,
@@ -186,9 +205,9 @@ def _live_captured(
     return len(jaxpr_counts.count(closed, threshold=threshold).captured)
 
 
-def _steady_calls(call: Callable[[], object]) -> list[float]:
+def _steady_calls(call: Callable[[], object], most: int) -> list[float]:
     samples: list[float] = []
-    while len(samples) < STEADY_CALLS and (len(samples) < 3 or sum(samples) < STEADY_SECONDS):
+    while len(samples) < most and (len(samples) < 3 or sum(samples) < STEADY_SECONDS):
         start = time.perf_counter()
         call()
         samples.append(time.perf_counter() - start)
@@ -200,6 +219,14 @@ def _outputs(result: Any) -> tuple[tuple[OutputLeaf, ...], tuple[values.Value, .
     both = [values.to_host(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
     tree_text = without_addresses(str(tree).removeprefix("PyTreeDef"))  # of its static data
     return tuple(row for row, _ in both), tuple(value for _, value in both), tree_text
+
+
+def _host_memory(
+    lowering: host_memory.Peak, compiling: host_memory.Peak, fresh: bool
+) -> HostMemory | None:
+    if lowering.nbytes is None or compiling.nbytes is None:
+        return None
+    return HostMemory(trace_and_lower=lowering.nbytes, compile=compiling.nbytes, fresh=fresh)
 
 
 def _memory(stats: Any) -> MemoryStats | None:

@@ -24,6 +24,7 @@ from reports.rows import Failure, Observation, Side
 
 PROCESSES = 2
 POLL_SECONDS = 0.02
+STEADY_CALLS = 20
 # Python, JAX and its backend start within this, on top of the first program's time limit.
 START_SECONDS = 60.0
 
@@ -136,13 +137,16 @@ def run_sides(
     folder: Path,
     *,
     timeout: float,
+    steady_calls: int = STEADY_CALLS,
+    fresh: bool = False,
     progress: Progress = lambda done, total, text: None,
 ) -> dict[tuple[int, Side], Recorded]:
     """Run every job on every side, at most two processes at a time.
 
-    `timeout` is in seconds for one program on one side. What the folder has from a campaign that
-    was interrupted is not run again. Returns one record for each job's number and side. Workers
-    are killed when this returns or raises, KeyboardInterrupt included.
+    `timeout` is in seconds for one program on one side, `steady_calls` is how often a program is
+    called to time it, and with `fresh` each program gets a process of its own. What the folder has
+    from a campaign that was interrupted is not run again. Returns one record for each job's number
+    and side. Workers are killed when this returns or raises, KeyboardInterrupt included.
     """
     numbers = {job.number for job in jobs}
     recorded = {
@@ -157,6 +161,8 @@ def run_sides(
             tuple(job for job in jobs if (job.number, side) not in recorded),
             folder / side,
             timeout,
+            steady_calls,
+            fresh,
         )
         for side in sides
     ]
@@ -207,7 +213,10 @@ class _SideRun:
     jobs: tuple[Job, ...]
     folder: Path
     timeout: float
+    steady_calls: int
+    fresh: bool
     _worker: _Worker | None = None
+    _given: tuple[Job, ...] = ()  # to the worker, which ends when it has done them
     _generation: int = 0
 
     @property
@@ -222,7 +231,7 @@ class _SideRun:
             self._worker = self._start()
         ended = self._worker.process.poll() is not None  # before reading, to miss no last words
         new = self._collect(self._worker.read_events())
-        if not self.jobs:
+        if not set(self._given) & set(self.jobs):
             if ended or self._worker.idle_seconds() > self.timeout:
                 self.kill()  # a worker that does not end, for a thread of a program does not
             return new
@@ -244,12 +253,14 @@ class _SideRun:
         while (folder := self.folder / str(self._generation)).exists():
             self._generation += 1  # of a campaign that was interrupted
         folder.mkdir(parents=True)
+        self._given = self.jobs[:1] if self.fresh else self.jobs
         request = Request(
             action="run",
             folder=folder,
             sys_path=tuple(sys.path),
             side=self.side,
-            jobs=self.jobs,
+            jobs=self._given,
+            steady_calls=self.steady_calls,
         )
         return _Worker.start(request, self.side)
 

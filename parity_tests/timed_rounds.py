@@ -54,4 +54,5 @@ def _order(sides: Sequence[Side], turn: int) -> Sequence[Side]:
 
 
 def _seconds(stages: Sequence[StageTimes], metric: TimeMetric) -> tuple[float, ...]:
-    return tuple(getattr(each, metric.replace(" ", "_")) for each in stages)
+    found = (getattr(each, metric.replace(" ", "_")) for each in stages)
+    return tuple(seconds for seconds in found if seconds is not None)

@@ -34,7 +34,10 @@ class Job(BaseModel):
 
 
 class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`."""
+    """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`.
+
+    `steady_calls` is how often each program is called to time it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,6 +47,7 @@ class Request(BaseModel):
     targets: tuple[str, ...] = ()
     side: Side = "jax-legacy"
     jobs: tuple[Job, ...] = ()
+    steady_calls: int = 0
 
 
 class Listed(BaseModel):
@@ -90,9 +94,14 @@ def main() -> None:
 
     jax.devices()
     with open(request.folder / "events", "a", buffering=1) as events:
-        for job in request.jobs:
+        for position, job in enumerate(request.jobs):
             events.write(f"started {job.number}\n")
-            run_job(job, request.side, request.folder, lambda name: events.write(f"stage {name}\n"))
+            run_job(
+                job,
+                request,
+                fresh=position == 0,
+                on_stage=lambda name: events.write(f"stage {name}\n"),
+            )
             events.write(f"done {job.number}\n")
 
 
@@ -129,10 +138,11 @@ def _digest(file: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object]) -> None:
+def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str], object]) -> None:
     """Measure one program and leave its observation, outputs and jaxpr in the folder."""
     from parity_tests import measure, targets, values
 
+    side, folder = request.side, request.folder
     try:
         program = targets.load_one(job.target)
     except targets.TargetError as error:
@@ -142,7 +152,9 @@ def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object
         )
         measured = measure.Measured(Observation(program=job.name, side=side, failure=failure))
     else:
-        measured = measure.measure(program, side, on_stage=on_stage)
+        measured = measure.measure(
+            program, side, on_stage=on_stage, steady_calls=request.steady_calls, fresh=fresh
+        )
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)
     write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)

@@ -65,11 +65,34 @@ class StableHloCounts(Row):
     """Counts over the lowered module."""
 
     text_bytes: int
+    bytecode_bytes: int | None = None
     operations: int
     functions: int
     constants: int
     constant_bytes: int  # all of stablehlo.constant, scalars included
     operations_by_name: dict[str, int]
+
+
+class ExecutableCounts(Row):
+    """Counts over the optimised HLO, and the executable."""
+
+    instructions: int
+    fusions: int
+    constants: int  # with more than one element
+    constant_bytes: int
+    serialized_bytes: int | None
+
+
+class HostMemory(Row):
+    """Peak resident memory of the process in a stage, in bytes above what was resident before.
+
+    Where the process ran other programs before, memory that these left behind is taken again
+    unseen: `fresh` says that it did not.
+    """
+
+    trace_and_lower: int
+    compile: int
+    fresh: bool
 
 
 class MemoryStats(Row):
@@ -92,7 +115,7 @@ class StageTimes(Row):
     lower: float
     compile: float
     first_call: float
-    call: float
+    call: float | None
     call_samples: int
 
 
@@ -125,7 +148,9 @@ class Observation(Row):
     proof: Proof | None = None
     jaxpr: JaxprCounts | None = None
     stablehlo: StableHloCounts | None = None
+    executable: ExecutableCounts | None = None
     memory: MemoryStats | None = None
+    host_memory: HostMemory | None = None
     times: StageTimes | None = None
     outputs: tuple[OutputLeaf, ...] = ()
     tree: str | None = None

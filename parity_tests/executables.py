@@ -1,0 +1,54 @@
+"""Count what XLA made of a program: the instructions of the optimised HLO, and the executable."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import Any
+
+import jax
+
+from reports.rows import ExecutableCounts
+
+# "  ROOT %add.1 = f32[7,7]{1,0} add(%a, %b), metadata=...": the type and the opcode. A tuple type
+# may hold comments, "(f32[2]{0}, /*index=1*/s32[])", and no equals sign but in those.
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = (\(.*?\)|\S+) ([a-z][\w-]*)\(", re.MULTILINE)
+_SHAPE = re.compile(r"^[a-z]+(\d*)[a-z0-9]*\[([\d,]*)\]")
+
+
+def count(compiled: Any) -> ExecutableCounts:
+    """Count over a compiled stage of JAX, which is on one or several devices alike.
+
+        count(jax.jit(f).lower(x).compile()).fusions
+
+    Sizes are in bytes. `serialized_bytes` is None where the executable cannot be serialized, as
+    with callbacks into Python.
+    """
+    found = _INSTRUCTION.findall(compiled.as_text())
+    names = Counter(opcode for _, opcode in found)
+    constants = [_elements_bytes(type_) for type_, opcode in found if opcode == "constant"]
+    return ExecutableCounts(
+        instructions=len(found),
+        fusions=names["fusion"],
+        constants=sum(is_array for is_array, _ in constants),
+        constant_bytes=sum(size for is_array, size in constants if is_array),
+        serialized_bytes=_serialized_bytes(compiled),
+    )
+
+
+def _elements_bytes(type_: str) -> tuple[bool, int]:
+    """Say whether a type has elements beyond one, and how many bytes they take."""
+    match = _SHAPE.match(type_)
+    if match is None:
+        return False, 0
+    bits, dimensions = match.groups()
+    elements = math.prod(int(d) for d in dimensions.split(",") if d)
+    return dimensions != "", math.ceil(elements * int(bits or 8) / 8)  # pred has no number
+
+
+def _serialized_bytes(compiled: Any) -> int | None:
+    try:
+        return len(compiled.runtime_executable().serialize())
+    except jax.errors.JaxRuntimeError:
+        return None
