@@ -25,8 +25,6 @@ def over(array, *spec):
     return jax.device_put(array, NamedSharding(MESH, P(*spec)))
 '''
 
-_JAX = ("jax", "committed", "replicated", "sharded")
-
 
 @dataclass(frozen=True)
 class ArrayText:
@@ -41,19 +39,13 @@ class ArrayText:
 
     @cached_property
     def kind(self) -> Captured:
+        """The record of the array, where it is a view with what it views filled in."""
         return kind_of(self.recipe.captured, self.index)
 
     @property
     def name(self) -> str:
+        """The variable that holds the array."""
         return f"c{self.index}"
-
-    @property
-    def is_numpy(self) -> bool:
-        """Whether the array is a NumPy array (a view is what it views)."""
-        index = self.index
-        while self.recipe.captured[index].storage == "view" and index > 0:
-            index -= 1
-        return self.kind.dtype != "key" and self.recipe.captured[index].storage not in _JAX
 
     def definition(self) -> str:
         """The statements that make the array."""
@@ -109,8 +101,6 @@ class ArrayText:
         match self.kind.storage:
             case "jax":
                 return f"{name} = jnp.asarray({values})"
-            case "committed":
-                return f"{name} = jax.device_put({values}, jax.devices()[0])"
             case "replicated":
                 return f"{name} = over({values})"
             case "sharded":
@@ -118,7 +108,7 @@ class ArrayText:
                 return f"{name} = over({values}{', ' if spec else ''}{spec})"
             case "readonly":
                 return f"{name} = {values}\n{name}.setflags(write=False)"
-            case "fortran":
+            case "fortran" if dimensions:
                 return f"{name} = np.asfortranarray({values})"
             case "strided" if dimensions:
                 return f"{name} = {self._values([2 * dimensions[0], *dimensions[1:]])}[::2]"

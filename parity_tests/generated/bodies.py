@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parity_tests.generated.construct import ALL, Construct, Site
 
+
 def _predicate(s: Site) -> str:
     """A predicate that is true or false by a wide margin, in a way that XLA may fold or not."""
     return (
@@ -58,7 +59,7 @@ def _scan_rows(s: Site) -> str:
 
 
 def _fori(s: Site) -> str:
-    body = (f"{s.f}(v)", f"0.5 * {s.f}(v) + 0.5 * {s.matrix()}[i]")[s.option % 2]
+    body = (f"{s.f}(v)", f"0.5 * {s.f}(v) + 0.5 * jnp.asarray({s.matrix()})[i]")[s.option % 2]
     return f"x = lax.fori_loop(0, 3, lambda i, v: {body}, x)"
 
 
@@ -165,9 +166,8 @@ def _jacobian(s: Site) -> str:
 
 
 def _associative_scan(s: Site) -> str:
-    return (
-        f"x = lax.associative_scan(lambda p, q: 0.5 * p + 0.5 * q * {s.scalar()}, {s.f}(x), axis=-1)"
-    )
+    joined = f"0.5 * p + 0.5 * q * {s.scalar()}"
+    return f"x = lax.associative_scan(lambda p, q: {joined}, {s.f}(x), axis=-1)"
 
 
 def _map(s: Site) -> str:
@@ -177,18 +177,13 @@ def _map(s: Site) -> str:
 
 def _shard_map(s: Site) -> str:
     spec = 'P("i")' if s.size % 2 == 0 else "P()"
-    return (
-        f"x = jax.shard_map(jax.vmap({s.f}), mesh=MESH, in_specs={spec}, out_specs={spec})(x)"
-    )
+    return f"x = jax.shard_map(jax.vmap({s.f}), mesh=MESH, in_specs={spec}, out_specs={spec})(x)"
 
 
 def _linear_solve(s: Site) -> str:
     matvec = f"lambda v: {2 * s.size} * v + v @ {s.matrix()}"
-    return (
-        "x = lax.custom_linear_solve(\n"
-        f"    {matvec}, {s.f}(x),\n"
-        f"    lambda m, b: b / {2 * s.size} + 0 * m(b), lambda m, b: b / {2 * s.size} + 0 * m(b),\n)"
-    )
+    solve = f"lambda m, b: b / {2 * s.size} + 0 * m(b)"
+    return f"x = lax.custom_linear_solve(\n    {matvec}, {s.f}(x),\n    {solve},\n    {solve},\n)"
 
 
 def _custom_root(s: Site) -> str:
@@ -215,7 +210,8 @@ def _closure_convert(s: Site) -> str:
 def _reference_in_loop(s: Site) -> str:
     return (
         f"r = jax.new_ref({s.full()})\n\n"
-        f"def turn(i, v):\n    r[...] = 0.5 * r[...] + 0.5 * {s.f}(v)\n    return v * {s.value()}\n\n"
+        f"def turn(i, v):\n    r[...] = 0.5 * r[...] + 0.5 * {s.f}(v)\n"
+        f"    return v * {s.value()}\n\n"
         "x = lax.fori_loop(0, 2, turn, x)\nx = 0.5 * x + 0.5 * r[...]"
     )
 
@@ -236,9 +232,7 @@ WITH_BODIES = (
         bodies=1,
         options=3,
     ),
-    Construct(
-        "call_twice", lambda s: f"x = 0.5 * {s.f}(x) + 0.5 * {s.f}(-x)", bodies=1
-    ),
+    Construct("call_twice", lambda s: f"x = 0.5 * {s.f}(x) + 0.5 * {s.f}(-x)", bodies=1),
     Construct("scope", _scoped, bodies=1, options=2),
     Construct(
         "cond",
@@ -249,9 +243,7 @@ WITH_BODIES = (
     ),
     Construct(
         "cond_closed",
-        lambda s: (
-            f"x = lax.cond({_predicate(s)}, lambda: {s.f}(x), lambda: x * {s.value()})"
-        ),
+        lambda s: f"x = lax.cond({_predicate(s)}, lambda: {s.f}(x), lambda: x * {s.value()})",
         captured=1,
         bodies=1,
         options=4,
@@ -266,15 +258,29 @@ WITH_BODIES = (
     Construct("fori", _fori, captured=1, bodies=1, options=2),
     Construct("while", _while, captured=1, bodies=1, survives=ALL - {"reverse"}),
     Construct("while_stopped", _while_stopped, captured=1, bodies=1),
-    Construct("map", _map, bodies=1, options=2, ranks=(2,), by_row=True, demands=frozenset({"batch"})),
-    Construct("associative_scan", _associative_scan, captured=1, bodies=1),
-    Construct("vmap", _vmap, bodies=1, options=4, ranks=(2,), by_row=True, demands=frozenset({"batch"})),
     Construct(
-        "vmap_with_captured", _vmap_with_captured, captured=1, bodies=1, ranks=(2,), by_row=True,
+        "map", _map, bodies=1, options=2, ranks=(2,), by_row=True, demands=frozenset({"batch"})
+    ),
+    Construct("associative_scan", _associative_scan, captured=1, bodies=1),
+    Construct(
+        "vmap", _vmap, bodies=1, options=4, ranks=(2,), by_row=True, demands=frozenset({"batch"})
+    ),
+    Construct(
+        "vmap_with_captured",
+        _vmap_with_captured,
+        captured=1,
+        bodies=1,
+        ranks=(2,),
+        by_row=True,
         demands=frozenset({"batch"}),
     ),
     Construct(
-        "vmap_collective", _vmap_collective, captured=1, bodies=1, ranks=(2,), by_row=True,
+        "vmap_collective",
+        _vmap_collective,
+        captured=1,
+        bodies=1,
+        ranks=(2,),
+        by_row=True,
         demands=frozenset({"batch"}),
     ),
     Construct("checkpoint", _checkpoint, bodies=1, options=4, demands=frozenset({"remat"})),
@@ -282,25 +288,57 @@ WITH_BODIES = (
     Construct("value_and_grad", _value_and_grad, bodies=1, demands=frozenset({"reverse"})),
     Construct("vjp", _vjp, captured=1, bodies=1, demands=frozenset({"reverse"})),
     Construct("jvp", _jvp, captured=1, bodies=1, demands=frozenset({"forward"})),
-    Construct("linearize", _linearize, captured=1, bodies=1, demands=frozenset({"forward", "reverse"})),
     Construct(
-        "jacobian", _jacobian, captured=1, bodies=1, options=2, ranks=(1,),
+        "linearize", _linearize, captured=1, bodies=1, demands=frozenset({"forward", "reverse"})
+    ),
+    Construct(
+        "jacobian",
+        _jacobian,
+        captured=1,
+        bodies=1,
+        options=2,
+        ranks=(1,),
         demands=frozenset({"forward", "reverse", "batch"}),
     ),
     Construct("custom_jvp", _custom_jvp, captured=1, bodies=1),
-    Construct("custom_vjp", _custom_vjp, captured=1, bodies=1, options=2, survives=ALL - {"forward"}),
-    Construct("custom_gradient", _custom_gradient, captured=1, bodies=1, survives=ALL - {"forward"}),
-    Construct("custom_vmap", _custom_vmap, captured=1, bodies=1, options=2, survives=ALL - {"reverse"}, demands=frozenset({"batch"})),
+    Construct(
+        "custom_vjp", _custom_vjp, captured=1, bodies=1, options=2, survives=ALL - {"forward"}
+    ),
+    Construct(
+        "custom_gradient", _custom_gradient, captured=1, bodies=1, survives=ALL - {"forward"}
+    ),
+    Construct(
+        "custom_vmap",
+        _custom_vmap,
+        captured=1,
+        bodies=1,
+        options=2,
+        survives=ALL - {"reverse", "batch"},
+        demands=frozenset({"batch"}),
+    ),
     Construct("linear_solve", _linear_solve, captured=1, bodies=1),
     Construct("root", _custom_root, captured=1, bodies=1),
     Construct("closure_convert", _closure_convert, captured=1, bodies=1),
     Construct(
-        "composite", lambda s: f'x = lax.composite({s.f}, name="generated.composite")(x)', bodies=1,
+        "composite",
+        lambda s: f'x = lax.composite({s.f}, name="generated.composite")(x)',
+        bodies=1,
         survives=ALL - {"forward", "reverse", "batch"},
     ),
     Construct(
-        "remat_of_jit", lambda s: f"x = jax.checkpoint(jit({s.f}))(x)", bodies=1, demands=frozenset({"remat"})
+        "remat_of_jit",
+        lambda s: f"x = jax.checkpoint(jit({s.f}))(x)",
+        bodies=1,
+        demands=frozenset({"remat"}),
     ),
-    Construct("shard_map", _shard_map, bodies=1, ranks=(2,), by_row=True, demands=frozenset({"batch"})),
-    Construct("reference_in_loop", _reference_in_loop, captured=1, bodies=1, survives=ALL - {"remat"}),
+    Construct(
+        "shard_map", _shard_map, bodies=1, ranks=(2,), by_row=True, demands=frozenset({"batch"})
+    ),
+    Construct(
+        "reference_in_loop",
+        _reference_in_loop,
+        captured=1,
+        bodies=1,
+        survives=ALL - {"forward", "reverse", "remat"},
+    ),
 )

@@ -39,6 +39,7 @@ class Site:
 
     @property
     def option(self) -> int:
+        """Which way of writing the construct was chosen."""
         return self.step.option
 
     def raw(self, k: int = 0) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parity_tests.generated.construct import Construct, Site
+from parity_tests.generated.construct import ALL, Construct, Site
 
 
 def _host_temporary(s: Site) -> str:
@@ -67,7 +67,9 @@ OPERATIONS = (
     Construct("permute", lambda s: f"x = x[..., {s.indices()}]", captured=1),
     Construct(
         "gather",
-        lambda s: f"x = 0.5 * x + 0.5 * {s.matrix()}[{s.indices(1)}]" + "[0]" * (s.rank == 1),
+        lambda s: (
+            f"x = 0.5 * x + 0.5 * jnp.asarray({s.matrix()})[{s.indices(1)}]" + "[0]" * (s.rank == 1)
+        ),
         captured=2,
         options=2,
     ),
@@ -135,6 +137,7 @@ OPERATIONS = (
         lambda s: f"r = jax.new_ref(x)\nr[...] = 0.5 * r[...] + 0.5 * {s.value()}\nx = r[...]",
         captured=1,
         options=3,
+        survives=ALL - {"forward", "reverse", "remat"},
     ),
     Construct("platform_dependent", _platform_dependent, captured=1, options=3),
     Construct(

@@ -19,7 +19,6 @@ Storage = Literal[
     "strided",
     "reversed",
     "broadcast",
-    "committed",
     "replicated",
     "sharded",
 ]

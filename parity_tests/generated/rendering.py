@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
 from parity_tests.generated.arrays import PRELUDE, ArrayText
@@ -35,11 +35,17 @@ _OUTSIDE = {
 }
 
 
-def module(recipes: Sequence[Recipe], header: str = "Generated programs.") -> str:
-    """Write a module with one marked program per recipe, `program_0` and so on."""
-    parts = [f'"""{header}"""\n', _IMPORTS, "\n" + PRELUDE]
-    parts += [_program(f"program_{number}", recipe) for number, recipe in enumerate(recipes)]
-    return "\n".join(parts)
+def module(programs: Mapping[str, Recipe], header: str = "A generated program.") -> str:
+    """Write a module with a factory for each program, under its name.
+
+    A factory takes no arguments and returns `(fun, args)`, as targets of `constparity run` do. Its
+    `jit` may be given, for what is jitted within the program and under its outer transformation.
+
+        file.write_text(module({"program": recipe}))    # constparity run FILE:program
+    """
+    parts = [f'"""{header}"""\n\n{_IMPORTS}\n{PRELUDE}']
+    parts += [_program(name, recipe) for name, recipe in programs.items()]
+    return "\n\n".join(parts)
 
 
 def summary(recipe: Recipe) -> str:
@@ -59,16 +65,10 @@ def _program(name: str, recipe: Recipe) -> str:
         *_block(recipe.steps, arrays, recipe.size, 2, count(1)),
         f"return (x{returned or ','})",
     ]
-    lines = [
-        f"def {name}(jit=jax.jit):",
-        *_indented(textwrap.wrap(f'"""{summary(recipe)}."""', 92)),
-        *_indented(made),
-        "",
-        *_indented(["def fun(x):", *_indented(body)]),
-        "",
-        *_indented([f"return {_OUTSIDE[recipe.outside]}, (draw(1000, {recipe.size}, {recipe.size}),)"]),
-    ]
-    return "\n" + "\n".join(lines) + "\n"
+    result = f"return {_OUTSIDE[recipe.outside]}, (draw(1000, {recipe.size}, {recipe.size}),)"
+    docstring = textwrap.wrap(f'"""{summary(recipe)}."""', 92)
+    inner = [*docstring, *made, "", "def fun(x):", *_indented(body), "", result]
+    return "\n".join([f"def {name}(jit=jax.jit):", *_indented(inner)]) + "\n"
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

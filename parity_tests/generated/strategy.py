@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from parity_tests.generated.bodies import WITH_BODIES
@@ -51,6 +52,27 @@ def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
             outside=st.just(outside),
         )
     )
+
+
+def drawn(number: int, *, of_seed: int) -> Recipe:
+    """Draw the program of a number; the same for the same Hypothesis, number and seed."""
+    found: list[Recipe] = []
+
+    # The first example of a run is the simplest there is, and the third on resemble the second.
+    @seed((of_seed << 32) + number)
+    @settings(
+        max_examples=2,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs())
+    def collect(recipe: Recipe) -> None:
+        found.append(recipe)
+
+    collect()
+    return found[-1]
 
 
 @cache
