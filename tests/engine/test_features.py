@@ -244,7 +244,8 @@ FEATURES = [
     hessian, jacobians, linearize, custom_vjp_nondiff, custom_gradient, checkpoint_policy,
     custom_root, closure_convert, linear_solve, vmap_with_axis_name, custom_batching,
     reduce_with_computation, reduce_window, scatter, sort, composite, pallas_interpreted,
-    pure_callback, ordered_effects, checked, mutable_array, loop_over_a_mutable_array, loop_that_makes_a_mutable_array,
+    pure_callback, ordered_effects, checked, mutable_array, loop_over_a_mutable_array,
+    loop_that_makes_a_mutable_array,
     random_numbers, fft_and_convolution, low_precision, named_scope_and_optimization_barrier,
     shard_map, sharding_constraint,
 ]  # fmt: skip
