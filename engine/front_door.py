@@ -155,7 +155,7 @@ def make_jaxpr(
 
 # Per traced program: the program in the form of a side. JAX holds a traced program as long as its
 # function lives; this table must not hold it longer.
-_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
+_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | None]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -173,7 +173,7 @@ def _stage(
     if side not in forms:
         normal = snapshot(pipeline.normalize(closed_jaxpr))
         # A key must not be held by its value, so the common case is remembered as None.
-        forms[side] = None if normal is closed_jaxpr else normal  # type: ignore[assignment]
+        forms[side] = None if normal is closed_jaxpr else normal
     params = {
         **program.params,
         "jaxpr": forms[side] or closed_jaxpr,

@@ -51,7 +51,6 @@ Computation = pxla.MeshComputation
 Executable = pxla.MeshExecutable
 PjitParams = pjit.PjitParams
 LoweringParameters = mlir.LoweringParameters
-DropVar = core.DropVar
 
 api_boundary = _traceback_util.api_boundary
 
@@ -438,6 +437,16 @@ def uncommitted(value: Any) -> Any:
     )
 
 
+def follows_arguments_as_it_is(value: Any) -> bool:
+    """Whether `uncommitted` may be applied: not to a buffer with a layout of its own on a device.
+
+    JAX takes what is uncommitted to have the device's default layout (jax 0.10.2).
+    """
+    if not isinstance(value, array.ArrayImpl) or len(value.devices()) > 1:
+        return True
+    return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
+
+
 def execute(
     computation: Computation, args: Sequence[Any]
 ) -> tuple[Sequence[Any], Executable, Sequence[Any]]:
@@ -488,11 +497,25 @@ class CallCache:
     """The table of the C++ dispatcher for one choice of `constants`.
 
     JAX's own table is keyed by function and jit options alone (jax 0.10.2), so sharing it would
-    let `jax.jit(f)` answer for `engine.jit(f)` and one side for the other.
+    let `jax.jit(f)` answer for `engine.jit(f)` and one side for the other. It is registered with
+    JAX, so that `jax.clear_caches` empties it.
     """
 
     def __init__(self) -> None:
         self._cache = pjit.make_jit_cpp_cache(8192)
+        _util.register_cache(self, "dispatchers of engine.jit")
+
+    def cache_clear(self) -> None:
+        """Forget every program; the protocol of JAX's caches."""
+        self._cache.clear()
+
+    def cache_info(self) -> str:
+        """How full the table is, in words; the protocol of JAX's caches."""
+        return f"{self._cache.size()} of {self._cache.capacity()} functions"
+
+    def cache_keys(self) -> list:
+        """Nothing: jaxlib does not show its keys; the protocol of JAX's caches."""
+        return []
 
     def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable, trace: Callable) -> Any:
         """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.

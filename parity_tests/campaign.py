@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests.judge import judge, needs_arbiter
+from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
     ListingError,
     Progress,
@@ -31,18 +31,21 @@ def run(
     *,
     sides: Sequence[Side] = SIDES,
     timeout: float = TIMEOUT,
+    resume: Path | None = None,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
-    `timeout` is in seconds for one program on one side. `progress` is called with what is done,
-    the total, and a word on the last step. Raises `TargetError` before anything runs.
+    `timeout` is in seconds for one program on one side. `resume` is a folder that keeps what is
+    finished: the same campaign, started again with it, goes on where it was interrupted. `progress`
+    is called with what is done, the total, and a word on the last step. Raises `TargetError` and
+    `ResumeError` before anything runs.
 
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
-    with tempfile.TemporaryDirectory(prefix="constparity-") as name:
-        folder = Path(name)
+    with campaign_folder(resume) as folder:
         listing = _listing(targets, folder, timeout)
+        check_same_campaign(folder, listing)
         programs = _with_unique_names(listing.programs)
         jobs = [
             _job(number, each) for number, each in enumerate(programs) if each.unavailable is None

@@ -133,6 +133,14 @@ def run(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
     ] = 120.0,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep what is finished in DIR, and go on with what an earlier run left there.",
+            show_default=False,
+        ),
+    ] = None,
     exit_zero: Annotated[
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
@@ -151,6 +159,7 @@ def run(
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests import campaign, render
+    from parity_tests.resuming import ResumeError
     from parity_tests.targets import TargetError
 
     chosen = _parse_sides(sides)
@@ -158,11 +167,14 @@ def run(
     console = render.console()
     try:
         with render.progress(console) as advance:
-            result = campaign.run(targets or (), sides=chosen, timeout=timeout, progress=advance)
-    except TargetError as error:
+            result = campaign.run(
+                targets or (), sides=chosen, timeout=timeout, resume=resume, progress=advance
+            )
+    except (TargetError, ResumeError) as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
+        hint = "; the same command goes on from here" if resume else ""
+        print(f"constparity: interrupted{hint}", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
     if not result.programs:

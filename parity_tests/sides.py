@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from parity_tests import values
-from parity_tests.worker import Job, Listing, Request
+from parity_tests.worker import Job, Listing, Request, to_json, write
 from reports.rows import Failure, Observation, Side
 
 PROCESSES = 2
@@ -103,7 +103,10 @@ def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, 
     Returns its outputs, or in words why there are none. `timeout` is in seconds.
     """
     folder = folder / f"arbiter-{job.number}"
-    folder.mkdir()
+    truth, reason = folder / "truth.npz", folder / "no_arbiter"
+    if truth.exists():  # of a campaign that was interrupted
+        return values.load(truth)
+    folder.mkdir(exist_ok=True)
     request = Request(action="arbitrate", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
     worker = _Worker.start(request, "jax-legacy")
     try:
@@ -113,7 +116,6 @@ def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, 
             time.sleep(POLL_SECONDS)
     finally:
         worker.kill()
-    truth, reason = folder / "truth.npz", folder / "no_arbiter"
     if worker.process.returncode == 0 and truth.exists():
         return values.load(truth)
     return reason.read_text("utf-8") if reason.exists() else worker.ending()
@@ -129,13 +131,30 @@ def run_sides(
 ) -> dict[tuple[int, Side], Recorded]:
     """Run every job on every side, at most two processes at a time.
 
-    `timeout` is in seconds for one program on one side. Returns one record for each job's number
-    and side. Workers are killed when this returns or raises, KeyboardInterrupt included.
+    `timeout` is in seconds for one program on one side. What the folder has from a campaign that
+    was interrupted is not run again. Returns one record for each job's number and side. Workers
+    are killed when this returns or raises, KeyboardInterrupt included.
     """
-    waiting = [_SideRun(side, tuple(jobs), folder / side, timeout) for side in sides]
+    numbers = {job.number for job in jobs}
+    recorded = {
+        (number, side): record
+        for side in sides
+        for number, record in _recorded_before(folder / side).items()
+        if number in numbers
+    }
+    waiting = [
+        _SideRun(
+            side,
+            tuple(job for job in jobs if (job.number, side) not in recorded),
+            folder / side,
+            timeout,
+        )
+        for side in sides
+    ]
     running: list[_SideRun] = []
-    recorded: dict[tuple[int, Side], Recorded] = {}
     total = len(jobs) * len(sides)
+    if recorded:
+        progress(len(recorded), total, "finished before")
     try:
         while waiting or running:
             while waiting and len(running) < PROCESSES:
@@ -152,6 +171,23 @@ def run_sides(
         for run in running:
             run.kill()
     return recorded
+
+
+def _recorded_before(folder: Path) -> dict[int, Recorded]:
+    """Read what workers of a side left; of a program's files, the observation is the last."""
+    return {
+        int(file.stem): _record(file.parent, int(file.stem))
+        for file in sorted(folder.glob("*/*.json"))
+        if file.stem.isdecimal()
+    }
+
+
+def _record(folder: Path, number: int) -> Recorded:
+    text = (folder / f"{number}.json").read_text("utf-8")
+    observation = Observation.model_validate_json(text)
+    if not (folder / f"{number}.npz").exists():
+        return Recorded(observation)  # a side that was given up
+    return Recorded(observation, folder, number)
 
 
 @dataclass
@@ -196,7 +232,8 @@ class _SideRun:
 
     def _start(self) -> _Worker:
         self._generation += 1
-        folder = self.folder / str(self._generation)
+        while (folder := self.folder / str(self._generation)).exists():
+            self._generation += 1  # of a campaign that was interrupted
         folder.mkdir(parents=True)
         request = Request(
             action="run",
@@ -213,12 +250,7 @@ class _SideRun:
 
     def _collect(self, finished: list[int]) -> list[tuple[int, Recorded]]:
         assert self._worker is not None
-        folder = self._worker.folder
-        new = []
-        for number in finished:
-            text = (folder / f"{number}.json").read_text("utf-8")
-            observation = Observation.model_validate_json(text)
-            new.append((number, Recorded(observation, folder, number)))
+        new = [(number, _record(self._worker.folder, number)) for number in finished]
         self.jobs = tuple(job for job in self.jobs if job.number not in finished)
         return new
 
@@ -239,10 +271,13 @@ class _SideRun:
         lost = self.jobs[:1] if worker.has_started else self.jobs
         self.jobs = self.jobs[len(lost) :]
         self._worker = None
-        return [
-            (job.number, Recorded(Observation(program=job.name, side=self.side, failure=failure)))
-            for job in lost
-        ]
+        new = []
+        for job in lost:
+            observation = Observation(program=job.name, side=self.side, failure=failure)
+            (worker.folder / f"{job.number}.npz").unlink(missing_ok=True)
+            write(worker.folder / f"{job.number}.json", to_json(observation))
+            new.append((job.number, Recorded(observation)))
+        return new
 
 
 @dataclass

@@ -10,6 +10,7 @@ programs.
 from __future__ import annotations
 
 import faulthandler
+import hashlib
 import os
 import sys
 import threading
@@ -46,7 +47,10 @@ class Request(BaseModel):
 
 
 class Listed(BaseModel):
-    """One program that a target names; `unavailable` says why it cannot be run."""
+    """One program that a target names; `unavailable` says why it cannot be run.
+
+    `digest` is that of the file that the program is written in.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,6 +58,7 @@ class Listed(BaseModel):
     target: str
     source: str = ""
     summary: str = ""
+    digest: str = ""
     unavailable: str | None = None
 
 
@@ -110,7 +115,18 @@ def _listed(each: object) -> Listed:
     if isinstance(each, Unavailable):
         return Listed(name=each.name, target=each.target, unavailable=each.reason)
     assert isinstance(each, Program)
-    return Listed(name=each.name, target=each.target, source=each.source, summary=each.summary)
+    return Listed(
+        name=each.name,
+        target=each.target,
+        source=each.source,
+        summary=each.summary,
+        digest=_digest(each.source.rpartition(":")[0]),
+    )
+
+
+def _digest(file: str) -> str:
+    path = Path(file)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def run_job(job: Job, side: Side, folder: Path, on_stage: Callable[[str], object]) -> None:

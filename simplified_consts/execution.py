@@ -34,8 +34,10 @@ def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
 
     An array that the user may donate as an argument of this very program is copied: donation would
     take the buffer away from under the executable. It is found by shape and dtype, since the first
-    call need not be the one that donates it. Under `engine.strict_placement` the captured arrays
-    are passed as they are.
+    call need not be the one that donates it. So is an array whose buffer has a layout of its own:
+    JAX takes what is not committed to have the default layout (jax 0.10.2), and would read the
+    numbers in another order. Under `engine.strict_placement` the captured arrays are passed as
+    they are.
     """
     if strict_placement.value:
         return plan.const_args
@@ -47,6 +49,9 @@ def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _operand(constant: Any, donatable: _Donatable) -> Any:
-    if isinstance(constant, jax.Array) and (constant.shape, constant.dtype) in donatable:
+    if isinstance(constant, jax.Array) and (
+        (constant.shape, constant.dtype) in donatable
+        or not jax_internals.follows_arguments_as_it_is(constant)
+    ):
         constant = jnp.copy(constant)
     return jax_internals.uncommitted(constant)

@@ -12,8 +12,11 @@ import pytest
 from evidence import inlined_bytes
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
+from jax.custom_derivatives import SymbolicZero, linear_call
 from jax.experimental import checkify, io_callback
 from jax.experimental import pallas as pl
+from jax.experimental.layout import Layout
+from jax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 import engine
 
@@ -228,15 +231,85 @@ def named_scope_and_optimization_barrier(x):
 
 
 def shard_map(x):
-    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
-    spec = jax.sharding.PartitionSpec("i")
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(AxisType.Auto,))
+    spec = PartitionSpec("i")
     return jax.shard_map(lambda v: v @ TABLE, mesh=mesh, in_specs=spec, out_specs=spec)(x)
 
 
 def sharding_constraint(x):
-    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
-    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(AxisType.Auto,))
+    sharding = NamedSharding(mesh, PartitionSpec("i"))
     return lax.with_sharding_constraint(x * TABLE, sharding) + TABLE
+
+
+def host_memory(x):
+    on_host, on_device = (
+        SingleDeviceSharding(jax.devices()[0], memory_kind=kind)
+        for kind in ("pinned_host", "device")
+    )
+    return jax.device_put(jax.device_put(x * TABLE, on_host), on_device) + TABLE
+
+
+def layout_constraint(x):
+    columns = Layout(major_to_minor=(1, 0))
+    return jax.experimental.layout.with_layout_constraint(x * TABLE, columns) + TABLE
+
+
+def foreign_function(x):
+    """LU decomposition by LAPACK, called as a user calls a library of their own."""
+    types = [((6, 6), np.float32), ((6,), np.int32), ((), np.int32)]
+    call = jax.ffi.ffi_call(
+        "lapack_sgetrf_ffi",
+        [jax.ShapeDtypeStruct(*t) for t in types],
+        input_layouts=[(0, 1)],
+        output_layouts=[(0, 1), None, None],
+        input_output_aliases={0: 0},
+    )
+    return call(x + TABLE)[:2]
+
+
+def linear_function(x):
+    def scaled(residual, v):
+        return v * TABLE * residual
+
+    call = functools.partial(linear_call, scaled, scaled, 2.0)
+    return call(x), jax.vjp(call, x)[1](x), jax.jvp(call, (x,), (x,))
+
+
+def symbolic_zeros(x):
+    @jax.custom_vjp
+    def forward(a, b):
+        return a * TABLE, b * TABLE
+
+    def backward(_, cotangents):
+        live, dead = cotangents
+        assert isinstance(dead, SymbolicZero)
+        return live * TABLE, jnp.zeros_like(live)
+
+    forward.defvjp(lambda a, b: (forward(a.value, b.value), None), backward, symbolic_zeros=True)
+    return jax.grad(lambda v: forward(v, 2 * v)[0].sum())(x)
+
+
+def float0_tangents(x):
+    tangents = (x, np.zeros((), jax.dtypes.float0))
+    return jax.jvp(lambda v, n: v * TABLE + n, (x, jnp.int32(2)), tangents)[1]
+
+
+def vmap_with_spmd_axis_name(x):
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(AxisType.Auto,))
+
+    def row_times_table(row):
+        return lax.with_sharding_constraint(row @ TABLE, NamedSharding(mesh, PartitionSpec(None)))
+
+    return jax.vmap(row_times_table, spmd_axis_name="i")(x)
+
+
+def collectives(x):
+    def fun(row):
+        others = lax.all_gather(row, "i") * TABLE
+        return lax.ppermute(row, "i", [(k, (k + 1) % 6) for k in range(6)]) + others.sum(0)
+
+    return jax.vmap(fun, axis_name="i")(x)
 
 
 FEATURES = [
@@ -247,8 +320,16 @@ FEATURES = [
     pure_callback, ordered_effects, checked, mutable_array, loop_over_a_mutable_array,
     loop_that_makes_a_mutable_array,
     random_numbers, fft_and_convolution, low_precision, named_scope_and_optimization_barrier,
-    shard_map, sharding_constraint,
+    shard_map, sharding_constraint, host_memory, layout_constraint,
+    foreign_function, linear_function, symbolic_zeros, float0_tangents,
+    vmap_with_spmd_axis_name, collectives,
 ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def lapack():
+    """JAX registers LAPACK's functions when it first lowers one of them."""
+    jax.scipy.linalg.lu_factor(X)
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda f: f.__name__)

@@ -1,9 +1,12 @@
 """Arguments decide where a program runs; captured arrays follow, and only sharded ones stay."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.layout import Format, Layout
 from jax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 import engine
@@ -119,6 +122,106 @@ def test_shard_map(side):
     for result in results(mapped, ARGUMENTS["split"], constants=side):
         np.testing.assert_array_equal(result, expected)
         assert result.sharding == SPLIT
+
+
+def test_meshes_with_explicit_axes(side):
+    """Shardings are part of the types: those of captured arrays, too, in both modes."""
+    mesh = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
+    with jax.set_mesh(mesh):
+        table = jax.device_put(PLAIN.reshape(8, 8), PartitionSpec("a", "b"))
+        x = jax.device_put(PLAIN.reshape(8, 8), PartitionSpec("a", None))
+
+        def fun(x):
+            rows = x * jax.sharding.reshard(table, PartitionSpec("a", None))
+            return rows, jnp.dot(x, table, out_sharding=PartitionSpec("a", "b")), table
+
+        expected = jax.jit(fun)(x)
+        types = [str(aval) for aval in jax.jit(fun).trace(x).jaxpr.out_avals]
+        traced = engine.jit(fun, constants=side).trace(x)
+        assert [str(aval) for aval in traced.jaxpr.out_avals] == types
+        assert types[0] == "float32[8@a,8]"
+        for result in results(fun, x, constants=side):
+            for ours, stock in zip(result, expected, strict=True):
+                np.testing.assert_array_equal(ours, stock)
+                assert ours.sharding == stock.sharding
+
+
+@pytest.mark.parametrize("kind", ["device", "pinned_host", "unpinned_host"])
+def test_captured_arrays_in_every_kind_of_memory(side, kind):
+    there = SingleDeviceSharding(DEVICES[0], memory_kind=kind)
+    array = jax.device_put(PLAIN, there)
+
+    def fun(x):
+        return x + jax.device_put(array, jax.memory.Space.Device), jax.device_put(x, there)
+
+    expected = jax.jit(fun)(ARGUMENTS["uncommitted"])
+    for result in results(fun, ARGUMENTS["uncommitted"], constants=side):
+        for ours, stock in zip(result, expected, strict=True):
+            np.testing.assert_array_equal(ours, stock)
+            assert ours.sharding == stock.sharding
+
+
+@pytest.mark.parametrize("argument", ["uncommitted", "committed to 1", "committed to 3"])
+@pytest.mark.parametrize("device", [0, 1])
+def test_captured_arrays_in_a_layout_of_their_own(side, device, argument):
+    """The numbers are those of the array, however its buffer orders them."""
+    columns = Format(Layout(major_to_minor=(1, 0)), SingleDeviceSharding(DEVICES[device]))
+    numbers = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    array = jax.device_put(numbers, columns)
+    assert array.format.layout.major_to_minor == (1, 0)
+    x = jnp.ones((3, 4))
+    if argument.startswith("committed"):
+        x = jax.device_put(x, DEVICES[int(argument[-1])])
+    for result in results(lambda x: x + array, x, constants=side):
+        np.testing.assert_array_equal(result, 1 + numbers)
+        assert result.committed == argument.startswith("committed")
+
+
+def test_layouts_of_arguments_and_results(side):
+    columns = Format(Layout(major_to_minor=(1, 0)), SingleDeviceSharding(DEVICES[0]))
+    numbers = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    array, x = jnp.asarray(numbers), jax.device_put(numbers, columns)
+    options = {"in_shardings": columns, "out_shardings": columns}
+    for result in results(lambda x: x * array, x, constants=side, **options):
+        np.testing.assert_array_equal(result, numbers**2)
+        assert result.format == x.format
+    automatic = {"in_shardings": Format(Layout.AUTO), "out_shardings": Format(Layout.AUTO)}
+    jitted = engine.jit(lambda x: x * array, constants=side, **automatic)
+    compiled = jitted.lower(jax.ShapeDtypeStruct((3, 4), np.float32)).compile()
+    [[chosen], _] = compiled.input_formats
+    np.testing.assert_array_equal(compiled(jax.device_put(numbers, chosen)), numbers**2)
+
+
+def test_wrong_arguments_of_a_compiled_program_give_the_errors_of_jax(side):
+    plain, split = PLAIN, ARGUMENTS["split"]
+
+    def messages(jit):
+        compiled = jit(lambda x, y: x * plain + y).lower(plain, plain).compile()
+        for_shards = jit(lambda x: x * plain, in_shardings=SPLIT).lower(plain).compile()
+        for call in (
+            lambda: compiled(plain),
+            lambda: compiled(plain, plain, plain),
+            lambda: compiled(plain, y=plain),
+            lambda: compiled((plain,), plain),
+            lambda: compiled(plain, plain[:4]),
+            lambda: compiled(plain, plain.astype(np.int32)),
+            lambda: compiled(split, plain),
+            lambda: compiled("text", plain),
+            lambda: for_shards(jax.device_put(plain, REPLICATED)),
+            lambda: for_shards(jax.device_put(plain, DEVICES[3])),
+            lambda: jit(lambda x: x * plain, in_shardings=SPLIT)(plain[:7]),
+            lambda: jit(lambda x: x, in_shardings=SPLIT)(jax.device_put(plain, REPLICATED)),
+            lambda: jit(lambda x: x + plain, in_shardings=(SPLIT, SPLIT))(plain),
+            lambda: jit(lambda x: x + plain, out_shardings=(SPLIT, SPLIT))(plain),
+            lambda: jax.grad(compiled)(plain, plain),
+            lambda: jax.vmap(compiled)(plain[None], plain[None]),
+        ):
+            with pytest.raises((TypeError, ValueError)) as error:
+                call()
+            yield type(error.value), str(error.value)
+
+    ours = functools.partial(engine.jit, constants=side)
+    assert list(messages(ours)) == list(messages(jax.jit))
 
 
 def test_strict_placement_gives_the_errors_of_jax():

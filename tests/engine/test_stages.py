@@ -1,5 +1,8 @@
 """trace -> lower -> compile: const args are told apart from the arguments of the user."""
 
+import functools
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -156,6 +159,40 @@ def test_typed_random_keys_are_hoisted(side):
     np.testing.assert_array_equal(jitted(1.0), expected)
     np.testing.assert_array_equal(jitted(1.0), expected)
     np.testing.assert_array_equal(lowered.compile()(1.0), expected)
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype float64")
+@pytest.mark.parametrize("at_capture", [True, False])
+@pytest.mark.parametrize("kind", ["numpy", "jax", "jax scalar", "python"])
+def test_x64_at_capture_lowering_compiling_and_calling(side, kind, at_capture):
+    """Each cell of the matrix is what stock JAX makes of it: the same numbers or the same error."""
+    make = {
+        "numpy": lambda: np.arange(20) / 3,
+        "jax": lambda: jnp.arange(20) / 3,
+        "jax scalar": lambda: jnp.array(1 / 3),
+        "python": lambda: 1 / 3,
+    }[kind]
+
+    def outcome(jit, at_lowering, at_compiling, at_calling):
+        # A new array for each cell: JAX keeps the canonical form of a NumPy array as long as a
+        # program that captured it lives, whatever the flag says by then (jax 0.10.2).
+        with jax.enable_x64(at_capture):
+            value = make()
+        x = np.ones(20, np.float32)
+        try:
+            with jax.enable_x64(at_lowering):
+                lowered = jit(lambda x: (x + value, value)).lower(x)
+            with jax.enable_x64(at_compiling):
+                compiled = lowered.compile()
+            with jax.enable_x64(at_calling):
+                results = [*compiled(x), *compiled(x)]
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+        return [(r.dtype, r.weak_type, np.asarray(r).tobytes()) for r in results]
+
+    ours = functools.partial(engine.jit, constants=side)
+    for flags in itertools.product([True, False], repeat=3):
+        assert outcome(ours, *flags) == outcome(jax.jit, *flags), flags
 
 
 def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table, monkeypatch):

@@ -1,0 +1,97 @@
+"""Captured values of every kind: those that JAX takes, and JAX's errors for the others."""
+
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+import engine
+
+REFUSED = {
+    "object": np.array([object()]),
+    "string": np.array(["a", "b"]),
+    "bytes": np.array([b"a"]),
+    "datetime": np.array(["2020-01-01"], "datetime64[D]"),
+    "record": np.zeros(3, [("a", "f4"), ("b", "i4")]),
+    "masked": np.ma.masked_array(np.arange(4.0), [0, 1, 0, 0]),
+    "of other byte order": np.ones(3, ">f4"),
+    "long double": np.ones(3, np.longdouble),
+    "a string": "text",
+    "bytes of Python": b"text",
+}
+USES = {
+    "in an operation": lambda value: lambda x: x + value,
+    "as a result": lambda value: lambda x: (x, value),
+    "converted": lambda value: lambda x: x + jnp.asarray(value),
+    "in a loop": lambda value: lambda x: jax.lax.fori_loop(0, 2, lambda _, c: c + value, x),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_jax_refuses_is_refused_in_its_words(side, kind, use):
+    def error(jit):
+        with pytest.raises((TypeError, ValueError)) as raised:
+            jit(fun)(1.0)
+        return type(raised.value), re.sub("0x[0-9a-f]+", "", str(raised.value))
+
+    fun = USES[use](REFUSED[kind])
+    assert error(functools.partial(engine.jit, constants=side)) == error(jax.jit)
+
+
+BASE = np.arange(24.0, dtype=np.float32).reshape(4, 6)
+TAKEN = {
+    "Fortran order": np.asfortranarray(BASE),
+    "not contiguous": BASE[:, ::2],
+    "reversed": BASE[::-1],
+    "zero strides": np.broadcast_to(np.float32(3), (4, 6)),
+    "read-only": np.frombuffer(BASE.tobytes(), np.float32).reshape(4, 6),
+    "not aligned": np.frombuffer(b"x" + BASE.tobytes(), np.float32, offset=1).reshape(4, 6),
+    "0-d": np.array(2.5, np.float32),
+    "no elements": np.zeros((0, 6), np.float32),
+    "not finite": np.array([np.nan, np.inf, -np.inf, -0.0] * 3, np.float32),
+    "bool": BASE > 5,
+    "complex": BASE * (1 + 2j),
+    "64 bits": BASE.astype(np.float64) / 3,
+    "unsigned": BASE.astype(np.uint8),
+    "a scalar of NumPy": np.float32(2.5),
+    "a scalar of Python": 2.5,
+    "weakly typed": jnp.asarray(2.5),
+    "bfloat16": BASE.astype(ml_dtypes.bfloat16),
+    "float8": BASE.astype(ml_dtypes.float8_e4m3fn),
+    "int4": jnp.arange(-8, 8, dtype=jnp.int4),
+    "uint2": jnp.arange(64, dtype=jnp.uint2),
+    "float0": np.zeros((4,), jax.dtypes.float0),
+    "raw key": jax.random.PRNGKey(0),
+    "typed key": jax.random.key(0),
+    "typed keys": jax.random.split(jax.random.key(1), 6),
+    "keys of another generator": jax.random.split(jax.random.key(2, impl="rbg"), 6),
+}
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_what_jax_takes_comes_out_as_it_went_in(side, kind):
+    """As a result, through a nested jit, and through the branches of a cond."""
+    value = TAKEN[kind]
+
+    def fun(x):
+        both = jax.lax.cond(x > 0, lambda: (value, x), lambda: (value, 2 * x))
+        return value, jax.jit(lambda: value)(), both[0]
+
+    def described(result):
+        if jax.dtypes.issubdtype(result.dtype, jax.dtypes.prng_key):
+            result = jax.random.key_data(result)
+        return result.dtype, result.shape, result.weak_type, np.asarray(result).tobytes()
+
+    if kind == "float0":
+        fun = lambda x: (value, value, value)  # noqa: E731  # an inner jit cannot return it
+        described = lambda result: (result.dtype, result.shape)  # noqa: E731
+    expected = jax.tree.map(described, jax.jit(fun)(1.0))
+    jitted = engine.jit(fun, constants=side)
+    assert jax.tree.map(described, jitted(1.0)) == expected
+    assert jax.tree.map(described, jitted(1.0)) == expected
+    assert jax.tree.map(described, jitted.lower(1.0).compile()(1.0)) == expected

@@ -1,0 +1,69 @@
+"""Memory and threads: nothing of a dropped function stays, and many threads may jit at once."""
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import engine
+
+CLOSURES = """
+import gc, resource, sys
+import numpy as np, engine
+
+def resident():
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+def closure(i):
+    captured = np.full(2**18, i, np.float32)  # 1 MiB
+    jitted = engine.jit(lambda x: x + captured)
+    assert float(jitted(1.0)[7]) == 1 + i, i
+
+for i in range(int(sys.argv[1])):
+    closure(i)
+    if i == 50:
+        gc.collect()
+        before = resident()
+gc.collect()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc")
+@pytest.mark.parametrize("flag", ["0", "1"])
+def test_closures_over_a_mebibyte_each_leave_memory_flat(flag):
+    """200 of them hold 200 MiB of captured arrays; what stays is a fraction of that.
+
+    CONSTPARITY_TEST_CLOSURES=1000 takes minutes and stays below the same bound.
+    """
+    environment = os.environ | {"CONSTPARITY_USE_SIMPLIFIED_CONSTANTS": flag}
+    command = [sys.executable, "-c", CLOSURES, os.environ.get("CONSTPARITY_TEST_CLOSURES", "250")]
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+    assert float(done.stdout) < 60
+
+
+def test_many_threads_jit_at_once(side):
+    """Each thread its own functions, and all of them one function, under both sides at a time."""
+    shared_table = jnp.arange(64.0)
+    shared = engine.jit(lambda x: x + shared_table, constants=side)
+
+    def work(i):
+        with engine.use_simplified_constants(i % 2 == 0):
+            table = np.full(64, i, np.float32)
+            own = engine.jit(lambda x: jax.lax.fori_loop(0, 2, lambda _, c: c + table, x) * table)
+            results = [own(np.float32(1) + np.zeros(64, np.float32)) for _ in range(2)]
+            assert own.trace(jnp.ones(64)).side == ("simplified" if i % 2 == 0 else "legacy")
+            return results, shared(np.float32(i)), jax.grad(lambda x: shared(x).sum())(float(i))
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for i, (results, from_shared, derivative) in enumerate(pool.map(work, range(48))):
+            for result in results:
+                np.testing.assert_array_equal(result, np.full(64, (1 + 2 * i) * i))
+            np.testing.assert_array_equal(from_shared, np.arange(64) + i)
+            assert derivative == 64

@@ -1,0 +1,113 @@
+"""An interrupted campaign goes on: nothing is run twice, and nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from parity_tests import campaign
+from parity_tests.resuming import ResumeError
+
+PROGRAMS = """
+import os, time
+import jax.numpy as jnp
+from parity_tests import program
+
+TABLE = jnp.arange(20.0)
+
+def log(name):
+    with open(os.environ["RUN_LOG"], "a") as file:
+        file.write(f"{name}\\n")
+
+def make(number):
+    def build():
+        log(number)
+        time.sleep(0.05)
+        return (lambda x: x * TABLE[:4] + number), (1.0,)
+    build.__name__ = f"program_{number}"
+    return program(build)
+
+for number in range(12):
+    globals()[f"program_{number}"] = make(number)
+
+@program
+def hangs():
+    log("hangs")
+    time.sleep(3600)
+"""
+SIDES = ("legacy", "simplified")
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUN_LOG", str(tmp_path / "log"))
+    file = tmp_path / "programs.py"
+    file.write_text(PROGRAMS)
+    return file
+
+
+def started(tmp_path):
+    return (tmp_path / "log").read_text().split()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
+    folder = tmp_path / "kept"
+    command = [sys.executable, "-m", "parity_tests.cli", "run", str(module), "--timeout", "3"]
+    command += ["--resume", str(folder), "--sides", ",".join(SIDES)]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while sum(1 for _ in folder.glob("*/*/[0-9]*.json")) < 5:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    process.send_signal(how)
+    _, said = process.communicate()
+    if how != signal.SIGKILL:
+        assert process.returncode == 130
+        assert "interrupted; the same command goes on from here" in said
+    before = started(tmp_path)
+    assert len(set(before)) < 13
+
+    steps = []
+    result = campaign.run(
+        [str(module)], sides=SIDES, timeout=3, resume=folder,
+        progress=lambda done, total, text: steps.append((done, text)),
+    )  # fmt: skip
+    assert steps[1][1] == "finished before"
+    assert steps[1][0] >= 5
+    assert [row.name for row in result.programs if row.verdict == "parity"] == [
+        f"program_{number}" for number in range(12)
+    ]
+    assert {row.verdict for row in result.programs if row.name == "hangs"} == {"could not compare"}
+    # Twice for two sides, and once more for what each side was on when it was stopped.
+    after = started(tmp_path)
+    assert sum(after.count(name) - 2 for name in set(after)) <= 2
+
+    assert campaign.run([str(module)], sides=SIDES, resume=folder).programs == result.programs
+    assert started(tmp_path) == after  # nothing was left to run, the program that hangs included
+
+
+def test_another_campaign_is_refused(module, tmp_path):
+    targets = [f"{module}:program_1"]
+    campaign.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    with pytest.raises(ResumeError, match="it has 1 programs and the targets name other ones"):
+        campaign.run([f"{module}:program_2"], sides=SIDES, resume=tmp_path / "kept")
+    module.write_text(PROGRAMS + "\n# changed\n")
+    with pytest.raises(ResumeError, match=r"the source of program_1 .* has changed since; name"):
+        campaign.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    (tmp_path / "kept" / "campaign.json").write_text("{")
+    with pytest.raises(ResumeError, match="is no campaign of this constparity"):
+        campaign.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    (tmp_path / "file").touch()
+    with pytest.raises(ResumeError, match="name another folder"):
+        campaign.run(targets, sides=SIDES, resume=tmp_path / "file")
+
+
+def test_two_campaigns_do_not_share_a_folder(module, tmp_path):
+    from parity_tests.resuming import campaign_folder
+
+    with campaign_folder(tmp_path / "kept"), pytest.raises(ResumeError, match="another campaign"):
+        campaign.run([f"{module}:program_1"], sides=SIDES, resume=tmp_path / "kept")
+    assert os.listdir(tmp_path / "kept") == ["lock"]
