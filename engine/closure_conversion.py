@@ -164,7 +164,14 @@ class Conversion:
     def _scan(self, body: Body) -> dict[Hashable, Any]:
         found: dict[Hashable, Any] = {}
         if isinstance(body, ClosedJaxpr):
-            found = {constant_key(c): c for c in body.consts if self.wanted(c)}
+            # JAX leaves constvars in place when it removes the equations that read them.
+            read = {id(a) for eqn in body.jaxpr.eqns for a in eqn.invars}
+            read |= {id(a) for a in body.jaxpr.outvars}
+            found = {
+                constant_key(const): const
+                for var, const in zip(body.jaxpr.constvars, body.consts, strict=True)
+                if id(var) in read and self.wanted(const)
+            }
             for key, value in self.needs(body.jaxpr).items():
                 found.setdefault(key, value)
             return found
@@ -204,7 +211,8 @@ class Conversion:
         kept_vars, kept, substitution = [], [], {}
         for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
             if self.wanted(const):
-                substitution[var] = variables[constant_key(const)]
+                if constant_key(const) in variables:  # it is not where nothing reads it
+                    substitution[var] = variables[constant_key(const)]
             else:
                 kept_vars.append(var)
                 kept.append(const)

@@ -259,9 +259,14 @@ def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Hoisted:
-    """Const args that lead the inputs of a program, and whether JAX is to hoist what is left."""
+    """Const args that lead the inputs of a program, and whether JAX is to hoist what is left.
+
+    `simplified` is the form of the program: JAX traces anew while it lowers (to discharge mutable
+    references), and its rules expect bodies without constvars in the form that has none.
+    """
 
     const_args: tuple[Any, ...]
+    simplified: bool
     jax_hoists_the_rest: bool
     max_bytes: int
     follow_arguments: bool  # whether a const arg on other devices goes where the arguments are
@@ -288,7 +293,7 @@ def lower(
         hoist_constants_as_args=hoisted.jax_hoists_the_rest,
     )
     with (
-        simplified_jaxprs(hoisted.jax_hoists_the_rest),
+        simplified_jaxprs(hoisted.simplified),
         config.embedded_constants_max_bytes(hoisted.max_bytes),
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):

@@ -62,6 +62,7 @@ def lower_plan(
     params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": plan.closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         operands,
+        pipeline.side == "simplified",
         plan.jax_hoists_the_rest,
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,

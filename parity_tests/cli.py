@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from parity_tests.wording import counted
+
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from reports import ReportRequest
     from reports.rows import Campaign, Side
 
@@ -264,14 +268,69 @@ def _conclude(
     console = render.console()
     render.print_campaign(console, result)
     context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
-    for request in requests:
-        try:
-            reports.write_report(request, result)
-        except OSError as error:  # the disk filled up, or the folder went, while programs ran
-            print(f"constparity: {error}", file=sys.stderr)
-            context.obj.code = Exit.INTERNAL_ERROR
-        else:
-            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+    _write_reports(context, console, requests, result)
+
+
+@app.command()
+def fuzz(
+    context: typer.Context,
+    programs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many programs to generate.")
+    ] = 50,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="S", help="The same seed, the same programs.")
+    ] = 0,
+    sides: Annotated[
+        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
+    ] = "legacy,simplified,jax-legacy,jax-simplified",
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
+    ] = None,
+    keep: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where programs that failed are written.")
+    ] = Path("constparity-fuzz"),
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
+    ] = 120.0,
+) -> None:
+    """Generate programs that capture arrays, and compare them on every side.
+
+    A program that fails is made smaller and written to a file that runs by itself. Programs that
+    stock JAX refuses as well are counted, and left out. Exits as `constparity run` does.
+
+    Examples:
+
+      constparity fuzz --programs 200 --seed 7
+
+      XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
+    """
+    from parity_tests import render
+
+    try:
+        from parity_tests import fuzz as fuzzing
+    except ModuleNotFoundError as missing:
+        if missing.name != "hypothesis":
+            raise
+        _fail("generating programs needs hypothesis: install constparity[fuzz]")
+    chosen = _parse_sides(sides)
+    requests = _checked_reports(report or ())
+    console = render.console()
+    try:
+        with render.progress(console) as advance:
+            fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=advance)
+        render.print_campaign(console, fuzzed.campaign)
+        if fuzzed.refused:
+            refused = counted(len(fuzzed.refused), "more program")
+            console.print(f"{refused} that stock JAX refuses as well", highlight=False)
+        _write_reports(context, console, requests, fuzzed.campaign)
+        for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
+            console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    context.obj.code = max(context.obj.code, _code_of(fuzzed.campaign))
 
 
 def _checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
@@ -293,6 +352,21 @@ def _checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
             )
         requests[file] = request
     return list(requests.values())
+
+
+def _write_reports(
+    context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: Campaign
+) -> None:
+    import reports
+
+    for request in requests:
+        try:
+            reports.write_report(request, result)
+        except OSError as error:  # the disk filled up, or the folder went, while programs ran
+            print(f"constparity: {error}", file=sys.stderr)
+            context.obj.code = Exit.INTERNAL_ERROR
+        else:
+            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
 
 
 def _fail(message: str) -> NoReturn:

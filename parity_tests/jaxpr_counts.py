@@ -54,12 +54,15 @@ class JaxprFacts:
         return sum(array.bytes for array in self.captured)
 
 
-def count(closed: Any, *, threshold: int) -> JaxprFacts:
+def count(closed: Any, *, threshold: int, only_read: bool = False) -> JaxprFacts:
     """Count over a `ClosedJaxpr`; arrays are captured where larger than `threshold` bytes.
 
-    count(jax.make_jaxpr(f)(x), threshold=32).equations
+    With `only_read`, a constvar that no equation or output reads captures nothing: the body of a
+    jit keeps it when dead code is removed.
+
+        count(jax.make_jaxpr(f)(x), threshold=32).equations
     """
-    counter = _Counter(threshold)
+    counter = _Counter(threshold, only_read)
     equations, constvars, special, literals = counter.closed(closed)
     arrays = counter.arrays.values()
     return JaxprFacts(
@@ -88,16 +91,21 @@ def identity(value: Any) -> Hashable:
 class _Counter:
     """Walks bodies once each and remembers their counts, for shared bodies can nest deeply."""
 
-    def __init__(self, threshold: int):
+    def __init__(self, threshold: int, only_read: bool):
         self.threshold = threshold
+        self.only_read = only_read
         self.arrays: dict[Hashable, Captured] = {}
         self.calls_exported = False
         self._bodies: dict[int, tuple[int, int, int, int]] = {}
 
     def closed(self, closed: Any) -> tuple[int, int, int, int]:
-        for const in closed.consts:
-            self._see(const)
-        return self.jaxpr(closed.jaxpr)
+        jaxpr = closed.jaxpr
+        read = {id(atom) for equation in jaxpr.eqns for atom in equation.invars}
+        read |= {id(atom) for atom in jaxpr.outvars}
+        for var, const in zip(jaxpr.constvars, closed.consts, strict=True):
+            if not self.only_read or id(var) in read:
+                self._see(const)
+        return self.jaxpr(jaxpr)
 
     def jaxpr(self, jaxpr: Any) -> tuple[int, int, int, int]:
         if id(jaxpr) not in self._bodies:

@@ -194,15 +194,9 @@ def _live_captured(
     from jax.interpreters import partial_eval
 
     live, _ = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
-    atoms = {id(atom) for eqn in live.eqns for atom in eqn.invars} | set(map(id, live.outvars))
-    kept = [
-        (var, const)
-        for var, const in zip(live.constvars, closed.consts, strict=True)
-        if id(var) in atoms
-    ]
-    read = live.replace(constvars=[var for var, _ in kept], debug_info=live.debug_info)
-    closed = closed.replace(jaxpr=read, consts=[const for _, const in kept])
-    return len(jaxpr_counts.count(closed, threshold=threshold).captured)
+    live = live.replace(debug_info=closed.jaxpr.debug_info)
+    read = jaxpr_counts.count(closed.replace(jaxpr=live), threshold=threshold, only_read=True)
+    return len(read.captured)
 
 
 def _steady_calls(call: Callable[[], object], most: int) -> list[float]:

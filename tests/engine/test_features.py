@@ -21,6 +21,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSha
 import engine
 
 TABLE = jnp.asarray(np.random.default_rng(3).uniform(1, 2, size=(6, 6)).astype(np.float32))
+SMALL = TABLE[0]
 X = jnp.asarray(np.random.default_rng(4).uniform(-1, 1, size=(6, 6)).astype(np.float32))
 
 
@@ -201,6 +202,17 @@ def loop_over_a_mutable_array(x):
     return ref[...]
 
 
+def loop_that_makes_a_mutable_array(x):
+    """JAX traces the body anew while it lowers; an array below the threshold is a Literal there."""
+
+    def body(state):
+        ref = jax.new_ref(state[1])
+        ref[...] = 0.5 * ref[...] + SMALL * TABLE
+        return state[0] + 1, ref[...]
+
+    return lax.while_loop(lambda state: state[0] < 3, body, (0, x))[1]
+
+
 def random_numbers(x):
     return x + jax.random.normal(jax.random.key(0), (6, 6)) * TABLE
 
@@ -306,6 +318,7 @@ FEATURES = [
     custom_root, closure_convert, linear_solve, vmap_with_axis_name, custom_batching,
     reduce_with_computation, reduce_window, scatter, sort, composite, pallas_interpreted,
     pure_callback, ordered_effects, checked, mutable_array, loop_over_a_mutable_array,
+    loop_that_makes_a_mutable_array,
     random_numbers, fft_and_convolution, low_precision, named_scope_and_optimization_barrier,
     shard_map, sharding_constraint, host_memory, layout_constraint,
     foreign_function, linear_function, symbolic_zeros, float0_tangents,

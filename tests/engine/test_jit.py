@@ -214,6 +214,22 @@ def test_the_outermost_program_decides(table):
     assert_equal(outer(1.0), (1.0 + table) * table)
 
 
+def test_captured_keys_that_only_dead_code_reads_are_not_passed():
+    """Typed keys stay constvars in both forms, also of bodies whose equations are gone."""
+    keys, table = jax.random.split(jax.random.key(0), 8), jnp.arange(16.0)
+
+    def loss(x, wrapped):
+        noise = lambda y: y + jax.vmap(jax.random.uniform)(keys)  # noqa: E731
+        return jnp.sum((jax.jit(noise) if wrapped else noise)(x) * table[:8])
+
+    for wrapped in (False, True):
+        gradient = engine.jit(jax.grad(lambda x, w=wrapped: loss(x, w)), constants="simplified")
+        for _ in range(2):
+            np.testing.assert_array_equal(gradient(jnp.ones(8)), table[:8])
+        [const_arg] = gradient.lower(jnp.ones(8)).const_args
+        assert const_arg.shape == table.shape
+
+
 def test_dropped_functions_free_their_arrays(side):
     array = jnp.arange(49.0)
     watch = weakref.ref(array)

@@ -49,6 +49,17 @@ def test_numpy_views_of_one_memory_are_one_array():
     assert jaxpr_counts.identity(a[::2]) != jaxpr_counts.identity(a[: len(a[::2])])
 
 
+def test_what_no_equation_reads_may_be_left_out():
+    closed = jax.make_jaxpr(lambda x: jax.jit(lambda y: (y, TABLE))(x)[0])(1.0)
+    [call] = closed.jaxpr.eqns
+    inner = call.params["jaxpr"]
+    unread = inner.replace(jaxpr=inner.jaxpr.replace(outvars=inner.jaxpr.outvars[:1]))
+    for body, captured in ((inner, 1), (unread, 0)):
+        facts = jaxpr_counts.count(body, threshold=32, only_read=True)
+        assert len(facts.captured) == captured
+        assert len(jaxpr_counts.count(body, threshold=32).captured) == 1
+
+
 def test_equal_arrays_are_two():
     other = TABLE + 0
     assert len(count(lambda x: TABLE + other + x, 1.0).captured) == 2

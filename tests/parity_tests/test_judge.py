@@ -120,8 +120,29 @@ def test_two_pipelines_of_one_mode_must_trace_alike(changes):
     assert "two different programs" in judgement.reasons[0]
 
 
-def test_equations_must_agree_across_modes_too():
-    assert judged(FOUR[0], observation("simplified", equations=4)).verdict == "difference"
+def test_equations_must_agree_across_modes_where_legacy_has_no_constvars():
+    legacy, simplified = observation("legacy"), observation("simplified", equations=4)
+    assert judged(legacy, simplified).verdict == "difference"
+
+
+def test_with_constvars_transformations_write_equations_for_operands():
+    legacy = observation("legacy", constvars=1, inlined=308, equations=5)
+    judgement = judged(legacy, FOUR[1])
+    assert judgement.verdict == "parity"
+    [(outcome, why)] = outcomes(judgement, "jaxpr equations").values()
+    assert outcome == "expected difference"
+    assert "operands of bodies in legacy alone" in why
+
+
+@pytest.mark.parametrize(("more", "verdict"), [("legacy", "parity"), ("simplified", "difference")])
+def test_legacy_alone_may_keep_what_a_dropped_body_captured(more, verdict):
+    counts = JaxprCounts(equations=3, captured_arrays=2, captured_bytes=616)
+    pair = [each.model_copy(update={"jaxpr": counts} if each.side == more else {}) for each in FOUR]
+    judgement = judged(pair[0], pair[1])
+    assert judgement.verdict == verdict
+    for metric in ("captured arrays", "captured bytes"):
+        [(outcome, _)] = outcomes(judgement, metric).values()
+        assert outcome == ("expected difference" if more == "legacy" else "different")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,107 @@
+"""Recipes: what a generated program captures and does, as a tree of frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Dtype = Literal[
+    "float32", "int32", "bool", "bfloat16", "complex64", "int8", "float16", "uint32", "key"
+]
+Shape = Literal["matrix", "vector", "scalar", "block", "empty"]
+Storage = Literal[
+    "jax",
+    "numpy",
+    "view",
+    "readonly",
+    "fortran",
+    "strided",
+    "reversed",
+    "broadcast",
+    "replicated",
+    "sharded",
+]
+Outside = Literal["nothing", "grad", "vmap", "jvp", "vjp", "linearize", "checkpoint"]
+
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+STORAGES: tuple[Storage, ...] = get_args(Storage)
+OUTSIDES: tuple[Outside, ...] = get_args(Outside)
+
+
+@dataclass(frozen=True)
+class Captured:
+    """One array that the program captures.
+
+    Two with equal fields are distinct arrays of equal values. `storage` is where the array lies
+    and how: as a jax.Array, as NumPy memory in some layout, or as a "view" of the captured array
+    before this one, whose dtype and shape it then has.
+    """
+
+    dtype: Dtype = "float32"
+    shape: Shape = "matrix"
+    storage: Storage = "jax"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One construct of the catalogue, applied to the state.
+
+    `captured` are indices into the recipe's captured arrays, `bodies` the blocks that the construct
+    runs, and `option` chooses between the ways in which a construct may be written.
+    """
+
+    construct: str
+    captured: tuple[int, ...] = ()
+    bodies: tuple[Block, ...] = ()
+    option: int = 0
+
+
+Block = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A program of one array to a tuple: the state after its steps, and some captured arrays.
+
+    The state is a float32 array of `size` times `size`. `returned` are indices of captured arrays
+    that are outputs as they are. `outside` is the transformation around the jitted function.
+    """
+
+    steps: Block
+    captured: tuple[Captured, ...] = (Captured(),)
+    size: int = 4
+    returned: tuple[int, ...] = ()
+    outside: Outside = "nothing"
+
+
+def walk(block: Block) -> Iterator[Step]:
+    """Yield every step of a block and of the bodies in it, outer ones first."""
+    for step in block:
+        yield step
+        for body in step.bodies:
+            yield from walk(body)
+
+
+def kind_of(captured: tuple[Captured, ...], index: int) -> Captured:
+    """Return the captured array of an index, a view with the dtype and shape of what it views."""
+    one = captured[index]
+    if one.storage != "view":
+        return one
+    if index == 0:
+        return Captured(one.dtype, one.shape, "numpy", one.seed)
+    of = kind_of(captured, index - 1)
+    return Captured(of.dtype, of.shape, "view", of.seed)
+
+
+def uses(recipe: Recipe) -> frozenset[int]:
+    """Return the indices of the captured arrays that the program or one of its arrays needs."""
+    named = {index for step in walk(recipe.steps) for index in step.captured}
+    needed = named | set(recipe.returned)
+    for index in sorted(needed, reverse=True):
+        while recipe.captured[index].storage == "view" and index > 0:
+            index -= 1
+            needed.add(index)
+    return frozenset(needed)
