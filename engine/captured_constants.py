@@ -53,7 +53,6 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
             print(constant.describe(), constant.captured_at())
     """
     found: dict[Hashable, CapturedConstant] = {}
-    seen: set[int] = set()
 
     def note(value: Any, source_info: Any = None) -> None:
         if np.ndim(value) == 0 or jax_internals.is_tracer(value):
@@ -64,9 +63,13 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
         if source_info is not None:
             constant.source_infos.append(source_info)
 
-    def visit(body: Jaxpr | ClosedJaxpr) -> None:
+    # A list, and no function that calls itself: that is a cycle, which would keep the arrays until
+    # the garbage collector comes by.
+    bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
+    seen: set[int] = set()
+    for body in bodies:
         if id(body) in seen:
-            return
+            continue
         seen.add(id(body))
         values = {}
         if isinstance(body, ClosedJaxpr):
@@ -83,10 +86,7 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
                     note(atom.val, eqn.source_info)
                 elif atom in values:
                     note(values[atom], eqn.source_info)
-            for inner in bodies_of(eqn):
-                visit(inner)
-
-    visit(closed_jaxpr)
+            bodies.extend(bodies_of(eqn))
     return sorted(found.values(), key=lambda constant: -constant.nbytes)
 
 

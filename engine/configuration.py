@@ -163,7 +163,8 @@ _SETTINGS = {
 
 # The side that the program now being traced was given. Whoever is traced into that program joins
 # it: the outermost program decides, so one program is never a mixture of two representations.
-_program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=True)
+# JAX's caches of traces need not be told: within a program JAX's own flag says the same.
+_program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=False)
 
 
 class Config:

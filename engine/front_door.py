@@ -89,19 +89,21 @@ def jit(
     if isinstance(fun, _NotGiven):
         _jax_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(jit, constants=constants, **options)
-    jitted = _jax_jit(fun, **options)  # validates `fun` and the options, with JAX's own errors
+    # JAX validates `fun` and the options, with its own errors. What it makes is not kept: pickled
+    # by value (cloudpickle), a dispatcher loses its attributes.
+    jit_info = _jax_jit(fun, **options)._jit_info
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-        pipeline, program, operands = _stage(jitted, constants, args, kwargs)
+        pipeline, program, operands = _stage(fun, jit_info, constants, args, kwargs)
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
             return *_call(pipeline, program, operands), False
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        pipeline, program, operands = _stage(jitted, constants, args, kwargs)
+        pipeline, program, operands = _stage(fun, jit_info, constants, args, kwargs)
         return Traced(pipeline, jax_internals.argument_types(operands), program)
 
     return _call_caches[constants].dispatcher(
-        fun, jitted, jax_internals.api_boundary(cache_miss), trace
+        fun, jit_info, jax_internals.api_boundary(cache_miss), trace
     )
 
 
@@ -161,13 +163,17 @@ _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | Non
 
 
 def _stage(
-    jitted: Any, constants: Side | None, args: tuple, kwargs: dict
+    fun: Callable,
+    jit_info: jax_internals.JitInfo,
+    constants: Side | None,
+    args: tuple,
+    kwargs: dict,
 ) -> tuple[Pipeline, jax_internals.PjitParams, list]:
     """Trace for the side that is in force, and give the program its form and its name."""
     side = side_now(constants)
     pipeline = pipeline_of(side)
     with tracing_for(side):
-        program, operands = jax_internals.infer_params(jitted, args, kwargs)
+        program, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
     closed_jaxpr = program.params["jaxpr"]
     forms = _normalized.setdefault(closed_jaxpr, {})
     if side not in forms:
@@ -187,7 +193,8 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
     params = program.params
     closed_jaxpr = params["jaxpr"]
     if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
-        bound = jax_internals.bind_jit(operands, params)
+        with tracing_for(pipeline.side):  # rules for derivatives are functions of the user
+            bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
     plan = plan_of(pipeline, closed_jaxpr)
@@ -208,13 +215,27 @@ def _execute(
 
 def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     """Run a program that a transformation of JAX derived from one of ours."""
-    pipeline = pipeline_of(params["name"].side)
-    plan = plan_of(pipeline, params["jaxpr"])
-    types = jax_internals.argument_types(operands)
-    names = jax_internals.argument_names(params["jaxpr"])
-    with jax_internals.placement_errors(params["name"], types, names):
-        outputs, _, _ = _execute(pipeline, plan, operands, params)
-    return outputs
+    side = params["name"].side
+    pipeline = pipeline_of(side)
+
+    def cache_miss(*_: Any, **__: Any) -> tuple[Any, Any, bool]:
+        plan = plan_of(pipeline, params["jaxpr"])
+        types = jax_internals.argument_types(operands)
+        names = jax_internals.argument_names(params["jaxpr"])
+        with jax_internals.placement_errors(params["name"], types, names):
+            outputs, executable, const_args = _execute(pipeline, plan, operands, params)
+        data = jax_internals.fastpath_data(
+            executable,
+            jax.tree.structure(outputs),
+            operands,
+            outputs,
+            plan.closed_jaxpr,
+            const_args,
+        )
+        return outputs, data, False
+
+    return _call_caches[side].call_derived(params, operands, cache_miss)
 
 
 jax_internals.execute_named_programs_with(_execute_derived)
+jax_internals.transpose_named_programs_within(tracing_for)

@@ -37,6 +37,7 @@ from jax._src import source_info_util as _source_info_util  # noqa: E402
 from jax._src import traceback_util as _traceback_util  # noqa: E402
 from jax._src import tree_util as _tree_util  # noqa: E402
 from jax._src import util as _util  # noqa: E402
+from jax._src.interpreters import ad as _ad  # noqa: E402
 from jax._src.interpreters import mlir, pxla  # noqa: E402
 from jax._src.interpreters import partial_eval as _partial_eval  # noqa: E402
 from jax._src.lib import _jax as _jaxlib  # noqa: E402
@@ -50,6 +51,7 @@ __all__ = ["UNSPECIFIED"]
 Computation = pxla.MeshComputation
 Executable = pxla.MeshExecutable
 PjitParams = pjit.PjitParams
+JitInfo = pjit.PjitInfo
 LoweringParameters = mlir.LoweringParameters
 
 api_boundary = _traceback_util.api_boundary
@@ -174,9 +176,11 @@ def argument_names(closed_jaxpr: core.ClosedJaxpr) -> Sequence[str]:
     return closed_jaxpr.jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))
 
 
-def infer_params(jitted: Any, args: tuple, kwargs: dict) -> tuple[PjitParams, list]:
-    """Trace a `jax.jit` object for a call: what JAX would bind, and its operands."""
-    return pjit._infer_params(jitted._fun, jitted._jit_info, args, kwargs)
+def infer_params(
+    fun: Callable, jit_info: JitInfo, args: tuple, kwargs: dict
+) -> tuple[PjitParams, list]:
+    """Trace a function for a call: what JAX would bind, and its operands."""
+    return pjit._infer_params(fun, jit_info, args, kwargs)
 
 
 def argument_types(args: Sequence[Any]) -> list:
@@ -239,10 +243,11 @@ class ProgramName(str):
 def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
     """Run programs named by `ProgramName` with `execute` where they are not being traced.
 
-    This replaces the implementation of JAX's jit primitive, one of two places where this project
-    reaches into JAX (the other is `jit_trace`, below). Without it `jax.grad(engine.jit(f))(x)`
-    would execute its derived programs through the process's own pipeline, in silence. Programs of
-    plain `jax.jit` take the implementation that JAX registered, untouched.
+    This replaces the implementation of JAX's jit primitive, one of three places where this project
+    reaches into JAX (the others are its transposition and `jit_trace`, below). Without it
+    `jax.grad(engine.jit(f))(x)` would execute its derived programs through the process's own
+    pipeline, in silence. Programs of plain `jax.jit` take the implementation that JAX registered,
+    untouched.
     """
     stock = pjit.jit_p.impl
 
@@ -252,6 +257,24 @@ def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
         return stock(*args, **params)
 
     pjit.jit_p.def_impl(implementation)
+
+
+def transpose_named_programs_within(tracing_for: Callable[[Any], Any]) -> None:
+    """Transpose programs named by `ProgramName` in the form of their side.
+
+    Transposition runs long after the program was bound, when the cotangent is known, and calls
+    functions of the user: backward rules. Plain programs are transposed as JAX does it.
+    """
+    stock = _ad.fancy_transposes[pjit.jit_p]
+
+    @functools.wraps(stock)
+    def transpose(cotangents: Any, *operands: Any, **params: Any) -> Any:
+        if type(params["name"]) is not ProgramName:
+            return stock(cotangents, *operands, **params)
+        with tracing_for(params["name"].side):
+            return stock(cotangents, *operands, **params)
+
+    _ad.fancy_transposes[pjit.jit_p] = transpose
 
 
 # -- lowering --------------------------------------------------------------------------------------
@@ -338,7 +361,12 @@ def _const_types(hoisted: Hoisted, types: Sequence[Any]) -> list:
     """The types of const args; one that lies on other devices than the arguments follows them."""
     if not hoisted.follow_arguments:
         return argument_types(hoisted.const_args)
-    committed = [t.sharding.device_set for t in types if t.committed and t.sharding is not None]
+    committed = [
+        t.sharding.device_set
+        for t in types
+        # The sharding of an AbstractMesh has no devices until the program is compiled.
+        if t.committed and getattr(t.sharding, "_is_concrete", t.sharding is not None)
+    ]
     found = []
     for const_type in argument_types(hoisted.const_args):
         sharding = const_type.sharding
@@ -451,6 +479,7 @@ def execute(
     computation: Computation, args: Sequence[Any]
 ) -> tuple[Sequence[Any], Executable, Sequence[Any]]:
     """Compile (or find) and run: outputs, executable, and the const args as they lie on devices."""
+    _util.test_event("jit_cpp_cache_miss")  # what JAX's own tests count
     executable = computation.compile()
     const_args = executable.shard_const_args(computation.const_args)
     return executable.unsafe_call(*const_args, *args), executable, const_args
@@ -517,12 +546,13 @@ class CallCache:
         """Nothing: jaxlib does not show its keys; the protocol of JAX's caches."""
         return []
 
-    def dispatcher(self, fun: Callable, jitted: Any, cache_miss: Callable, trace: Callable) -> Any:
+    def dispatcher(
+        self, fun: Callable, info: JitInfo, cache_miss: Callable, trace: Callable
+    ) -> Any:
         """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.
 
         `trace` is its method of that name, and what its `lower` and `eval_shape` begin with.
         """
-        info = jitted._jit_info
         key = pxla.JitGlobalCppCacheKeys(
             donate_argnums=info.donate_argnums,
             donate_argnames=info.donate_argnames,
@@ -554,6 +584,45 @@ class CallCache:
         dispatcher._jit_info = _EngineJitInfo(*info)
         dispatcher._jit_info.trace = trace
         return dispatcher
+
+    def call_derived(self, params: dict, operands: Sequence[Any], cache_miss: Callable) -> Any:
+        """Call a program that JAX derived from one of ours: in C++ from the second call on."""
+        shardings = {
+            f"{of}_{what}_leaves": params[f"{of}_{what}"]
+            for of in ("in", "out")
+            for what in ("shardings", "layouts")
+        }
+        key = pxla.JitGlobalCppCacheKeys(
+            donate_argnums=tuple(i for i, d in enumerate(params["donated_invars"]) if d),
+            **shardings,
+        )
+        rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
+        dispatcher = _jaxlib.pjit(
+            params["name"],
+            _stand_in(params["jaxpr"], params["name"].side, rest),
+            cache_miss,
+            [],
+            [],
+            key,
+            _tree_util.dispatch_registry,
+            pxla.cc_shard_arg,
+            self._cache,
+        )
+        return dispatcher(*operands)
+
+
+@_util.weakref_lru_cache
+def _stand_in(jaxpr: core.ClosedJaxpr, side: str, params: tuple) -> Callable:
+    """The function that a derived program goes by in a `CallCache`; it lives as long as `jaxpr`.
+
+    The side is a key of its own, because the names of two sides are equal as strings.
+    """
+    del jaxpr, side, params
+
+    def derived(*operands: Any) -> None:
+        raise AssertionError("a dispatcher calls its cache miss, never its function")
+
+    return derived
 
 
 class _EngineJitInfo(pjit.PjitInfo):

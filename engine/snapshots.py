@@ -11,7 +11,8 @@ and trusting the user was the alternative, and it gives wrong results in silence
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+import weakref
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import jax
@@ -19,11 +20,17 @@ import numpy as np
 
 from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, constant_key
 
+# The private copies, by identity: JAX shares the bodies of inner functions among programs, so a
+# body that is met here may have been met before.
+_copies: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """Replace each NumPy array that could still be written to, in all bodies, by a private copy.
 
-    Returns its argument where there is no such array.
+    Literals get theirs in place: libraries tell jaxprs apart by identity (Equinox keeps one both as
+    a param of an equation and where nobody else sees it), so a body must stay the object it is.
+    Returns its argument where no constvar holds such an array.
     """
     copies: dict[Hashable, np.ndarray] = {}
 
@@ -33,6 +40,7 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
         key = constant_key(value)
         if key not in copies:
             copies[key] = _copy(value)
+            _copies[id(copies[key])] = copies[key]
         return copies[key]
 
     return _Replacement(private).closed(closed_jaxpr)
@@ -46,6 +54,8 @@ def _may_change(value: Any) -> bool:
     even need that.
     """
     if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0:
+        return False
+    if _copies.get(id(value)) is value:
         return False
     owner: Any = value
     while isinstance(owner, (np.ndarray, memoryview)):
@@ -99,24 +109,21 @@ class _Replacement:
 
     def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
         eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
-        outvars = [self._atom(atom) for atom in jaxpr.outvars]
-        unchanged = all(a is b for a, b in zip(eqns, jaxpr.eqns, strict=True)) and all(
-            a is b for a, b in zip(outvars, jaxpr.outvars, strict=True)
-        )
-        if unchanged:
+        for atom in jaxpr.outvars:
+            self._literal(atom)
+        if all(a is b for a, b in zip(eqns, jaxpr.eqns, strict=True)):
             return jaxpr
-        return jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
+        return jaxpr.replace(eqns=eqns, debug_info=jaxpr.debug_info)
 
     def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
-        invars = [self._atom(atom) for atom in eqn.invars]
-        params: Mapping[str, Any] = eqn.params
-        if any(True for _ in bodies_of(eqn)):
-            params = {name: self._param(value) for name, value in eqn.params.items()}
-            if all(params[name] is value for name, value in eqn.params.items()):
-                params = eqn.params
-        if params is eqn.params and all(a is b for a, b in zip(invars, eqn.invars, strict=True)):
+        for atom in eqn.invars:
+            self._literal(atom)
+        if not any(True for _ in bodies_of(eqn)):
             return eqn
-        return eqn.replace(invars=invars, params=dict(params))
+        params = {name: self._param(value) for name, value in eqn.params.items()}
+        if all(params[name] is value for name, value in eqn.params.items()):
+            return eqn
+        return eqn.replace(params=params)
 
     def _param(self, value: Any) -> Any:
         if isinstance(value, ClosedJaxpr):
@@ -129,8 +136,6 @@ class _Replacement:
                 return getattr(type(value), "_make", type(value))(items)  # named tuples, too
         return value
 
-    def _atom(self, atom: Any) -> Any:
-        if not isinstance(atom, Literal):
-            return atom
-        value = self._replace(atom.val)
-        return atom if value is atom.val else Literal(value, atom.aval)
+    def _literal(self, atom: Any) -> None:
+        if isinstance(atom, Literal):
+            atom.val = self._replace(atom.val)

@@ -262,7 +262,6 @@ def _conclude(
     context: typer.Context, result: Campaign, requests: Sequence[ReportRequest], exit_zero: bool
 ) -> None:
     """Print a campaign, write its reports, and set what the process exits with."""
-    import reports
     from parity_tests import render
 
     console = render.console()
