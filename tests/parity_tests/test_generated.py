@@ -16,7 +16,7 @@ from engine import closure_conversion
 from parity_tests import arbiter, fuzz, measure, numerics, targets, values
 from parity_tests.generated import rendering, strategy
 from parity_tests.generated.recipe import Captured, Recipe, Step
-from parity_tests.judge import judge, needs_arbiter
+from parity_tests.judge import Evidence, judge, needs_arbiter, pairs_of
 from reports.rows import SIDES
 
 SEEDS = range(int(os.environ.get("CONSTPARITY_SEEDS", "2")))
@@ -55,20 +55,19 @@ def check_against_stock(program):
     The proof of each side is part of that: nothing captured is inlined in simplified, and each
     array is passed once; in legacy all are inlined.
     """
-    measured = {
-        side: measure.measure(program, side) for side in ("legacy", "simplified", "jax-legacy")
-    }
-    observations = {side: each.observation for side, each in measured.items()}
-    if (refused := observations["jax-legacy"].failure) is not None:
-        ours = observations["legacy"].failure
+    evidence = {}
+    for side in ("legacy", "simplified", "jax-legacy"):
+        measured = measure.measure(program, side)
+        evidence[side] = Evidence(measured.observation, measured.values, measured.jaxpr)
+    if (refused := evidence["jax-legacy"].observation.failure) is not None:
+        ours = evidence["legacy"].observation.failure
         assert ours is not None
         assert (ours.stage, ours.type) == (refused.stage, refused.type)
         return
-    outputs = {side: each.values for side, each in measured.items()}
-    jaxprs = {side: each.jaxpr for side, each in measured.items()}
-    judgement = judge(observations, outputs, jaxprs)
+    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
+    judgement = judge(pairs, list(evidence.values()))
     if needs_arbiter(judgement):
-        judgement = judge(observations, outputs, jaxprs, arbiter.truth(program))
+        judgement = judge(pairs, list(evidence.values()), arbiter.truth(program))
     assert judgement.verdict == "parity", judgement.reasons
 
 
