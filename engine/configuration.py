@@ -224,6 +224,11 @@ def side_now(constants: Side | None) -> Side:
     return "simplified" if use_simplified_constants.value else "legacy"
 
 
+def tracing_a_program() -> bool:
+    """Whether a program of the engine is being traced in this thread."""
+    return _program_side.value is not None
+
+
 @contextlib.contextmanager
 def tracing_for(side: Side) -> Iterator[None]:
     """Trace within this block for `side`: JAX's tracer emits its form, inner programs join it."""

@@ -171,6 +171,22 @@ def captured_constants_limits() -> tuple[int, int]:
 # -- tracing ---------------------------------------------------------------------------------------
 
 
+def capture_constants_with(capture: Callable[[Any], Any]) -> None:
+    """Let `capture` see each value at the moment in which a trace of JAX meets it as a constant.
+
+    It returns what takes the value's place in the jaxpr. Once a program has been traced it is too
+    late for a NumPy array that the function itself goes on writing to.
+    """
+    trace = _partial_eval.DynamicJaxprTrace
+    stock = trace.new_const
+
+    def new_const(self: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return stock(self, capture(value), *args, **kwargs)
+
+    for name in ("new_const", "pure", "lift"):  # one function by three names (jax 0.10.2)
+        setattr(trace, name, new_const)
+
+
 def argument_names(closed_jaxpr: core.ClosedJaxpr) -> Sequence[str]:
     """The names of the arguments of a program, for messages."""
     return closed_jaxpr.jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))
@@ -243,8 +259,8 @@ class ProgramName(str):
 def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
     """Run programs named by `ProgramName` with `execute` where they are not being traced.
 
-    This replaces the implementation of JAX's jit primitive, one of three places where this project
-    reaches into JAX (the others are its transposition and `jit_trace`, below). Without it
+    This replaces the implementation of JAX's jit primitive, one of four places where this project
+    reaches into JAX (the others are its transposition, `jit_trace` and `new_const`). Without it
     `jax.grad(engine.jit(f))(x)` would execute its derived programs through the process's own
     pipeline, in silence. Programs of plain `jax.jit` take the implementation that JAX registered,
     untouched.

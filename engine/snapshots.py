@@ -1,12 +1,14 @@
-"""Capture by value: NumPy arrays are copied when a program has been traced.
+"""Capture by value: a NumPy array is copied when a program captures it.
 
-An array has the value that it had when it was captured, whatever is written into it later. Nothing
-in JAX promises this for NumPy arrays: a jaxpr refers to the user's memory, so a program that is
-lowered again (for another device, say) inlines what is there by then, and a const arg that happens
-to lie at a multiple of 64 bytes is never copied at all on CPU and changes under the executable.
+An array has the value that it had when it was captured, whatever is written into it later, by the
+traced function itself or by anybody else. Nothing in JAX promises this for NumPy arrays: a jaxpr
+refers to the user's memory, so what is captured and then written to has its last value everywhere
+in the program (jax 0.10.2), a program that is lowered again (for another device, say) inlines what
+is there by then, and a const arg that happens to lie at a multiple of 64 bytes is never copied at
+all on CPU and changes under the executable.
 
-The copies are one per array and program, and read-only. They cost host memory once; passing views
-and trusting the user was the alternative, and it gives wrong results in silence.
+There is one copy for each value that an array had, and it is read-only. The copies cost host memory
+once; to pass views and trust the user was the alternative, and it gives wrong results in silence.
 """
 
 from __future__ import annotations
@@ -18,32 +20,51 @@ from typing import Any
 import jax
 import numpy as np
 
+from engine import jax_internals
+from engine.configuration import tracing_a_program
 from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, constant_key
 
-# The private copies, by identity: JAX shares the bodies of inner functions among programs, so a
-# body that is met here may have been met before.
+# The last copy of each piece of memory, and all copies by identity: JAX shares the bodies of inner
+# functions among programs, so what is met here may have been met before.
+_latest: weakref.WeakValueDictionary[Hashable, np.ndarray] = weakref.WeakValueDictionary()
 _copies: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+
+
+def capture(value: Any) -> Any:
+    """Return what stands for a captured value: a private copy, where its memory may be written to.
+
+    An array that has not changed since it was copied is the copy that there is, so that one array
+    is one constant.
+    """
+    if not _may_change(value):
+        return value
+    key = constant_key(value)
+    copied = _latest.get(key)
+    if copied is None or not _same_bits(copied, value):
+        copied = _copy(value)
+        _latest[key] = _copies[id(copied)] = copied
+    return copied
+
+
+def capture_while_tracing(value: Any) -> Any:
+    """Capture a value by copy in a program of the engine; those of plain JAX are left alone."""
+    return capture(value) if tracing_a_program() else value
+
+
+jax_internals.capture_constants_with(capture_while_tracing)
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """Replace each NumPy array that could still be written to, in all bodies, by a private copy.
 
+    What the engine traced has copies already. It also meets bodies that JAX traced before, for
+    programs of its own.
+
     Literals get theirs in place: libraries tell jaxprs apart by identity (Equinox keeps one both as
     a param of an equation and where nobody else sees it), so a body must stay the object it is.
     Returns its argument where no constvar holds such an array.
     """
-    copies: dict[Hashable, np.ndarray] = {}
-
-    def private(value: Any) -> Any:
-        if not _may_change(value):
-            return value
-        key = constant_key(value)
-        if key not in copies:
-            copies[key] = _copy(value)
-            _copies[id(copies[key])] = copies[key]
-        return copies[key]
-
-    return _Replacement(private).closed(closed_jaxpr)
+    return _Replacement(capture).closed(closed_jaxpr)
 
 
 def _may_change(value: Any) -> bool:
@@ -71,14 +92,31 @@ def _is_writeable(memory: np.ndarray | memoryview) -> bool:
 
 def _copy(value: np.ndarray) -> np.ndarray:
     """A read-only copy with the dtype and the repeats (zero strides) of an array."""
-    repeated = tuple(
-        slice(0, 1) if stride == 0 else slice(None) for stride in value.strides
-    )  # a broadcast array stays as small as it is; JAX inlines those as a broadcast
-    copied = value[repeated].copy(order="K")
+    copied = _without_repeats(value).copy(order="K")
     copied.flags.writeable = False
     if copied.shape == value.shape:
         return copied
     return np.broadcast_to(copied, value.shape, subok=True)
+
+
+def _without_repeats(value: np.ndarray) -> np.ndarray:
+    """A broadcast array stays as small as it is; JAX inlines those as a broadcast."""
+    return value[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)]
+
+
+def _same_bits(copied: np.ndarray, value: np.ndarray) -> bool:
+    """Whether two arrays of one shape and dtype are equal bit by bit: NaN is NaN, -0.0 is not 0.0.
+
+    Looked at as bytes, for NumPy compares numbers.
+    """
+    return np.array_equal(_bytes(copied), _bytes(value))
+
+
+def _bytes(value: np.ndarray) -> np.ndarray:
+    plain = np.asarray(_without_repeats(value))
+    if plain.flags.f_contiguous:
+        plain = plain.T  # contiguous, then, and not copied below
+    return np.ascontiguousarray(plain).reshape(-1).view(np.uint8)
 
 
 class _Replacement:

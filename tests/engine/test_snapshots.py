@@ -81,3 +81,51 @@ def test_repeats_stay_repeats():
     text = engine.jit(lambda x: x + wide, constants="legacy").lower(0.0).as_text()
     assert "tensor<3xf32>" in text
     np.testing.assert_array_equal(engine.jit(lambda x: x + wide)(1.0), 1.0 + wide)
+
+
+def test_an_array_that_the_function_itself_writes_to_has_each_of_its_values(side):
+    """Stock JAX computes 2 in both modes: the last value, everywhere (jax 0.10.2)."""
+
+    def fun(x):
+        buffer = np.zeros(20, np.float32)
+        first = x + buffer
+        buffer += 1
+        jax.lax.fori_loop(0, 1, lambda _, c: c + buffer, x)
+        return first + buffer
+
+    jitted = engine.jit(fun, constants=side)
+    x = jnp.zeros(20)
+    for result in (jitted(x), jitted(x), jitted.lower(x).compile()(x)):
+        np.testing.assert_array_equal(result, np.ones(20))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "strided", "repeated", "nan"])
+def test_an_array_that_did_not_change_is_captured_once(order):
+    array = np.arange(24.0, dtype=np.float32).reshape(4, 6)
+    if order == "F":
+        array = np.asfortranarray(array)
+    if order == "strided":
+        array = np.stack([array, array])[:, ::2]
+    if order == "repeated":
+        array = np.broadcast_to(array[:1], (4, 6))
+    if order == "nan":
+        array[0] = np.nan
+    jitted = engine.jit(
+        lambda x: jax.jit(lambda y: y + array)(x) * array + array, constants="simplified"
+    )
+    lowered = jitted.lower(np.float32(1))
+    [const] = lowered.const_args
+    np.testing.assert_array_equal(const, array)
+
+
+def test_equal_numbers_are_not_always_equal_bits():
+    array = np.zeros(20, np.float32)
+
+    def fun(x):
+        first = 1 / (x + array)
+        array[:] = -0.0
+        return first, 1 / (x * 0 + array)
+
+    plus, minus = engine.jit(fun, constants="simplified")(-np.zeros(20, np.float32))
+    np.testing.assert_array_equal(plus, np.full(20, np.inf))
+    np.testing.assert_array_equal(minus, np.full(20, -np.inf))
