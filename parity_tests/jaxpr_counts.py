@@ -98,13 +98,13 @@ def identity(value: Any) -> Hashable:
 def captured(value: Any) -> Captured | None:
     """Describe a captured value where it is an array; scalars are inlined in every mode.
 
+    Mutable references are none: they are state, and have no size.
+
     captured(np.arange(3.0)).shape == (3,)
     """
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
-    if dtype is None:
-        return None
     key = _is_key(dtype)
-    if shape == () and not key:
+    if (shape == () and not key) or not hasattr(value, "nbytes"):
         return None
     size = int(jax.random.key_data(value).nbytes if key else value.nbytes)
     return Captured(identity(value), tuple(shape), size, key, value)

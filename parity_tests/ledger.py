@@ -133,9 +133,7 @@ class _Hoisted:
         if not agree:
             keys = [None] * len(types)
         by_identity = Counter(key for key in keys if key in arrays)
-        others = Counter(
-            type_ for key, type_ in zip(keys, types, strict=True) if key not in arrays
-        )
+        others = Counter(type_ for key, type_ in zip(keys, types, strict=True) if key not in arrays)
         unmatched = Counter(
             _type_of_const_arg(array) for key, array in arrays.items() if key not in by_identity
         )

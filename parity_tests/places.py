@@ -34,30 +34,34 @@ _MACHINERY = (
 )
 _CORPUS = os.path.join(_HERE, "corpus") + os.sep
 _INSTALLED = tuple(
-    {os.path.abspath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")}
+    {
+        os.path.abspath(sysconfig.get_path(name)) + os.sep
+        for name in ("stdlib", "purelib", "platlib")
+    }
 )
 
 
-def place_of(equation: Any) -> Place:
+def place_of(equation: Any, within: Place = NOWHERE) -> Place:
     """Return the innermost frame of the user's own code that made an equation.
 
-    A library that is installed beside JAX comes second: the line of a model says more than that of
+    `within` is the place of the equation that has this one in its body: the tracebacks of a body
+    begin with the body, so that one of JAX's own has no frame of a user.
+
+    A library that is installed beside JAX comes last: the line of a model says more than that of
     the layer that it calls. Not `jax.extend.source_info_util.summarize`: to it, these libraries
     and this tester are users. The file is relative to the working directory where it lies below it.
 
         place_of(jax.make_jaxpr(f)(x).eqns[0]).line
     """
     traceback = equation.source_info.traceback
-    if traceback is None:
-        return NOWHERE
     library = NOWHERE
-    for frame in traceback.frames:
+    for frame in traceback.frames if traceback is not None else ():
         kind = _kind(frame.file_name)
         if kind == "user":
             return _place(frame)
         if kind == "library" and library is NOWHERE:
             library = _place(frame)
-    return library
+    return library if within is NOWHERE else within
 
 
 def relative(file: str) -> str:

@@ -35,10 +35,10 @@ def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
         captured_uses(jax.make_jaxpr(f)(x))[0].place.line
     """
     walk = _Walk()
-    walk.body(closed, {})
+    walk.body(closed, {}, NOWHERE)
     where = _function_of(closed)
     return tuple(
-        CapturedUse(each.array, len(each.readers), each.place or where)
+        CapturedUse(each.array, len(each.readers), where if each.place is NOWHERE else each.place)
         for each in walk.found.values()
     )
 
@@ -46,7 +46,7 @@ def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
 @dataclass
 class _Found:
     array: Captured
-    place: Place | None = None
+    place: Place = NOWHERE
     readers: set[tuple[int, int]] = field(default_factory=set)
 
 
@@ -55,8 +55,11 @@ class _Walk:
         self.found: dict[Hashable, _Found] = {}
         self._visited: set[tuple[Any, ...]] = set()
 
-    def body(self, body: Any, values: Mapping[Any, Any]) -> None:
-        """Walk a body whose variables stand for captured values as `values` says."""
+    def body(self, body: Any, values: Mapping[Any, Any], within: Place) -> None:
+        """Walk a body whose variables stand for captured values as `values` says.
+
+        `within` is the place of the equation that has the body.
+        """
         constants = constants_of(body)
         jaxpr, values = inner(body), {**constants, **values}
         # Bodies are shared and nest, so each is walked once for the captured values that it is
@@ -66,14 +69,17 @@ class _Walk:
             return
         self._visited.add(visit)
         for equation in jaxpr.eqns:
-            self._equation(equation, values)
+            self._equation(equation, values, within)
         for index, atom in enumerate(jaxpr.outvars):
-            self._read(atom, values, (id(jaxpr), index), None)
+            if (found := self._found(atom, values)) is not None:
+                found.readers.add((id(jaxpr), index))
+                found.place = within if found.place is NOWHERE else found.place
         for value in constants.values():
             self._see(value)  # in dead code alone, or not read at all
 
-    def _equation(self, equation: Any, values: Mapping[Any, Any]) -> None:
+    def _equation(self, equation: Any, values: Mapping[Any, Any], within: Place) -> None:
         bodies = list(bodies_of(equation))
+        place = place_of(equation, within) if bodies else NOWHERE
         handed_on: set[int] = set()
         for body, operands in bodies:
             given = {}
@@ -82,22 +88,17 @@ class _Walk:
                 if value is not None:
                     given[var] = value
                     handed_on.add(id(atom))
-            self.body(body, given)
+            self.body(body, given, place)
         for atom in equation.invars:
-            if id(atom) not in handed_on:
-                self._read(atom, values, (id(equation), -1), equation)
+            found = self._found(atom, values) if id(atom) not in handed_on else None
+            if found is not None:
+                found.readers.add((id(equation), -1))
+                if found.place is NOWHERE:
+                    found.place = place_of(equation, within)
 
-    def _read(
-        self, atom: Any, values: Mapping[Any, Any], reader: tuple[int, int], equation: Any
-    ) -> None:
+    def _found(self, atom: Any, values: Mapping[Any, Any]) -> _Found | None:
         value = _value(atom, values)
-        found = None if value is None else self._see(value)
-        if found is None:
-            return
-        found.readers.add(reader)
-        if found.place is None and equation is not None:
-            place = place_of(equation)
-            found.place = place if place is not NOWHERE else None
+        return None if value is None else self._see(value)
 
     def _see(self, value: Any) -> _Found | None:
         array = captured(value)
