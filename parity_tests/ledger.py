@@ -67,12 +67,9 @@ def ledger(
                 if elements is None:
                     elements = _constants_by_elements(optimised_hlo())
                 if not elements[_size(use.array)]:
-                    fate = replace(fate, kind="folded", note=_FOLDED)
+                    fate = replace(fate, kind="folded")
         rows.append(_row(use, fate))
     return tuple(rows)
-
-
-_FOLDED = "no constant of its size is left in the optimised HLO"
 
 
 @dataclass(frozen=True)
@@ -212,7 +209,6 @@ def _constants_by_elements(optimised_hlo: str) -> Counter[int]:
 
 def _row(use: CapturedUse, fate: _Fate) -> CapturedArray:
     array = use.array
-    sharding = getattr(array.value, "sharding", None)
     return CapturedArray(
         file=use.place.file,
         line=use.place.line,
@@ -220,7 +216,7 @@ def _row(use: CapturedUse, fate: _Fate) -> CapturedArray:
         shape=array.shape,
         dtype=str(array.value.dtype),
         bytes=array.bytes,
-        sharding="" if sharding is None else str(sharding),
+        sharding=_sharding(array.value),
         sha256=array.digest() if _is_readable(array) else "",
         uses=use.uses,
         fate=fate.kind,
@@ -228,6 +224,18 @@ def _row(use: CapturedUse, fate: _Fate) -> CapturedArray:
         alike=fate.alike,
         note=fate.note,
     )
+
+
+def _sharding(value: Any) -> str:
+    if not isinstance(value, jax.Array):
+        return ""
+    sharding = value.sharding
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        axes = ", ".join(f"{name}={size}" for name, size in sharding.mesh.shape.items())
+        return f"{sharding.spec} over {axes}"
+    if isinstance(sharding, jax.sharding.SingleDeviceSharding):
+        return ", ".join(map(str, value.devices()))
+    return str(sharding)
 
 
 def _is_readable(array: Captured) -> bool:

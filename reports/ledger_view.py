@@ -82,7 +82,7 @@ def place(file: str, line: int) -> str:
 
 def _numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
     seen: Counter[Hashable] = Counter()
-    found = {}
+    found: dict[Hashable, CapturedArray] = {}
     for array in observation.ledger:
         alike = (array.sha256, array.dtype, array.shape)
         found[alike, seen[alike]] = array

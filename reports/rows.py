@@ -130,7 +130,8 @@ class OutputLeaf(Row):
 
 
 # What a side made of a captured array. "embedded" is inlined at or below the embed threshold,
-# "folded" inlined at first and gone when XLA was done; an array is "unused" where dead code alone
+# "folded" inlined at first and gone when XLA was done (no constant of as many elements is left in
+# the optimised HLO, or else it is said to be inlined); an array is "unused" where dead code alone
 # reads it, and "not found" where it is read and yet in no const arg and no constant.
 Fate = Literal["inlined", "embedded", "hoisted", "folded", "unused", "not found"]
 
