@@ -38,6 +38,12 @@ def bodies_of(equation: Any) -> Iterator[tuple[Any, Operands]]:
     elif name == "cond":
         for branch in params["branches"]:
             yield branch, invars[1:]
+    elif name == "custom_linear_solve":
+        start = 0
+        for body, length in zip(params["jaxprs"], params["const_lengths"], strict=True):
+            if body is not None:
+                yield _leading(body, invars[start : start + length])
+            start += length
     else:
         for body in bodies_in(params.values()):
             one_by_one = name in CALLS and len(inner(body).invars) == len(invars)

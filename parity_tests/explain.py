@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -22,8 +24,8 @@ def print_explanation(console: Console, campaign: Campaign) -> None:
         console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")
         console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
         _print_ledger(console, row, campaign.sides)
-        for hazard in row.hazards:
-            _print_hazard(console, hazard)
+        for group in ledger_view.grouped(row.hazards):
+            _print_hazards(console, group)
         console.print()
 
 
@@ -37,11 +39,13 @@ def _print_ledger(console: Console, row: ProgramRow, sides: tuple[Side, ...]) ->
         console.print(f"    {ledger.notice}", highlight=False)
 
 
-def _print_hazard(console: Console, hazard: Hazard) -> None:
-    where = ledger_view.place(hazard.file, hazard.line)
-    console.print(f"  [yellow]hazard: {hazard.kind}[/]", end=" ")
-    for text in (f"{where}: {hazard.array}", f"    {hazard.what}", f"    fix: {hazard.fix}"):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+def _print_hazards(console: Console, hazards: tuple[Hazard, ...]) -> None:
+    what, fix = hazards[0].what, hazards[0].fix
+    console.print(f"  [yellow]hazard: {hazards[0].kind}[/]: {escape(what)}", soft_wrap=True)
+    arrays = Counter(f"{ledger_view.place(h.file, h.line)}: {h.array}" for h in hazards)
+    times = (f"{text} ({count} arrays)" if count > 1 else text for text, count in arrays.items())
+    for text in (*times, f"fix: {fix}"):
+        console.print(f"    {text}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _terminal_table(table: cells.Table) -> Table:

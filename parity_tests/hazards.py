@@ -210,7 +210,8 @@ def _hoisted_more_than_once(traced: Traced) -> Iterator[Hazard]:
                 "hoisted more than once",
                 use,
                 f"stock simplified passes the array as {counted(count, 'const arg')}, one for each "
-                f"use: each call hands over {count} arguments, and XLA takes them to be different",
+                f"Literal that holds it in one jaxpr: each call hands over {count} arguments, and "
+                "XLA takes them to be different",
                 "pass the array as an argument of the function, which is one however often it is "
                 "used",
             )

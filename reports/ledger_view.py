@@ -11,6 +11,7 @@ from reports.rows import CapturedArray, Hazard, Observation, ProgramRow, Side
 from reports.texts import cut
 
 _MAX_ROWS = 40
+_MAX_LISTED = 8
 _TEXT_LENGTH = 500
 _VALUE_LENGTH = 120
 _UNUSUAL: dict[str, Tone] = {"not found": "warn", "unused": "note", "folded": "note"}
@@ -49,25 +50,38 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
 
 
 def hazards(found: Sequence[Hazard]) -> Table:
-    """One line for each hazard: what may change when the default flips, where, and the fix.
+    """One line for each kind of hazard: what may change when the default flips, where, the fix.
 
     Example:
         `hazards(campaign.programs[0].hazards).rows[0][0].text` is, say, `captured and donated`.
     """
+    groups = grouped(found)
     rows = [
         (
-            Cell(hazard.kind, tone="warn"),
-            Cell(place(hazard.file, hazard.line)),
-            Cell(cut(hazard.array, _VALUE_LENGTH)),
-            Cell(cut(hazard.what, _TEXT_LENGTH)),
-            Cell(cut(hazard.fix, _TEXT_LENGTH)),
+            Cell(group[0].kind, tone="warn"),
+            Cell(_listed([place(each.file, each.line) for each in group])),
+            Cell(_listed([each.array for each in group])),
+            Cell(cut(group[0].what, _TEXT_LENGTH)),
+            Cell(cut(group[0].fix, _TEXT_LENGTH)),
         )
-        for hazard in found[:_MAX_ROWS]
+        for group in groups[:_MAX_ROWS]
     ]
     titles = ("hazard", "where", "array", "what may change", "smallest fix")
     columns = tuple(Column(title) for title in titles)
-    notice = _left_out(len(found) - len(rows), "hazards")
+    notice = _left_out(len(groups) - len(rows), "hazards")
     return Table("Hazards of the flip", columns, tuple(rows), notice)
+
+
+def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
+    """The hazards that say the same of several arrays, together.
+
+    Example:
+        `[len(group) for group in grouped(program.hazards)]` is, say, `[3, 1]`.
+    """
+    groups: dict[tuple[str, str, str], list[Hazard]] = {}
+    for hazard in found:
+        groups.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(hazard)
+    return [tuple(group) for group in groups.values()]
 
 
 def place(file: str, line: int) -> str:
@@ -78,6 +92,13 @@ def place(file: str, line: int) -> str:
         ('model.py:12', 'unknown')
     """
     return f"{cut(file, _VALUE_LENGTH)}:{line}" if file else "unknown"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Each text once, those beyond the first few counted."""
+    unique = [cut(text, _VALUE_LENGTH) for text in dict.fromkeys(texts)]
+    more = f" and {len(unique) - _MAX_LISTED} more" if len(unique) > _MAX_LISTED else ""
+    return ", ".join(unique[:_MAX_LISTED]) + more
 
 
 def _numbered(observation: Observation) -> dict[Hashable, CapturedArray]:

@@ -86,8 +86,19 @@ def test_arrays_come_in_the_order_of_use(uses):
         lambda f: lambda x: jax.jit(jax.checkpoint(f))(x),
         lambda f: custom_jvp(f),
         lambda f: custom_vjp(f),
+        lambda f: lambda x: lax.custom_linear_solve(f, x, lambda matvec, b: b),
     ],
-    ids=["scan", "while", "fori", "cond", "jit", "checkpoint", "custom_jvp", "custom_vjp"],
+    ids=[
+        "scan",
+        "while",
+        "fori",
+        "cond",
+        "jit",
+        "checkpoint",
+        "custom_jvp",
+        "custom_vjp",
+        "linear solve",
+    ],
 )
 def test_the_use_is_in_the_body_and_not_where_it_is_handed_on(uses, body):
     def f(c):
