@@ -7,8 +7,9 @@ after the first call, for one, cannot be read off a jaxpr.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -45,9 +46,10 @@ class Traced:
     """A program in simplified form, without dead code; `uses` are of arrays that stock JAX hoists.
 
     `arguments` are the leaves of its example arguments, `donated` those that are donated, and
-    `threshold` is the embed threshold in bytes.
+    `threshold` is the embed threshold in bytes. `function` keeps alive what holds its arrays.
     """
 
+    function: Any
     closed: Any
     uses: tuple[CapturedUse, ...]
     arguments: tuple[Any, ...]
@@ -73,7 +75,7 @@ def _traced(program: Program) -> Traced:
         if use.array.bytes > threshold and use.array.shape and not use.array.key
     )
     leaves = tuple(jax.tree.leaves((args, kwargs)))
-    return Traced(closed, uses, leaves, _donated(leaves, traced.args_info), threshold)
+    return Traced(fun, closed, uses, leaves, _donated(leaves, traced.args_info), threshold)
 
 
 @contextmanager
@@ -101,24 +103,42 @@ def _donated(leaves: tuple[Any, ...], args_info: Any) -> tuple[Any, ...]:
 
 
 def _writeable_arrays(traced: Traced) -> Iterator[Hazard]:
+    views = _views(stock_const_args(traced.closed.jaxpr, threshold=traced.threshold))
     for use in traced.uses:
-        if isinstance(use.array.value, np.ndarray) and _can_be_written_to(use.array.value):
+        if isinstance(use.array.value, np.ndarray) and _can_be_written_to(use.array.value, views):
             yield _hazard(
                 "writeable NumPy array",
                 use,
                 "if the array is written to after the first call, legacy keeps the value that was "
-                "traced, and stock simplified computes with the new one where the array's memory "
-                "happens to be 64-byte aligned: silently, and not in every run",
+                "traced, and stock simplified on a CPU computes with the new one where the array's "
+                "memory happens to be 64-byte aligned: silently, and not in every run",
                 "capture a copy of its own: jnp.array(a), or a.copy() with flags.writeable = False "
                 "(jax.device_put(a) may share a's memory)",
             )
 
 
-def _can_be_written_to(array: np.ndarray[Any, Any]) -> bool:
-    """Whether the memory of an array can be written to through it or what it is a view of."""
-    base: Any = array
+def _views(values: Iterable[Any]) -> Counter[int]:
+    """Count, for each array that a captured one is a view of, the views that the program holds."""
+    links = {}
+    for value in values:
+        while isinstance(value, np.ndarray):
+            links[id(value)] = value
+            value = value.base
+    return Counter(id(array.base) for array in links.values())
+
+
+def _can_be_written_to(array: np.ndarray[Any, Any], views: Mapping[int, int]) -> bool:
+    """Whether somebody holds the memory of an array, or of what it is a view of, and may write.
+
+    JAX captures a view. An array to which that view has the only reference was made while the
+    function was traced, as `np.ones(9)` in the middle of it is, and nobody can write to it.
+    """
+    base: Any = array.base
+    if base is None:
+        return bool(array.flags.writeable)
     while isinstance(base, np.ndarray):
-        if base.flags.writeable:
+        # The loop's own variable and the argument are two references more.
+        if base.flags.writeable and sys.getrefcount(base) > views[id(base)] + 2:
             return True
         base = base.base
     return base is not None and _is_writeable_buffer(base)

@@ -36,8 +36,11 @@ def aligned():
     return array
 
 
-def read_only_view():
-    view = aligned().view()
+HELD = aligned()
+
+
+def read_only(array):
+    view = array.view()
     view.flags.writeable = False
     return view
 
@@ -62,7 +65,8 @@ def donates(captured, argument):
 
 PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
-    "writeable through its base": adds(read_only_view()),
+    "writeable through its base": adds(read_only(HELD)),
+    "writeable through nobody's base": adds(read_only(aligned())),
     "read-only": adds(read_only_copy()),
     "a jax.Array": adds(ANYWHERE),
     "small and writeable": lambda: (lambda x: x[:8] + np.ones(8, np.float32), (X,)),

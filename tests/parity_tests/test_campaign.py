@@ -35,6 +35,24 @@ def test_each_side_comes_with_its_proof(rows):
     assert simplified.proof.holds
 
 
+def test_each_side_has_its_ledger_and_the_program_its_hazards(rows):
+    legacy, simplified = (each.ledger for each in rows["good"].observations)
+    [[inlined], [hoisted]] = legacy, simplified
+    assert (inlined.fate, hoisted.fate) == (
+        "folded",
+        "hoisted",
+    )  # XLA knows an iota when it sees it
+    assert (inlined.file, inlined.line, inlined.sha256) == (
+        hoisted.file, hoisted.line, hoisted.sha256
+    )  # fmt: skip
+    assert [hazard.kind for hazard in rows["good"].hazards] == []
+    assert rows["exits"].hazards == ()
+
+
+def test_a_program_that_cannot_be_traced_has_no_hazards(rows):
+    assert rows["raises"].hazards == ()
+
+
 def test_an_observation_has_every_measurement(rows):
     for observation in rows["good"].observations:
         assert observation.jaxpr.captured_bytes == 308

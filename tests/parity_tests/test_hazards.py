@@ -45,6 +45,7 @@ DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
     [
         ("writeable", [WRITEABLE]),
         ("writeable through its base", [WRITEABLE]),
+        ("writeable through nobody's base", []),
         ("read-only", []),
         ("a jax.Array", []),
         ("small and writeable", []),
@@ -106,6 +107,19 @@ def test_the_array_the_line_and_the_fix_are_named():
     assert hazard.file == str(Path(__file__).relative_to(os.getcwd()))
     assert hazard.line == f.__code__.co_firstlineno + 1
     assert "jnp.array(a)" in hazard.fix
+
+
+def test_an_array_that_nobody_else_holds_cannot_be_written_to():
+    held = []
+
+    def f(x, hold):
+        made = np.ones(64, np.float32)
+        if hold:
+            held.append(made[1:])
+        return x + made + made.reshape(8, 8).T.reshape(64) + jnp.sin(made)
+
+    assert WRITEABLE not in kinds(lambda x: f(x, False), 1.0)
+    assert WRITEABLE in kinds(lambda x: f(x, True), 1.0)
 
 
 def test_the_flag_of_the_process_is_left_as_it_was():
