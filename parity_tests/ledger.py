@@ -46,7 +46,7 @@ def ledger(
     found = captured_uses(closed)
     if not found:
         return ()
-    alive = {each.array.identity for each in captured_uses(live)}
+    alive = {each.array.identity for each in captured_uses(live) if each.uses}
     if const_args is None:
         const_args = stock_const_args(live.jaxpr, threshold=threshold)
     hoisted = _Hoisted.of(found, const_args, module)
