@@ -166,7 +166,7 @@ def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys)
     out = " ".join(capsys.readouterr().out.split())
     assert "parity good" in out
     assert "float32[77]" in out
-    assert "inlined" in out
+    assert "folded" in out
     assert "hoisted" in out
     assert "hazard: writeable NumPy array" in out
     assert "no captured arrays" in out  # other_value
