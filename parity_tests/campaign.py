@@ -30,6 +30,10 @@ from reports.rows import SIDES, Campaign, ProgramRow, Side
 
 TIMEOUT = 120.0
 
+# Hazards are of the program and not of a side, so one side detects them: the first of these that is
+# run, those that a hazard makes fail coming last.
+_FORESEERS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "simplified")
+
 
 def run(
     targets: Sequence[str] = (),
@@ -72,6 +76,7 @@ def run(
             timeout=timeout,
             steady_calls=steady_calls,
             fresh=fresh,
+            hazards_on=next((side for side in _FORESEERS if side in sides), None),
             progress=progress,
         )
         samples = time_sides(
@@ -182,4 +187,5 @@ def _row(
         reasons=reasons,
         observations=tuple(each.observation for each in evidence.values()),
         comparisons=judgement.comparisons,
+        hazards=tuple(hazard for record in recorded.values() for hazard in record.hazards()),
     )

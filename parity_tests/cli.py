@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -189,40 +189,60 @@ def run(
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
-    from parity_tests import campaign, render
     from parity_tests import sides as sides_
-    from parity_tests.resuming import ResumeError
-    from parity_tests.targets import TargetError
 
     chosen = _parse_sides(sides)
     saving = [f"json:{save}"] if save else []
     requests = _checked_reports([*saving, *(report or ())])[len(saving) :]
-    console = render.console()
-    try:
-        with render.progress(console) as advance:
-            result = campaign.run(
-                targets or (),
-                sides=chosen,
-                timeout=timeout,
-                resume=resume,
-                rounds=rounds,
-                save=save,
-                steady_calls=0 if no_times else sides_.STEADY_CALLS,
-                fresh=fresh,
-                progress=advance,
-            )
-    except (TargetError, ResumeError) as error:
-        _fail(str(error))
-    except KeyboardInterrupt:
-        hint = "; the same command goes on from here" if resume else ""
-        print(f"constparity: interrupted{hint}", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
-        return
-    if not result.programs:
-        print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
-        context.obj.code = Exit.NOTHING_COLLECTED
-        return
-    _conclude(context, result, requests, exit_zero)
+    result = _run(
+        context,
+        targets or (),
+        hint="; the same command goes on from here" if resume else "",
+        sides=chosen,
+        timeout=timeout,
+        resume=resume,
+        rounds=rounds,
+        save=save,
+        steady_calls=0 if no_times else sides_.STEADY_CALLS,
+        fresh=fresh,
+    )
+    if result is not None:
+        _conclude(context, result, requests, exit_zero)
+
+
+@app.command()
+def explain(
+    context: typer.Context,
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
+    ],
+    sides: Annotated[
+        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
+    ] = "legacy,simplified,jax-legacy,jax-simplified",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
+    ] = 120.0,
+    exit_zero: ExitZero = False,
+) -> None:
+    """Print what each program captured, what became of it on each side, and what a flip may change.
+
+    A hazard is possible and not certain, and does not change the exit status, which is that of
+    `run`.
+
+    Examples:
+
+      constparity explain my_model.py:step
+
+      constparity explain my_package.programs --sides jax-legacy,jax-simplified
+    """
+    from parity_tests import explain as explaining
+    from parity_tests import render
+
+    result = _run(context, targets, sides=_parse_sides(sides), timeout=timeout, steady_calls=0)
+    if result is not None:
+        explaining.print_explanation(render.console(), result)
+        context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
 
 
 @app.command()
@@ -256,6 +276,30 @@ def compare(
     except (SavedError, reports.ReportReadError) as error:
         _fail(str(error))
     _conclude(context, result, requests, exit_zero)
+
+
+def _run(
+    context: typer.Context, targets: Sequence[str], *, hint: str = "", **options: Any
+) -> Campaign | None:
+    """Run a campaign with a progress bar; None where it came to nothing, which then is said."""
+    from parity_tests import campaign, render
+    from parity_tests.resuming import ResumeError
+    from parity_tests.targets import TargetError
+
+    try:
+        with render.progress(render.console()) as advance:
+            result = campaign.run(targets, **options, progress=advance)
+    except (TargetError, ResumeError) as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        print(f"constparity: interrupted{hint}", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return None
+    if not result.programs:
+        print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
+        context.obj.code = Exit.NOTHING_COLLECTED
+        return None
+    return result
 
 
 def _conclude(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend import core
+
+from parity_tests.bodies import bodies_in
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,10 @@ class Captured:
 
     def digest(self) -> str:
         """Return the sha256 of its bytes."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         host = np.asarray(jax.random.key_data(self.value) if self.key else self.value)
         return hashlib.sha256(np.ascontiguousarray(host).tobytes()).hexdigest()
 
@@ -88,6 +95,21 @@ def identity(value: Any) -> Hashable:
     return id(value)
 
 
+def captured(value: Any) -> Captured | None:
+    """Describe a captured value where it is an array; scalars are inlined in every mode.
+
+    Mutable references are none: they are state, and have no size.
+
+    captured(np.arange(3.0)).shape == (3,)
+    """
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+    key = _is_key(dtype)
+    if (shape == () and not key) or not hasattr(value, "nbytes"):
+        return None
+    size = int(jax.random.key_data(value).nbytes if key else value.nbytes)
+    return Captured(identity(value), tuple(shape), size, key, value)
+
+
 class _Counter:
     """Walks bodies once each and remembers their counts, for shared bodies can nest deeply."""
 
@@ -119,7 +141,7 @@ class _Counter:
         for equation in jaxpr.eqns:
             self.calls_exported |= equation.primitive.name == "call_exported"
             literals += sum(self._array_literal(atom) for atom in equation.invars)
-            for body in _bodies_in(equation.params.values()):
+            for body in bodies_in(equation.params.values()):
                 inner = self.closed(body) if _is_closed(body) else self.jaxpr(body)
                 equations += inner[0]
                 constvars += inner[1]
@@ -134,15 +156,8 @@ class _Counter:
         return seen is not None and (seen.key or seen.bytes > self.threshold)
 
     def _see(self, value: Any) -> Captured | None:
-        dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
-        if dtype is None:
-            return None
-        key = _is_key(dtype)
-        if shape == () and not key:
-            return None  # scalars are never hoisted and always inlined, in every mode
-        size = int(jax.random.key_data(value).nbytes if key else value.nbytes)
-        captured = Captured(identity(value), tuple(shape), size, key, value)
-        return self.arrays.setdefault(captured.identity, captured)
+        array = captured(value)
+        return None if array is None else self.arrays.setdefault(array.identity, array)
 
 
 def _is_key(dtype: Any) -> bool:
@@ -155,13 +170,3 @@ def _is_special(aval: Any) -> bool:
 
 def _is_closed(body: Any) -> bool:
     return isinstance(body, core.ClosedJaxpr)
-
-
-def _bodies_in(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (core.Jaxpr, core.ClosedJaxpr)):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _bodies_in(value)
-        elif isinstance(value, dict):
-            yield from _bodies_in(value.values())

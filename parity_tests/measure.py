@@ -14,6 +14,8 @@ import jax
 from jax.interpreters import mlir
 
 from parity_tests import executables, host_memory, jaxpr_counts, stablehlo, values
+from parity_tests.bodies import live_part
+from parity_tests.ledger import ledger
 from parity_tests.program import Program
 from parity_tests.proof import prove
 from parity_tests.wording import without_addresses
@@ -129,6 +131,15 @@ def _measure(
     with stages("count"):
         memory = _memory(compiled.memory_analysis())
         executable = executables.count(compiled)
+    with stages("ledger"):
+        captured_arrays = ledger(
+            traced.jaxpr,
+            live_part(traced.jaxpr),
+            module,
+            const_args=getattr(lowered, "const_args", None),
+            threshold=threshold,
+            optimised_hlo=lambda: compiled.as_text() or "",
+        )
     # The first call goes through the compiled stage and the others through the jitted function:
     # const args are passed in different code there, and both ways must work.
     with stages("first call"):
@@ -171,6 +182,7 @@ def _measure(
         ),
         outputs=leaves,
         tree=tree,
+        ledger=captured_arrays,
     )
     return Measured(observation, arrays, jaxpr)
 

@@ -67,10 +67,18 @@ class Program:
         Raises `ProgramError` where a factory or `args` returns something else than it should, and
         whatever they raise themselves.
         """
+        fun, args, kwargs = self.build_as_written()
+        return unjitted(fun), args, kwargs
+
+    def build_as_written(self) -> Built:
+        """Return what `build` does, with a target that is a jitted function still jitted.
+
+        Raises as `build`.
+        """
         if self.mark.args is None:
             return self._from_factory(self.function())
         args = self.mark.args() if callable(self.mark.args) else self.mark.args
-        return unjitted(self.function), self._checked_args(args), dict(self.mark.kwargs)
+        return self.function, self._checked_args(args), dict(self.mark.kwargs)
 
     def _from_factory(self, made: Any) -> Built:
         if not (isinstance(made, tuple) and len(made) in (2, 3) and callable(made[0])):
@@ -84,7 +92,7 @@ class Program:
                 f"the factory {self.name} ({self.source}) must return a mapping as kwargs; "
                 f"it returned {_described(kwargs)}"
             )
-        return unjitted(made[0]), self._checked_args(made[1]), dict(kwargs)
+        return made[0], self._checked_args(made[1]), dict(kwargs)
 
     def _checked_args(self, args: Any) -> tuple[Any, ...]:
         if isinstance(args, (tuple, list)):
@@ -185,8 +193,12 @@ def from_function(fun: Callable[..., Any], target: str) -> Program:
 
 def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function under a jitted one, and any other function as it is."""
-    jitted = all(hasattr(fun, name) for name in ("trace", "lower", "__wrapped__"))
-    return fun.__wrapped__ if jitted else fun  # type: ignore[attr-defined]
+    return fun.__wrapped__ if is_jitted(fun) else fun  # type: ignore[attr-defined]
+
+
+def is_jitted(fun: Callable[..., Any]) -> bool:
+    """Say whether a function is what `jax.jit` or `engine.jit` made of another."""
+    return all(hasattr(fun, name) for name in ("trace", "lower", "__wrapped__"))
 
 
 def takes_arguments(fun: Callable[..., Any]) -> bool:

@@ -19,8 +19,8 @@ from typing import Literal
 
 from parity_tests import values
 from parity_tests.judge import Evidence
-from parity_tests.worker import Job, Listing, Request, to_json, write
-from reports.rows import Failure, Observation, Side
+from parity_tests.worker import Foreseen, Job, Listing, Request, to_json, write
+from reports.rows import Failure, Hazard, Observation, Side
 
 PROCESSES = 2
 POLL_SECONDS = 0.02
@@ -53,6 +53,13 @@ class Recorded:
             values.load(self.folder / f"{self.number}.npz"),
             (self.folder / f"{self.number}.jaxpr.txt").read_text("utf-8"),
         )
+
+    def hazards(self) -> tuple[Hazard, ...]:
+        """Read the hazards; there are none but on the side that was asked for them."""
+        file = self.folder / f"{self.number}.hazards.json" if self.folder else None
+        if file is None or not file.exists():
+            return ()
+        return Foreseen.model_validate_json(file.read_text("utf-8")).hazards
 
 
 Progress = Callable[[int, int, str], None]
@@ -139,14 +146,16 @@ def run_sides(
     timeout: float,
     steady_calls: int = STEADY_CALLS,
     fresh: bool = False,
+    hazards_on: Side | None = None,
     progress: Progress = lambda done, total, text: None,
 ) -> dict[tuple[int, Side], Recorded]:
     """Run every job on every side, at most two processes at a time.
 
     `timeout` is in seconds for one program on one side, `steady_calls` is how often a program is
-    called to time it, and with `fresh` each program gets a process of its own. What the folder has
-    from a campaign that was interrupted is not run again. Returns one record for each job's number
-    and side. Workers are killed when this returns or raises, KeyboardInterrupt included.
+    called to time it, and with `fresh` each program gets a process of its own. The workers of
+    `hazards_on` detect the hazards too. What the folder has from a campaign that was interrupted is
+    not run again. Returns one record for each job's number and side. Workers are killed when this
+    returns or raises, KeyboardInterrupt included.
     """
     numbers = {job.number for job in jobs}
     recorded = {
@@ -163,6 +172,7 @@ def run_sides(
             timeout,
             steady_calls,
             fresh,
+            hazards=side == hazards_on,
         )
         for side in sides
     ]
@@ -215,6 +225,7 @@ class _SideRun:
     timeout: float
     steady_calls: int
     fresh: bool
+    hazards: bool = False
     _worker: _Worker | None = None
     _given: tuple[Job, ...] = ()  # to the worker, which ends when it has done them
     _generation: int = 0
@@ -261,6 +272,7 @@ class _SideRun:
             side=self.side,
             jobs=self._given,
             steady_calls=self.steady_calls,
+            hazards=self.hazards,
         )
         return _Worker.start(request, self.side)
 

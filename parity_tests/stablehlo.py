@@ -15,26 +15,32 @@ import numpy as np
 
 @dataclass(frozen=True)
 class InlinedConstant:
-    """One `stablehlo.constant` above the embed threshold that is no scalar.
+    """One `stablehlo.constant` that is no scalar; `element` is the type of its elements, as in f32.
 
     `bytes` is the logical size of the tensor: a splat such as `dense<0.0> : tensor<1000xf32>`
     takes no space in the text but is 4000 bytes, for a captured array of equal elements is
     inlined as a splat and still is what legacy inlined. A splat that JAX makes by itself does not
     blur this: `jnp.zeros` is a scalar constant under `broadcast_in_dim`.
 
-    `digest` is the sha256 of the elements, None where MLIR's bindings cannot read their type. It
-    is taken at once, because an operation that outlives its module crashes when it is read.
+    `digest` is the sha256 of the elements, None where MLIR's bindings cannot read their type and
+    there are too few of them to be printed as bytes. It is taken at once, because an operation that
+    outlives its module crashes when it is read.
     """
 
     shape: tuple[int, ...]
     bytes: int
     splat: bool
     digest: str | None
+    element: str = ""
 
 
 @dataclass(frozen=True)
 class ModuleCounts:
-    """What a module holds; `const_args` counts main's arguments marked `jax.const`."""
+    """What a module holds; `const_args` counts main's arguments marked `jax.const`.
+
+    `const_arg_types` has their shapes and element types, in order. `embedded` are the arrays at or
+    below the embed threshold, `inlined` those above it.
+    """
 
     operations: int
     functions: int
@@ -44,6 +50,8 @@ class ModuleCounts:
     inlined: tuple[InlinedConstant, ...]
     main_arguments: int
     const_args: int
+    embedded: tuple[InlinedConstant, ...] = ()
+    const_arg_types: tuple[tuple[tuple[int, ...], str], ...] = ()
 
     @property
     def inlined_bytes(self) -> int:
@@ -60,27 +68,46 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
     """
     names: Counter[str] = Counter()
     constants, constant_bytes = 0, 0
-    inlined: list[InlinedConstant] = []
+    arrays: list[InlinedConstant] = []
     for operation in _walk(module.operation):
         names[operation.name] += 1
         if operation.name == "stablehlo.constant":
             shape, size = _shape_and_bytes(operation)
             constants += 1
             constant_bytes += size
-            if shape and size > threshold:
+            if shape:
                 splat, digest = _is_splat(operation), _digest(operation)
-                inlined.append(InlinedConstant(shape, size, splat, digest))
-    main_arguments, const_args = _main_arguments(module)
+                element = str(operation.results[0].type.element_type)
+                arrays.append(InlinedConstant(shape, size, splat, digest, element))
+    main_arguments, const_arg_types = _main_arguments(module)
     return ModuleCounts(
         operations=names.total(),
         functions=names["func.func"],
         operations_by_name=dict(sorted(names.items())),
         constants=constants,
         constant_bytes=constant_bytes,
-        inlined=tuple(inlined),
+        inlined=tuple(each for each in arrays if each.bytes > threshold),
         main_arguments=main_arguments,
-        const_args=const_args,
+        const_args=len(const_arg_types),
+        embedded=tuple(each for each in arrays if each.bytes <= threshold),
+        const_arg_types=const_arg_types,
     )
+
+
+def element_of(dtype: np.dtype[Any]) -> str:
+    """Return the element type that a tensor of a NumPy dtype has.
+
+    element_of(np.dtype("complex64")) == "complex<f32>"
+    """
+    name = dtype.name
+    if dtype.kind == "c":
+        return f"complex<f{dtype.itemsize * 4}>"
+    if name.startswith("float") and "_" in name:
+        return "f" + name.removeprefix("float").replace("_", "").upper()  # float8_e4m3fn: f8E4M3FN
+    for prefix, short in (("bool", "i1"), ("bfloat", "bf"), ("float", "f"), ("uint", "ui")):
+        if name.startswith(prefix):
+            return short + name.removeprefix(prefix)
+    return name.replace("int", "i")
 
 
 def _walk(operation: Any) -> Iterator[Any]:
@@ -103,8 +130,16 @@ def _digest(operation: Any) -> str | None:
     try:
         value = np.asarray(operation.attributes["value"])
     except (TypeError, ValueError):  # bfloat16, complex, int4: jaxlib 0.10.2
-        return None
+        return _digest_of_text(operation)
     return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+
+
+def _digest_of_text(operation: Any) -> str | None:
+    """Digest what MLIR prints: the bytes of the elements in hexadecimal, where they are many."""
+    _, found, rest = operation.get_asm().partition('dense<"0x')
+    if not found:
+        return None
+    return hashlib.sha256(bytes.fromhex(rest.partition('"')[0])).hexdigest()
 
 
 def _is_splat(operation: Any) -> bool:
@@ -122,14 +157,18 @@ def _element_bytes(element: str) -> int:
     return max(8, int(bits.group())) // 8 * (2 if element.startswith("complex") else 1)
 
 
-def _main_arguments(module: Any) -> tuple[int, int]:
+def _main_arguments(module: Any) -> tuple[int, tuple[tuple[tuple[int, ...], str], ...]]:
     for function in module.body.operations:
         operation = function.operation
         if operation.name != "func.func" or operation.attributes["sym_name"].value != "main":
             continue
-        arguments = len(operation.regions[0].blocks[0].arguments)
+        arguments = operation.regions[0].blocks[0].arguments
         if "arg_attrs" not in operation.attributes:
-            return arguments, 0
+            return len(arguments), ()
         marks = operation.attributes["arg_attrs"]
-        return arguments, sum("jax.const" in mark for mark in marks)
-    return 0, 0
+        return len(arguments), tuple(
+            (tuple(argument.type.shape), str(argument.type.element_type))
+            for argument, mark in zip(arguments, marks, strict=True)
+            if "jax.const" in mark
+        )
+    return 0, ()

@@ -1,10 +1,10 @@
 """The process of one side: `python -m parity_tests.worker REQUEST`, started by `sides`.
 
 It takes the programs of its request one by one and leaves for each, in the request's folder, an
-observation (`N.json`), its outputs (`N.npz`) and its printed jaxpr (`N.jaxpr.txt`), and in
-`events` the lines "started N", "stage NAME" and "done N", so that the parent knows which program
-a crash belongs to, and which stage. Nothing goes through stdout or stderr, which belong to the
-programs.
+observation (`N.json`), its outputs (`N.npz`), its printed jaxpr (`N.jaxpr.txt`) and, on the side
+that is asked for them, its hazards (`N.hazards.json`), and in `events` the lines "started N",
+"stage NAME" and "done N", so that the parent knows which program a crash belongs to, and which
+stage. Nothing goes through stdout or stderr, which belong to the programs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from reports.rows import Environment, Failure, Observation, Side
+from reports.rows import Environment, Failure, Hazard, Observation, Side
 
 
 class Job(BaseModel):
@@ -36,7 +36,8 @@ class Job(BaseModel):
 class Request(BaseModel):
     """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`.
 
-    `steady_calls` is how often each program is called to time it.
+    `steady_calls` is how often each program is called to time it, and `hazards` says that their
+    hazards are to be detected too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,6 +49,15 @@ class Request(BaseModel):
     side: Side = "jax-legacy"
     jobs: tuple[Job, ...] = ()
     steady_calls: int = 0
+    hazards: bool = False
+
+
+class Foreseen(BaseModel):
+    """The hazards of one program."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hazards: tuple[Hazard, ...]
 
 
 class Listed(BaseModel):
@@ -158,7 +168,23 @@ def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str]
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)
     write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)
+    if request.hazards:
+        on_stage("hazards")
+        foresee(job, folder)
+    # The last file: a campaign that is gone on with takes the program for finished by it.
     write(folder / f"{job.number}.json", to_json(observation))
+
+
+def foresee(job: Job, folder: Path) -> None:
+    """Leave the hazards of one program in the folder; none where it cannot even be traced."""
+    from parity_tests import hazards, targets
+
+    # What a program raises is in its observations, of which hazards are only an explanation.
+    try:
+        found = hazards.detect(targets.load_one(job.target))
+    except Exception:  # noqa: BLE001
+        return
+    write(folder / f"{job.number}.hazards.json", to_json(Foreseen(hazards=found)))
 
 
 def arbitrate(job: Job, folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from reports import figures
 from reports.cells import NOTHING, Cell, Column, Table, Tone
+from reports.ledger_view import hazards, ledger
 from reports.rows import (
     Comparison,
     Failure,
@@ -109,8 +110,12 @@ def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
         failures=tuple(
             _failure(item.side, item.failure) for item in row.observations if item.failure
         ),
-        judgement=_with_rows(_comparisons(row.comparisons), _leaves(row.comparisons)),
-        evidence=_with_rows(_proofs(row.observations), _measurements(sides, seen)),
+        judgement=_with_rows(
+            _comparisons(row.comparisons), _leaves(row.comparisons), hazards(row.hazards)
+        ),
+        evidence=_with_rows(
+            ledger(row, sides), _proofs(row.observations), _measurements(sides, seen)
+        ),
         folded=_with_rows(_outputs(sides, seen), _operations(sides, seen)),
     )
 

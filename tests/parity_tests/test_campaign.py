@@ -35,6 +35,21 @@ def test_each_side_comes_with_its_proof(rows):
     assert simplified.proof.holds
 
 
+def test_each_side_has_its_ledger_and_the_program_its_hazards(rows):
+    legacy, simplified = (each.ledger for each in rows["good"].observations)
+    [[inlined], [hoisted]] = legacy, simplified
+    # XLA knows the numbers from 0 to 76 when it sees them.
+    assert (inlined.fate, hoisted.fate) == ("folded", "hoisted")
+    assert inlined.line == hoisted.line > 0
+    assert inlined.sha256 == hoisted.sha256
+    assert [hazard.kind for hazard in rows["good"].hazards] == ["writeable NumPy array"]
+    assert rows["other_value"].hazards == ()
+
+
+def test_a_program_that_cannot_be_traced_has_no_hazards(rows):
+    assert rows["raises"].hazards == ()
+
+
 def test_an_observation_has_every_measurement(rows):
     for observation in rows["good"].observations:
         assert observation.jaxpr.captured_bytes == 308

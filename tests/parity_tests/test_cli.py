@@ -157,3 +157,26 @@ def test_a_keyboard_interrupt_has_its_own_status(monkeypatch):
 
     monkeypatch.setattr(campaign, "run", run)
     assert cli.main(["run", "x"]) == 130
+
+
+def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys):
+    canned("good", "other_value")
+    assert cli.main(["explain", "x"]) == 1
+    assert cli.main(["explain", "x", "--exit-zero"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "parity good" in out
+    assert "float32[77]" in out
+    assert "folded" in out
+    assert "hoisted" in out
+    assert "hazard: writeable NumPy array" in out
+    assert "no captured arrays" in out  # other_value
+
+
+def test_explain_needs_a_target(capsys):
+    assert cli.main(["explain"]) == 4
+    assert "TARGET" in capsys.readouterr().err
+
+
+def test_explain_of_nothing_has_its_own_status(canned):
+    canned()
+    assert cli.main(["explain", "empty.py"]) == 5

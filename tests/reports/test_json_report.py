@@ -76,7 +76,7 @@ def test_text_that_is_no_unicode_is_written_and_read_back(tmp_path, campaigns):
 
 def test_bad_json_names_the_file_and_the_way_out(tmp_path):
     path = tmp_path / "report.json"
-    path.write_text('{"schema_version": 1,')
+    path.write_text('{"schema_version": 2,')
     assert message(path).startswith(f"cannot read the report '{path}': it is not JSON (Expecting")
     assert message(path).endswith(f"write it again with --report json:{path}")
 
@@ -99,12 +99,12 @@ def test_json_of_something_else(content, tmp_path):
     assert "not a constparity report (no schema_version)" in message(path)
 
 
-@pytest.mark.parametrize("version", [2, 0, "1", True, 1.0, None])
+@pytest.mark.parametrize("version", [1, 3, "2", True, 2.0, None])
 def test_wrong_schema_version(version, edited):
     path = edited(lambda data: data.update(schema_version=version))
     assert message(path) == (
         f"cannot read the report '{path}': its schema_version is {version!r}, and this constparity "
-        "reads 1; read it with the constparity that wrote it, or write it again with --report "
+        "reads 2; read it with the constparity that wrote it, or write it again with --report "
         f"json:{path}"
     )
 

@@ -1,0 +1,114 @@
+"""Programs with a hazard, each beside a look-alike without; run in a process of a stock side.
+
+`python flip_hazards.py` prints as JSON, for each program, the kinds of hazards that are detected
+and what really happens when it is run.
+"""
+
+import json
+import os
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from parity_tests import hazards
+from parity_tests.program import from_function
+
+FIRST, SECOND = jax.devices()
+MESH = Mesh(np.array([FIRST, SECOND]), ("x",))
+ON_SECOND = jax.device_put(np.arange(64, dtype=np.float32), SECOND)
+ON_FIRST = jax.device_put(np.arange(64, dtype=np.float32) + 1, FIRST)
+ANYWHERE = jnp.arange(64.0) + 2
+SHARDED = jax.device_put(np.arange(64, dtype=np.float32), NamedSharding(MESH, PartitionSpec("x")))
+REPLICATED = jax.device_put(np.ones(64, np.float32), NamedSharding(MESH, PartitionSpec()))
+X = np.ones(64, np.float32)
+
+
+def aligned():
+    """A NumPy array whose memory is 64-byte aligned."""
+    memory = np.zeros(64 * 4 + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    array = memory[start : start + 64 * 4].view(np.float32)
+    array[:] = 1
+    return array
+
+
+HELD = aligned()
+
+
+def read_only(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def read_only_copy():
+    copy = np.frombuffer(aligned().tobytes(), np.float32)
+    assert not copy.flags.writeable
+    return copy
+
+
+def adds(captured):
+    return lambda: (lambda x: x + captured, (X,))
+
+
+def adds_to(argument, *captured):
+    return lambda: (lambda x: sum(captured, x), (argument,))
+
+
+def donates(captured, argument):
+    return lambda: (jax.jit(lambda x: x + captured, donate_argnums=0), (argument,))
+
+
+PROGRAMS = {
+    "writeable": adds(WRITEABLE := aligned()),
+    "writeable through its base": adds(read_only(HELD)),
+    "writeable through nobody's base": adds(read_only(aligned())),
+    "read-only": adds(read_only_copy()),
+    "a jax.Array": adds(ANYWHERE),
+    "small and writeable": lambda: (lambda x: x[:8] + np.ones(8, np.float32), (X,)),
+    "donated": donates(GONE := jnp.arange(64.0), GONE),
+    "an equal array donated": donates(ANYWHERE, jnp.array(ANYWHERE)),
+    "captured and passed": lambda: (jax.jit(lambda x: x + ANYWHERE), (ANYWHERE,)),
+    "argument elsewhere": adds_to(ON_FIRST, ON_SECOND),
+    "two captured apart": adds_to(X, ON_FIRST, ON_SECOND),
+    "argument on the same device": adds_to(ON_SECOND, ON_SECOND + 1),
+    "uncommitted captured": adds_to(ON_SECOND, ANYWHERE),
+    "output committed": adds_to(X, ON_SECOND),
+    "output sharded": adds_to(REPLICATED, SHARDED),
+    "both replicated": adds_to(REPLICATED, REPLICATED + 1),
+}
+
+
+def outcome(build):
+    """The devices of the output, or the first words of what is raised."""
+    fun, args = build()
+    try:
+        result = (fun if hasattr(fun, "trace") else jax.jit(fun))(*args)
+        result.block_until_ready()
+    except (ValueError, jax.errors.JaxRuntimeError) as error:
+        return " ".join(str(error).split()[:5])
+    kind = "committed" if result.committed else "uncommitted"
+    where = "/".join(str(device.id) for device in sorted(result.devices(), key=lambda d: d.id))
+    replicated = "" if result.sharding.is_fully_replicated else " sharded"
+    return f"{kind} {where}{replicated}"
+
+
+def after_overwriting():
+    fun = jax.jit(lambda x: x + WRITEABLE)
+    fun(X).block_until_ready()
+    WRITEABLE[:] = 7
+    return float(fun(X)[0])
+
+
+if __name__ == "__main__":
+    found = {
+        name: sorted({h.kind for h in hazards.detect(from_function(build, name))})
+        for name, build in PROGRAMS.items()
+    }
+    runs = {"overwritten": after_overwriting()}
+    runs |= {name: outcome(build) for name, build in PROGRAMS.items()}
+    print(json.dumps({"hazards": found, "runs": runs}))
