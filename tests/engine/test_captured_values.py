@@ -95,3 +95,13 @@ def test_what_jax_takes_comes_out_as_it_went_in(side, kind):
     assert jax.tree.map(described, jitted(1.0)) == expected
     assert jax.tree.map(described, jitted(1.0)) == expected
     assert jax.tree.map(described, jitted.lower(1.0).compile()(1.0)) == expected
+
+
+def test_one_numpy_array_in_programs_with_and_without_x64(side):
+    """Stock JAX hands out the form that it made first, and fails to lower (jax 0.10.2)."""
+    value, x = np.arange(20) / 3, np.ones(20, np.float32)
+    jitted = engine.jit(lambda x: (x + value, value), constants=side)
+    for enabled in (True, False, True, False):
+        with jax.enable_x64(enabled):
+            for result in (*jitted(x), *jitted.lower(x).compile()(x)):
+                assert result.dtype == (np.float64 if enabled else np.float32)

@@ -61,15 +61,21 @@ def test_inner_functions_take_the_constants_that_they_need(table):
     assert "tensor<11xf32>" not in private
 
 
-def test_tokens_come_before_const_args(table):
-    def fun(x):
+def test_tokens_come_before_const_args_in_every_function(table):
+    @jax.jit
+    def inner(x):
         jax.debug.print("{}", table[0, 0], ordered=True)
         return x + table
 
-    lowered = engine.jit(fun, constants="simplified").lower(1.0)
-    main = next(line for line in lowered.as_text().splitlines() if "@main" in line)
-    token, const = main.index("jax.token"), main.index("jax.const")
-    assert token < const
+    def fun(x):
+        y, _ = jax.lax.scan(lambda c, _: (inner(c), None), x, None, length=2)
+        return jax.lax.cond(y[0, 0] > 0, inner, lambda a: a, y) * table
+
+    lowered = engine.jit(fun, constants="simplified").lower(table)
+    functions = [line for line in lowered.as_text().splitlines() if "func.func" in line]
+    assert len(functions) >= 2
+    for function in functions:
+        assert 0 < function.index("jax.token") < function.index("jax.const")
 
 
 def test_descriptions_leave_const_args_out(stages, arguments):
