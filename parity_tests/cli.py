@@ -175,6 +175,15 @@ def run(
             "--fresh", help="A process for each program: the peaks of host memory are its own."
         ),
     ] = False,
+    memory_limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="MIB",
+            help="Give a program up on a side where its process grows beyond this.",
+            show_default=False,
+        ),
+    ] = None,
     exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
@@ -200,6 +209,7 @@ def run(
         hint="; the same command goes on from here" if resume else "",
         sides=chosen,
         timeout=timeout,
+        memory_limit=memory_limit * 2**20 if memory_limit else None,
         resume=resume,
         rounds=rounds,
         save=save,

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 from parity_tests import values
 from parity_tests.judge import Evidence
 from parity_tests.worker import Foreseen, Job, Listing, Request, to_json, write
@@ -147,15 +149,17 @@ def run_sides(
     steady_calls: int = STEADY_CALLS,
     fresh: bool = False,
     hazards_on: Side | None = None,
+    memory_limit: int | None = None,
     progress: Progress = lambda done, total, text: None,
 ) -> dict[tuple[int, Side], Recorded]:
     """Run every job on every side, at most two processes at a time.
 
     `timeout` is in seconds for one program on one side, `steady_calls` is how often a program is
     called to time it, and with `fresh` each program gets a process of its own. The workers of
-    `hazards_on` detect the hazards too. What the folder has from a campaign that was interrupted is
-    not run again. Returns one record for each job's number and side. Workers are killed when this
-    returns or raises, KeyboardInterrupt included.
+    `hazards_on` detect the hazards too. A worker whose resident memory grows beyond `memory_limit`,
+    in bytes, is killed, and its program has failed. What the folder has from a campaign that was
+    interrupted is not run again. Returns one record for each job's number and side. Workers are
+    killed when this returns or raises, KeyboardInterrupt included.
     """
     numbers = {job.number for job in jobs}
     recorded = {
@@ -173,6 +177,7 @@ def run_sides(
             steady_calls,
             fresh,
             hazards=side == hazards_on,
+            memory_limit=memory_limit,
         )
         for side in sides
     ]
@@ -226,6 +231,7 @@ class _SideRun:
     steady_calls: int
     fresh: bool
     hazards: bool = False
+    memory_limit: int | None = None
     _worker: _Worker | None = None
     _given: tuple[Job, ...] = ()  # to the worker, which ends when it has done them
     _generation: int = 0
@@ -252,6 +258,10 @@ class _SideRun:
         elif self._worker.idle_seconds() > self._limit():
             self._worker.kill()
             new += self._give_up("timeout", "TimeLimit", f"no result in {self.timeout:g} seconds")
+        elif self.memory_limit and (used := self._worker.resident_bytes()) > self.memory_limit:
+            self._worker.kill()
+            message = f"{used:,} bytes resident, and the limit is {self.memory_limit:,}"
+            new += self._give_up("memory", "MemoryLimit", message)
         return new
 
     def kill(self) -> None:
@@ -287,7 +297,7 @@ class _SideRun:
         return new
 
     def _give_up(
-        self, kind: Literal["crash", "timeout"], type_: str, message: str
+        self, kind: Literal["crash", "timeout", "memory"], type_: str, message: str
     ) -> list[tuple[int, Recorded]]:
         """Record the program that the worker was on as failed, and let go of the worker."""
         worker = self._worker
@@ -363,6 +373,13 @@ class _Worker:
 
     def idle_seconds(self) -> float:
         return time.monotonic() - self._last
+
+    def resident_bytes(self) -> int:
+        """Return the resident memory of the process; 0 where it has just ended."""
+        try:
+            return psutil.Process(self.process.pid).memory_info().rss
+        except psutil.NoSuchProcess:
+            return 0
 
     def kill(self) -> None:
         """End the process and whatever it started, and take its exit status."""

@@ -180,9 +180,9 @@ class Hazard(Row):
 
 
 class Failure(Row):
-    """How a side failed: an exception, a crash of its process, or its time limit."""
+    """How a side failed: an exception, a crash of its process, or its limit of time or memory."""
 
-    kind: Literal["exception", "crash", "timeout", "wrong side", "unavailable"]
+    kind: Literal["exception", "crash", "timeout", "memory", "wrong side", "unavailable"]
     stage: str
     type: str
     message: str

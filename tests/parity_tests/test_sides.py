@@ -108,3 +108,25 @@ def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
     ) as error:
         sides.list_programs([str(module)], tmp_path, timeout=1.0)
     assert "waiting for godot" in str(error.value)
+
+
+def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(tmp_path):
+    file = tmp_path / "hungry.py"
+    file.write_text(
+        "import time, numpy as np\n"
+        "from parity_tests import program\n"
+        "@program(args=(1.0,))\n"
+        "def hungry(x):\n"
+        "    memory = np.ones(2**28, np.float32)\n"
+        "    time.sleep(60)\n"
+        "    return x + memory[0]\n"
+        "@program(args=(1.0,))\n"
+        "def modest(x):\n"
+        "    return x\n"
+    )
+    result = campaign.run([str(file)], sides=("legacy", "jax-legacy"), memory_limit=900 * 2**20)
+    hungry, modest = result.programs
+    for observation in hungry.observations:
+        assert (observation.failure.kind, observation.failure.stage) == ("memory", "trace")
+        assert observation.failure.message.endswith("and the limit is 943,718,400")
+    assert modest.verdict == "parity"

@@ -1,0 +1,58 @@
+"""What XLA made of a program, counted in its own text; and the peak of host memory."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from parity_tests import executables, host_memory
+
+TABLE = np.random.default_rng(0).normal(size=(33, 5)).astype(np.float32)
+
+
+def test_constants_and_instructions_are_counted():
+    compiled = jax.jit(lambda x: jnp.sin(x) @ TABLE + 1.5).lower(np.ones((7, 33))).compile()
+    counts = executables.count(compiled)
+    assert (counts.constants, counts.constant_bytes) == (1, TABLE.nbytes)  # the scalar is none
+    assert counts.instructions > 3
+    assert counts.fusions >= 1
+    assert counts.serialized_bytes > TABLE.nbytes
+    passed = jax.jit(lambda x, table: jnp.sin(x) @ table).lower(np.ones((7, 33)), TABLE).compile()
+    assert executables.count(passed).constants == 0
+    assert executables.count(passed).serialized_bytes < counts.serialized_bytes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(np.bool_, 1), (np.int8, 1), (np.int16, 2), (np.complex64, 8)]
+)
+def test_sizes_of_constants_of_every_width(dtype, size):
+    table = (np.arange(50) % 3).astype(dtype)
+    compiled = jax.jit(lambda i: jnp.asarray(table)[i]).lower(1).compile()
+    assert executables.count(compiled).constant_bytes == 50 * size
+
+
+def test_tuples_and_control_flow_are_read():
+    def fun(x):
+        return jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))
+
+    compiled = jax.jit(fun).lower(jnp.ones(3)).compile()
+    names = [opcode for _, opcode in executables._INSTRUCTION.findall(compiled.as_text())]
+    assert {"while", "tuple", "parameter", "get-tuple-element"} <= set(names)
+
+
+def test_what_cannot_be_serialized_says_so():
+    shape = jax.ShapeDtypeStruct((), np.float32)
+    fun = jax.jit(lambda x: jax.pure_callback(np.sin, shape, x))
+    counts = executables.count(fun.lower(np.float32(1)).compile())
+    assert counts.serialized_bytes is None or counts.serialized_bytes > 0
+
+
+@pytest.mark.skipif(not host_memory._CLEAR.exists(), reason="reads Linux's /proc")
+def test_the_peak_of_host_memory_is_that_of_the_block():
+    with host_memory.peak() as of_much:
+        del_me = np.ones(2**24, np.float32)  # 64 MiB
+        del del_me
+    with host_memory.peak() as of_nothing:
+        pass
+    assert 60 < of_much.nbytes / 2**20 < 100
+    assert of_nothing.nbytes < 2**20
