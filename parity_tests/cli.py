@@ -256,6 +256,28 @@ def explain(
 
 
 @app.command()
+def matrix(
+    context: typer.Context,
+    sides: Annotated[
+        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
+    ] = "legacy,simplified,jax-legacy,jax-simplified",
+    report: Report = None,
+    exit_zero: ExitZero = False,
+) -> None:
+    """Run one captured array in each construct of JAX under each transformation; print the grid.
+
+    The cells that nobody runs are in the grid, too. The exit status is that of `run`.
+    """
+    from parity_tests import render, transform_matrix
+
+    requests = _checked_reports(report or ())
+    result = _run(context, [transform_matrix.__name__], sides=_parse_sides(sides), steady_calls=0)
+    if result is not None:
+        _conclude(context, result, requests, exit_zero)
+        render.print_grid(render.console(), transform_matrix.grid(result))
+
+
+@app.command()
 def compare(
     context: typer.Context,
     left: Annotated[Path, typer.Argument(metavar="A.json", show_default=False)],

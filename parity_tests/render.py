@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -118,6 +118,17 @@ def _print_times(console: Console, campaign: Campaign) -> None:
                 f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})",
                 highlight=False, markup=False, soft_wrap=True,
             )  # fmt: skip
+
+
+def print_grid(console: Console, grid: Mapping[str, Mapping[str, str]]) -> None:
+    """Print verdicts by construct and transformation."""
+    table = Table(title="construct, and transformation", title_justify="left", pad_edge=False)
+    for column in ("", *next(iter(grid.values()))):
+        table.add_column(column)
+    for construct, cells in grid.items():
+        texts = (f"[{STYLES.get(cell, 'dim')}]{cell}[/]" for cell in cells.values())
+        table.add_row(escape(construct), *texts)
+    console.print(table)
 
 
 def _title(campaign: Campaign) -> str:
