@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,11 @@ class InlinedConstant:
 
 @dataclass(frozen=True)
 class ModuleCounts:
-    """What a module holds; `const_args` counts main's arguments marked `jax.const`."""
+    """What a module holds; `const_args` counts main's arguments marked `jax.const`.
+
+    `main_order` has the kinds of main's arguments in order, one for each run of a kind, and
+    `marked_functions` counts the functions but main that have arguments marked `jax.const`.
+    """
 
     operations: int
     functions: int
@@ -42,8 +47,10 @@ class ModuleCounts:
     constants: int
     constant_bytes: int
     inlined: tuple[InlinedConstant, ...]
-    main_arguments: int
     const_args: int
+    main_order: str
+    marked_functions: int
+    callbacks: int
 
     @property
     def inlined_bytes(self) -> int:
@@ -59,10 +66,11 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         count(jax.jit(f).lower(x).compiler_ir(), threshold=32).const_args
     """
     names: Counter[str] = Counter()
-    constants, constant_bytes = 0, 0
+    constants, constant_bytes, callbacks = 0, 0, 0
     inlined: list[InlinedConstant] = []
     for operation in _walk(module.operation):
         names[operation.name] += 1
+        callbacks += _is_callback(operation)
         if operation.name == "stablehlo.constant":
             shape, size = _shape_and_bytes(operation)
             constants += 1
@@ -70,7 +78,8 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
             if shape and size > threshold:
                 splat, digest = _is_splat(operation), _digest(operation)
                 inlined.append(InlinedConstant(shape, size, splat, digest))
-    main_arguments, const_args = _main_arguments(module)
+    kinds = {name: _argument_kinds(function) for name, function in _functions(module)}
+    main = kinds.pop("main", [])
     return ModuleCounts(
         operations=names.total(),
         functions=names["func.func"],
@@ -78,8 +87,10 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         constants=constants,
         constant_bytes=constant_bytes,
         inlined=tuple(inlined),
-        main_arguments=main_arguments,
-        const_args=const_args,
+        const_args=sum("const" in kind for kind in main),
+        main_order=", ".join(kind for kind, _ in groupby(main)),
+        marked_functions=sum(any("const" in kind for kind in each) for each in kinds.values()),
+        callbacks=callbacks,
     )
 
 
@@ -122,14 +133,28 @@ def _element_bytes(element: str) -> int:
     return max(8, int(bits.group())) // 8 * (2 if element.startswith("complex") else 1)
 
 
-def _main_arguments(module: Any) -> tuple[int, int]:
+def _is_callback(operation: Any) -> bool:
+    if operation.name != "stablehlo.custom_call":
+        return False
+    return "callback" in operation.attributes["call_target_name"].value
+
+
+def _functions(module: Any) -> Iterator[tuple[str, Any]]:
     for function in module.body.operations:
-        operation = function.operation
-        if operation.name != "func.func" or operation.attributes["sym_name"].value != "main":
-            continue
-        arguments = len(operation.regions[0].blocks[0].arguments)
-        if "arg_attrs" not in operation.attributes:
-            return arguments, 0
-        marks = operation.attributes["arg_attrs"]
-        return arguments, sum("jax.const" in mark for mark in marks)
-    return 0, 0
+        if function.operation.name == "func.func":
+            yield function.operation.attributes["sym_name"].value, function.operation
+
+
+# The marks that JAX sets on what it passes beside the arguments of the user (jax 0.10.2).
+_KINDS = {"jax.global_constant": "dimension", "jax.token": "token", "jax.const": "const"}
+
+
+def _argument_kinds(function: Any) -> list[str]:
+    """Return the kind of each argument; one with several marks has a kind of several words."""
+    arguments = len(function.regions[0].blocks[0].arguments)
+    if "arg_attrs" not in function.attributes:
+        return ["argument"] * arguments
+    return [
+        " and ".join(kind for mark, kind in _KINDS.items() if mark in marks) or "argument"
+        for marks in function.attributes["arg_attrs"]
+    ]
