@@ -31,8 +31,13 @@ class Captured:
 
     @cached_property
     def _digest(self) -> str:
-        host = np.asarray(jax.random.key_data(self.value) if self.key else self.value)
-        return hashlib.sha256(np.ascontiguousarray(host).tobytes()).hexdigest()
+        return digest_of(self.value)
+
+
+def digest_of(value: Any) -> str:
+    """Return the sha256 of the bytes of an array, of the key data where it is a typed PRNG key."""
+    host = np.asarray(jax.random.key_data(value) if _is_key(value.dtype) else value)
+    return hashlib.sha256(np.ascontiguousarray(host).tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,13 @@ class JaxprFacts:
     def captured_bytes(self) -> int:
         """The bytes of the captured arrays above the threshold, each counted once."""
         return sum(array.bytes for array in self.captured)
+
+    def captured_values(self) -> str:
+        """Return a sha256 over shapes, dtypes and bytes of the captured arrays, in any order."""
+        texts = sorted(
+            f"{array.shape} {array.value.dtype} {array.digest()}" for array in self.captured
+        )
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def count(closed: Any, *, threshold: int, only_read: bool = False) -> JaxprFacts:

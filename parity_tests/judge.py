@@ -11,11 +11,21 @@ import difflib
 import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from parity_tests import numerics
+from parity_tests.checks import OF_PROGRAMS
 from parity_tests.values import Value
 from parity_tests.wording import counted
-from reports.rows import Comparison, LeafComparison, Observation, OutputLeaf, Side, Verdict
+from reports.rows import (
+    Check,
+    Comparison,
+    LeafComparison,
+    Observation,
+    OutputLeaf,
+    Side,
+    Verdict,
+)
 
 PAIRS: tuple[tuple[Side, Side], ...] = (
     ("legacy", "jax-legacy"),
@@ -144,7 +154,7 @@ def _mode(side: str) -> str:
 # A rule takes the two values of a counter and says what to make of their difference: an outcome
 # and why.
 _Ruling = tuple[str, str]
-_Rule = Callable[["_Pair", int, int], _Ruling]
+_Rule = Callable[["_Pair", Any, Any], _Ruling]
 
 
 @dataclass(frozen=True)
@@ -176,7 +186,7 @@ class _Pair:
     def compare(
         self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
     ) -> list[Comparison]:
-        found = [*self._structure(), *self._counters(), *self._times()]
+        found = [*self._structure(), *self._counters(), *self._checks(), *self._times()]
         if all(each.outcome == "equal" for each in found if each.metric in _OUTPUT_TYPES):
             return [self._outputs(left, right, truth), *found]
         reason = "the outputs do not correspond"
@@ -231,12 +241,7 @@ class _Pair:
         outcome = "equal" if left_tree == right_tree else "different"
         detail = "" if left_tree == right_tree else "the result is another tree"
         rows = [self._row("output structure", outcome, left_tree, right_tree, detail)]
-        properties: dict[str, Callable[[OutputLeaf], object]] = {
-            "output shapes": lambda leaf: list(leaf.shape),
-            "output dtypes": lambda leaf: leaf.dtype,
-            "output weak types": lambda leaf: leaf.weak_type,
-        }
-        for metric, of in properties.items():
+        for metric, (of, rule) in _OUTPUT_PROPERTIES.items():
             left = {leaf.path: of(leaf) for leaf in self.left.outputs}
             right = {leaf.path: of(leaf) for leaf in self.right.outputs}
             apart = [path for path in {**left, **right} if left.get(path) != right.get(path)]
@@ -245,15 +250,35 @@ class _Pair:
                 rows.append(self._row(metric, "equal", leaves, leaves))
                 continue
             path, more = apart[0], f", and at {len(apart) - 1} more" if len(apart) > 1 else ""
+            detail = f"at {path or 'the only output'}{more}"
+            outcome, why = rule(self, left.get(path), right.get(path))
             rows.append(
                 self._row(
                     metric,
-                    "different",
+                    outcome,
                     left.get(path, "missing"),
                     right.get(path, "missing"),
-                    f"at {path or 'the only output'}{more}",
+                    f"{detail}: {why}" if why else detail,
                 )
             )
+        return rows
+
+    def _checks(self) -> list[Comparison]:
+        left, right = ({check.name: check for check in of.checks} for of in (self.left, self.right))
+        rows = []
+        for name in {**left, **right}:
+            a, b = left.get(name), right.get(name)
+            measured = [each for each in (a, b) if each is not None]
+            failing = [each.statement for each in measured if not each.holds]
+            values = _held(a), _held(b)
+            if not failing and len(measured) == 2:
+                rows.append(self._row(name, "equal", *values))
+            elif not failing:
+                rows.append(self._row(name, "not compared", *values, "not measured on both"))
+            elif len(failing) == 2 and name in OF_PROGRAMS:
+                rows.append(self._row(name, "equal", *values, failing[0]))
+            else:
+                rows.append(self._row(name, "different", *values, "; ".join(failing)))
         return rows
 
     def _counters(self) -> list[Comparison]:
@@ -327,6 +352,12 @@ def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Obs
 _OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
 
 
+def _held(check: Check | None) -> str:
+    if check is None:
+        return "not measured"
+    return "holds" if check.holds else "fails"
+
+
 def _same_side(pair: _Pair, left: int, right: int) -> _Ruling:
     return "different", "one side gave two counts, and counts do not depend on the machine"
 
@@ -380,6 +411,50 @@ def _inlined(pair: _Pair, left: int, right: int) -> _Ruling:
     return "different", "ours inlines more than stock JAX in the same mode"
 
 
+def _captured_values(pair: _Pair, left: str, right: str) -> _Ruling:
+    if pair.left.jaxpr and pair.right.jaxpr:
+        counts = pair.left.jaxpr.captured_arrays, pair.right.jaxpr.captured_arrays
+        if counts[0] != counts[1]:
+            return _captured(pair, *counts) if pair.across_modes else _must_equal(pair, *counts)
+    return "different", "the captured arrays do not hold the same bits"
+
+
+def _main_order(pair: _Pair, left: str, right: str) -> _Ruling:
+    if pair.across_modes or pair.stock_keeps_keys:
+        others = [
+            [kind for kind in each.split(", ") if kind not in ("", "const")]
+            for each in (left, right)
+        ]
+        if others[0] == others[1]:
+            return "expected difference", "one side passes const args where the other does not"
+    return "different", "tokens, const args and arguments stand in another order"
+
+
+def _callbacks(pair: _Pair, left: int, right: int) -> _Ruling:
+    return "different", "an effect was lost or repeated"
+
+
+def _marks(pair: _Pair, left: int, right: int) -> _Ruling:
+    if not left and not pair.stock_keeps_keys:
+        return "different", "ours marks no const arg of an inner function, stock does"
+    return "not judged", "two lowerings may share inner functions differently"
+
+
+def _placed(pair: _Pair, left: object, right: object) -> _Ruling:
+    if left is None or right is None:
+        return "not compared", "not measured"
+    jaxprs = [each.jaxpr for each in (pair.left, pair.right) if each.jaxpr]
+    if not pair.is_one_side and pair.across_modes and any(each.sharded_arrays for each in jaxprs):
+        return "expected difference", "simplified keeps the shardings of arrays, legacy inlines"
+    if pair.right.side == "jax-simplified" and any(each.committed_arrays for each in jaxprs):
+        return "expected difference", "captured arrays decide placement in stock simplified alone"
+    return "different", ""
+
+
+def _as_is(pair: _Pair, left: object, right: object) -> _Ruling:
+    return "different", ""
+
+
 def _text(pair: _Pair, left: int, right: int) -> _Ruling:
     return "not judged", "two lowerings may write one computation in different words"
 
@@ -393,25 +468,30 @@ def _migration(why: str) -> _Rule:
 
 _HOISTED = _migration("simplified hoists captured arrays as const args, legacy inlines them")
 _REPRESENTED = _migration("legacy binds captured arrays to constvars, simplified to Literals")
+_ONE_SIDED = _migration("only simplified has const args to mark")
 _FOLDED = _migration("XLA sees inlined constants and may fold them, and sees const args as data")
 
 
-def _of(section: str, name: str) -> Callable[[Observation], int | None]:
-    def read(observation: Observation) -> int | None:
+def _of(section: str, name: str) -> Callable[[Observation], Any]:
+    def read(observation: Observation) -> Any:
         return getattr(getattr(observation, section), name, None)
 
     return read
 
 
 # Each counter: how to read it, the rule for two pipelines of one mode, the rule across modes.
-_COUNTERS: dict[str, tuple[Callable[[Observation], int | None], _Rule, _Rule]] = {
+_COUNTERS: dict[str, tuple[Callable[[Observation], Any], _Rule, _Rule]] = {
     "jaxpr equations": (_of("jaxpr", "equations"), _must_equal, _equations),
     "captured arrays": (_of("jaxpr", "captured_arrays"), _must_equal, _captured),
     "captured bytes": (_of("jaxpr", "captured_bytes"), _must_equal, _captured),
+    "captured values": (_of("jaxpr", "captured_values"), _captured_values, _captured_values),
     "constvars": (_of("proof", "constvars"), _constvars, _REPRESENTED),
     "array literals": (_of("proof", "array_literals"), _literals, _REPRESENTED),
     "const args": (_of("proof", "const_args"), _const_args, _HOISTED),
     "inlined constant bytes": (_of("proof", "inlined_constant_bytes"), _inlined, _HOISTED),
+    "order of main's arguments": (_of("stablehlo", "main_order"), _main_order, _main_order),
+    "marked inner functions": (_of("stablehlo", "marked_functions"), _marks, _ONE_SIDED),
+    "callbacks": (_of("stablehlo", "callbacks"), _callbacks, _callbacks),
     "StableHLO bytes": (_of("stablehlo", "text_bytes"), _text, _HOISTED),
     "StableHLO operations": (_of("stablehlo", "operations"), _text, _HOISTED),
     "StableHLO functions": (_of("stablehlo", "functions"), _text, _HOISTED),
@@ -423,4 +503,13 @@ _COUNTERS: dict[str, tuple[Callable[[Observation], int | None], _Rule, _Rule]] =
     "serialized bytes": (_of("executable", "serialized_bytes"), _text, _HOISTED),
     "argument bytes": (_of("memory", "arguments"), _text, _HOISTED),
     "temporary bytes": (_of("memory", "temporaries"), _text, _FOLDED),
+}
+
+# Each property of an output leaf: how to read it, and the rule where two sides differ in it.
+_OUTPUT_PROPERTIES: dict[str, tuple[Callable[[OutputLeaf], object], _Rule]] = {
+    "output shapes": (lambda leaf: list(leaf.shape), _as_is),
+    "output dtypes": (lambda leaf: leaf.dtype, _as_is),
+    "output weak types": (lambda leaf: leaf.weak_type, _as_is),
+    "output shardings": (lambda leaf: leaf.sharding, _placed),
+    "output committed": (lambda leaf: leaf.committed, _placed),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 import traceback
@@ -13,7 +14,18 @@ from typing import Any
 import jax
 from jax.interpreters import mlir
 
-from parity_tests import executables, host_memory, jaxpr_counts, stablehlo, values
+from parity_tests import (
+    calls,
+    const_args,
+    executables,
+    flips,
+    host_memory,
+    jaxpr_counts,
+    placement,
+    stablehlo,
+    values,
+    writes,
+)
 from parity_tests.bodies import live_part
 from parity_tests.ledger import ledger
 from parity_tests.program import Program
@@ -25,7 +37,6 @@ from reports.rows import (
     JaxprCounts,
     MemoryStats,
     Observation,
-    OutputLeaf,
     Proof,
     Side,
     StableHloCounts,
@@ -119,7 +130,8 @@ def _measure(
         facts = jaxpr_counts.count(traced.jaxpr, threshold=threshold)
         module = stablehlo.count(lowered.compiler_ir(), threshold=threshold)
         live = _live_captured(traced.jaxpr, facts, module, threshold)
-        proof = prove(side, facts, module, live_captured=live)
+        passed = len(lowered.const_args) if side == "simplified" else None
+        proof = prove(side, facts, module, live_captured=live, passed=passed)
         if not proof.holds:
             raise WrongSideError(proof)
         text_bytes = len(lowered.as_text())
@@ -142,15 +154,30 @@ def _measure(
         )
     # The first call goes through the compiled stage and the others through the jitted function:
     # const args are passed in different code there, and both ways must work.
+    call = functools.partial(jitted, *args, **kwargs)
     with stages("first call"):
-        jax.block_until_ready(compiled(*args, **kwargs))
+        of_compiled = jax.block_until_ready(compiled(*args, **kwargs))
     with stages("call"):
-        result = jax.block_until_ready(jitted(*args, **kwargs))
-        samples = _steady_calls(
-            lambda: jax.block_until_ready(jitted(*args, **kwargs)), steady_calls
-        )
+        with calls.work_of_jax() as work:
+            result = jax.block_until_ready(call())
+        samples = _steady_calls(lambda: jax.block_until_ready(call()), steady_calls)
     with stages("read outputs"):
-        leaves, arrays, tree = _outputs(result)
+        first = calls.Result.read(result)
+    with stages("check"):
+        checks = calls.check(first, calls.Result.read(of_compiled), call, work)
+        if side in ("legacy", "simplified"):
+            checks += writes.check(
+                fun,
+                first,
+                call,
+                lambda: jaxpr_counts.count(traced.jaxpr, threshold=threshold).captured_values(),
+                callbacks=module.callbacks > 0,
+            )
+        if side == "simplified":
+            checks += const_args.check(lowered.const_args, facts)
+            if facts.captured:  # else the two sides are one
+                stateful = not all(each.holds for each in checks if each.name == calls.AGREE)
+                checks += flips.check(fun, args, kwargs, stateful=stateful)
     observation = Observation(
         program=program.name,
         side=side,
@@ -159,6 +186,12 @@ def _measure(
             equations=facts.equations,
             captured_arrays=len(facts.captured),
             captured_bytes=facts.captured_bytes,
+            captured_values=facts.captured_values(),
+            committed_arrays=sum(
+                placement.devices_of(each.value) == 1 and placement.is_committed(each.value) is True
+                for each in facts.captured
+            ),
+            sharded_arrays=sum(placement.devices_of(each.value) > 1 for each in facts.captured),
         ),
         stablehlo=StableHloCounts(
             text_bytes=text_bytes,
@@ -168,6 +201,9 @@ def _measure(
             constants=module.constants,
             constant_bytes=module.constant_bytes,
             operations_by_name=module.operations_by_name,
+            main_order=module.main_order,
+            callbacks=module.callbacks,
+            marked_functions=module.marked_functions,
         ),
         executable=executable,
         memory=memory,
@@ -180,11 +216,12 @@ def _measure(
             call=statistics.median(samples) if samples else None,
             call_samples=len(samples),
         ),
-        outputs=leaves,
-        tree=tree,
+        outputs=first.leaves,
+        tree=first.tree,
         ledger=captured_arrays,
+        checks=checks,
     )
-    return Measured(observation, arrays, jaxpr)
+    return Measured(observation, first.arrays, jaxpr)
 
 
 def _jit(fun: Callable[..., Any], side: Side) -> tuple[Any, int]:
@@ -218,13 +255,6 @@ def _steady_calls(call: Callable[[], object], most: int) -> list[float]:
         call()
         samples.append(time.perf_counter() - start)
     return samples
-
-
-def _outputs(result: Any) -> tuple[tuple[OutputLeaf, ...], tuple[values.Value, ...], str]:
-    flat, tree = jax.tree_util.tree_flatten_with_path(result)
-    both = [values.to_host(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
-    tree_text = without_addresses(str(tree).removeprefix("PyTreeDef"))  # of its static data
-    return tuple(row for row, _ in both), tuple(value for _, value in both), tree_text
 
 
 def _host_memory(

@@ -8,11 +8,19 @@ from parity_tests.wording import counted
 from reports.rows import Proof, Side
 
 
-def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured: int) -> Proof:
+def prove(
+    side: Side,
+    jaxpr: JaxprFacts,
+    module: ModuleCounts,
+    *,
+    live_captured: int,
+    passed: int | None = None,
+) -> Proof:
     """Judge whether the counts of a jaxpr and its module agree with the side they are said to be.
 
     `live_captured` is how many captured arrays are left when dead code is gone: neither JAX nor
-    the engine need pass an array that nothing reads. Where a program captures no array above the
+    the engine need pass an array that nothing reads. `passed` is how many const args are passed,
+    where a side says so. Where a program captures no array above the
     threshold the two modes produce the same, and the statement says so.
     """
     if side.removeprefix("jax-") == "legacy":
@@ -21,6 +29,9 @@ def prove(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, *, live_captured:
         found = _against_simplified(jaxpr, module)
     if side == "simplified":
         found += _against_one_each(jaxpr, module, live_captured)
+    if passed is not None and passed != module.const_args:
+        takers = counted(module.const_args, "argument")
+        found.append(f"{counted(passed, 'const arg')} passed, and main has {takers} for them")
     return Proof(
         array_literals=jaxpr.array_literals,
         constvars=jaxpr.constvars,

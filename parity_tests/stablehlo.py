@@ -6,8 +6,9 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,9 @@ class ModuleCounts:
     """What a module holds; `const_args` counts main's arguments marked `jax.const`.
 
     `const_arg_types` has their shapes and element types, in order. `embedded` are the arrays at or
-    below the embed threshold, `inlined` those above it.
+    below the embed threshold, `inlined` those above it. `main_order` has the kinds of main's
+    arguments in order, one for each run of a kind, and `marked_functions` counts the functions but
+    main that have arguments marked `jax.const`.
     """
 
     operations: int
@@ -48,8 +51,10 @@ class ModuleCounts:
     constants: int
     constant_bytes: int
     inlined: tuple[InlinedConstant, ...]
-    main_arguments: int
     const_args: int
+    main_order: str
+    marked_functions: int
+    callbacks: int
     embedded: tuple[InlinedConstant, ...] = ()
     const_arg_types: tuple[tuple[tuple[int, ...], str], ...] = ()
 
@@ -67,10 +72,11 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         count(jax.jit(f).lower(x).compiler_ir(), threshold=32).const_args
     """
     names: Counter[str] = Counter()
-    constants, constant_bytes = 0, 0
+    constants, constant_bytes, callbacks = 0, 0, 0
     arrays: list[InlinedConstant] = []
     for operation in _walk(module.operation):
         names[operation.name] += 1
+        callbacks += _is_callback(operation)
         if operation.name == "stablehlo.constant":
             shape, size = _shape_and_bytes(operation)
             constants += 1
@@ -79,7 +85,9 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
                 splat, digest = _is_splat(operation), _digest(operation)
                 element = str(operation.results[0].type.element_type)
                 arrays.append(InlinedConstant(shape, size, splat, digest, element))
-    main_arguments, const_arg_types = _main_arguments(module)
+    functions = dict(_functions(module))
+    kinds = {name: _argument_kinds(function) for name, function in functions.items()}
+    main = kinds.pop("main", [])
     return ModuleCounts(
         operations=names.total(),
         functions=names["func.func"],
@@ -87,10 +95,12 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         constants=constants,
         constant_bytes=constant_bytes,
         inlined=tuple(each for each in arrays if each.bytes > threshold),
-        main_arguments=main_arguments,
-        const_args=len(const_arg_types),
         embedded=tuple(each for each in arrays if each.bytes <= threshold),
-        const_arg_types=const_arg_types,
+        const_arg_types=_const_arg_types(functions.get("main"), main),
+        const_args=sum("const" in kind for kind in main),
+        main_order=", ".join(kind for kind, _ in groupby(main)),
+        marked_functions=sum(any("const" in kind for kind in each) for each in kinds.values()),
+        callbacks=callbacks,
     )
 
 
@@ -157,18 +167,38 @@ def _element_bytes(element: str) -> int:
     return max(8, int(bits.group())) // 8 * (2 if element.startswith("complex") else 1)
 
 
-def _main_arguments(module: Any) -> tuple[int, tuple[tuple[tuple[int, ...], str], ...]]:
+def _const_arg_types(main: Any, kinds: Sequence[str]) -> tuple[tuple[tuple[int, ...], str], ...]:
+    if main is None:
+        return ()
+    return tuple(
+        (tuple(argument.type.shape), str(argument.type.element_type))
+        for argument, kind in zip(main.regions[0].blocks[0].arguments, kinds, strict=True)
+        if "const" in kind
+    )
+
+
+def _is_callback(operation: Any) -> bool:
+    if operation.name != "stablehlo.custom_call":
+        return False
+    return "callback" in operation.attributes["call_target_name"].value
+
+
+def _functions(module: Any) -> Iterator[tuple[str, Any]]:
     for function in module.body.operations:
-        operation = function.operation
-        if operation.name != "func.func" or operation.attributes["sym_name"].value != "main":
-            continue
-        arguments = operation.regions[0].blocks[0].arguments
-        if "arg_attrs" not in operation.attributes:
-            return len(arguments), ()
-        marks = operation.attributes["arg_attrs"]
-        return len(arguments), tuple(
-            (tuple(argument.type.shape), str(argument.type.element_type))
-            for argument, mark in zip(arguments, marks, strict=True)
-            if "jax.const" in mark
-        )
-    return 0, ()
+        if function.operation.name == "func.func":
+            yield function.operation.attributes["sym_name"].value, function.operation
+
+
+# The marks that JAX sets on what it passes beside the arguments of the user (jax 0.10.2).
+_KINDS = {"jax.global_constant": "dimension", "jax.token": "token", "jax.const": "const"}
+
+
+def _argument_kinds(function: Any) -> list[str]:
+    """Return the kind of each argument; one with several marks has a kind of several words."""
+    arguments = len(function.regions[0].blocks[0].arguments)
+    if "arg_attrs" not in function.attributes:
+        return ["argument"] * arguments
+    return [
+        " and ".join(kind for mark, kind in _KINDS.items() if mark in marks) or "argument"
+        for marks in function.attributes["arg_attrs"]
+    ]

@@ -12,6 +12,7 @@ from typing import IO, Any
 import ml_dtypes
 import numpy as np
 
+from parity_tests import placement
 from reports.rows import OutputLeaf
 
 FLOAT0 = "float0"
@@ -46,7 +47,13 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
     value = Value(path, host)
     weak = bool(getattr(leaf, "weak_type", False))
     row = OutputLeaf(
-        path=path, shape=tuple(leaf.shape), dtype=dtype, weak_type=weak, sha256=digest(value)
+        path=path,
+        shape=tuple(leaf.shape),
+        dtype=dtype,
+        weak_type=weak,
+        sha256=digest(value),
+        sharding=placement.sharding_of(leaf),
+        committed=placement.is_committed(leaf),
     )
     return row, value
 

@@ -59,6 +59,9 @@ class JaxprCounts(Row):
     equations: int
     captured_arrays: int
     captured_bytes: int
+    captured_values: str | None = None  # a sha256 over what the captured arrays hold
+    committed_arrays: int | None = None  # captured arrays that are committed to one device
+    sharded_arrays: int | None = None  # captured arrays over several devices
 
 
 class StableHloCounts(Row):
@@ -71,6 +74,9 @@ class StableHloCounts(Row):
     constants: int
     constant_bytes: int  # all of stablehlo.constant, scalars included
     operations_by_name: dict[str, int]
+    main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
+    callbacks: int | None = None  # calls into Python
+    marked_functions: int | None = None  # functions but main with arguments marked jax.const
 
 
 class ExecutableCounts(Row):
@@ -127,6 +133,16 @@ class OutputLeaf(Row):
     dtype: str
     weak_type: bool
     sha256: str
+    sharding: str | None = None  # the devices, and what each holds
+    committed: bool | None = None  # None: no array of JAX
+
+
+class Check(Row):
+    """Something that a side was held to by itself, beside being compared."""
+
+    name: str
+    holds: bool
+    statement: str  # what was found, in one sentence
 
 
 # What a side made of a captured array. "embedded" is inlined at or below the embed threshold,
@@ -205,6 +221,7 @@ class Observation(Row):
     outputs: tuple[OutputLeaf, ...] = ()
     tree: str | None = None
     ledger: tuple[CapturedArray, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 Rung = Literal["bitwise", "ulp", "tolerance", "arbiter", "mismatch"]

@@ -65,7 +65,7 @@ def test_only_arrays_above_the_threshold_are_inlined(threshold, shapes):
 
 def test_only_arguments_of_main_are_const_args():
     counts = stablehlo.count(HOISTED, threshold=32)
-    assert (counts.main_arguments, counts.const_args) == (2, 1)
+    assert (counts.main_order, counts.const_args) == ("const, argument", 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,17 @@
+"""The names of the checks that a side is held to by itself: `measure` makes them, `judge` reads."""
+
+from __future__ import annotations
+
+# On every side. A program with state of its own fails these, on every side alike.
+AGREE = "calls agree"
+RECOMPILES = "recompiles"
+DISPATCH = "dispatch in C++"
+OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH)
+
+# On our sides, whatever the program.
+WRITES = "writes into captured arrays"
+VALUES = "const arg values"
+BUFFERS = "const arg buffers"
+SHARDINGS = "const arg shardings"
+FLIPS = "flag flips"
+SETTINGS = "settings left alone"

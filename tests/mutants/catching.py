@@ -1,0 +1,91 @@
+"""Run the mutants: measure each on its program, judge it, and say which metric named it.
+
+Stock JAX is measured in processes of its own, our sides in this one. Without a mutant every
+program has to be at parity, or all of this would say nothing.
+"""
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+import mutant_programs
+import of_calls
+import of_constants
+import of_functions
+from planting import MUTANTS, Mutant
+
+from parity_tests import measure, sides, targets
+from parity_tests.judge import Evidence, Judgement, judge, pairs_of
+from parity_tests.worker import Job
+
+FILE = Path(mutant_programs.__file__)
+MODULES = (of_constants, of_functions, of_calls)  # each adds its mutants when it is imported
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant: the reasons of the verdict, by the metrics that gave them."""
+
+    mutant: Mutant
+    verdict: str
+    named: dict[str, str]
+
+    @property
+    def caught(self):
+        """Whether the metric that has to name it did."""
+        reason = self.named.get(self.mutant.metric)
+        return self.verdict != "parity" and reason is not None and self.mutant.says in reason
+
+
+def run():
+    """The verdicts of the programs without mutants, by name, and the outcomes of the mutants."""
+    programs = {name: _load(name) for name in dict.fromkeys(m.program for m in MUTANTS.values())}
+    evidence = _of_stock(list(programs))
+    for name, program in programs.items():
+        for side in ("legacy", "simplified"):
+            evidence[name][side] = _measure(program, side)
+    controls = {name: _judge(seen) for name, seen in evidence.items()}
+    outcomes = []
+    for mutant in MUTANTS.values():
+        with mutant.plant():
+            mutated = _measure(_load(mutant.program), mutant.side)
+        judgement = _judge({**evidence[mutant.program], mutant.side: mutated})
+        outcomes.append(Outcome(mutant, judgement.verdict, _named(judgement, mutated)))
+    return controls, outcomes
+
+
+def _load(name):
+    return targets.load_one(f"{FILE}:{name}")
+
+
+def _measure(program, side):
+    measured = measure.measure(program, side, steady_calls=1)
+    return Evidence(measured.observation, measured.values, measured.jaxpr)
+
+
+def _of_stock(names):
+    jobs = [Job(number=n, name=name, target=f"{FILE}:{name}") for n, name in enumerate(names)]
+    with tempfile.TemporaryDirectory() as folder:
+        both = ("jax-legacy", "jax-simplified")
+        recorded = sides.run_sides(jobs, both, Path(folder), timeout=60.0, steady_calls=1)
+        return {
+            name: {side: recorded[number, side].evidence() for side in both}
+            for number, name in enumerate(names)
+        }
+
+
+def _judge(evidence) -> Judgement:
+    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
+    return judge(pairs, list(evidence.values()))
+
+
+def _named(judgement, mutated):
+    named = {}
+    for each in judgement.comparisons:
+        if each.outcome == "different":
+            values = f"{each.left_value} against {each.right_value}"
+            named.setdefault(each.metric, f"{each.left} and {each.right}: {values}; {each.detail}")
+    if (failure := mutated.observation.failure) is not None:
+        kind = "proof of the side" if failure.kind == "wrong side" else failure.kind
+        named[kind] = f"{failure.type} in {failure.stage}: {failure.message}"
+    return named

@@ -1,0 +1,202 @@
+"""Mutants of caches, of the ways to call a program, and of where constants are placed."""
+
+import contextlib
+import types
+
+import jax
+import jax.numpy as jnp
+from planting import attribute, mutant, replaced
+
+from engine import configuration, jax_internals, stages
+from simplified_consts import execution
+
+FLAG = "jax_use_simplified_jaxpr_constants"
+
+
+@mutant(
+    "the flag is a variable of Python, which no cache of JAX has in its key",
+    program="uses_table",
+    side="simplified",
+    metric="flag flips",
+    says="legacy: the first call under its flag was answered from",
+)
+def cache_key_without_the_flag():
+    state = types.SimpleNamespace(value=False)
+
+    @contextlib.contextmanager
+    def local(value):
+        before, state.value = state.value, value
+        try:
+            yield
+        finally:
+            state.value = before
+
+    state.local = local
+    with attribute(configuration.use_simplified_constants, "_state", state):
+        yield
+
+
+@mutant(
+    "a function without a side of its own keeps the side that it was traced for first",
+    program="uses_table",
+    side="simplified",
+    metric="flag flips",
+    says="not legacy",
+)
+def stale_side_after_a_flip():
+    stock, first = configuration.side_now, []
+
+    def side_now(constants):
+        if constants is None:
+            first.append(stock(constants))
+            return first[0]
+        return stock(constants)
+
+    with replaced(stock, side_now):
+        yield
+
+
+@mutant(
+    "tracing leaves JAX's flag as it was for the last program",
+    program="uses_table",
+    side="simplified",
+    metric="settings left alone",
+)
+def flag_not_put_back():
+    @contextlib.contextmanager
+    def leaking(enabled):
+        jax.config.update(FLAG, enabled)
+        yield
+
+    try:
+        with replaced(jax_internals.simplified_jaxprs, leaking):
+            yield
+    finally:
+        jax.config.update(FLAG, False)
+
+
+@mutant(
+    "the dispatcher in C++ gets the const args in another order than the executable",
+    program="two_tables",
+    side="simplified",
+    metric="calls agree",
+    says="a later call differs",
+)
+def steady_call_with_other_const_args():
+    stock = jax_internals.fastpath_data
+    with replaced(stock, lambda *args: stock(*args[:-1], args[-1][::-1])):
+        yield
+
+
+@mutant(
+    "the compiled stage gets the const args in another order than the executable",
+    program="two_tables",
+    side="simplified",
+    metric="calls agree",
+    says="the call of the compiled stage differs",
+)
+def compiled_stage_with_other_const_args():
+    stock = stages.Compiled.__init__
+
+    def init(self, executable, const_args, *rest):
+        stock(self, executable, const_args[::-1], *rest)
+
+    with attribute(stages.Compiled, "__init__", init):
+        yield
+
+
+@mutant(
+    "the dispatcher in C++ is told nothing, so each call runs Python",
+    program="uses_table",
+    side="legacy",
+    metric="dispatch in C++",
+    says="went through Python",
+)
+def calls_left_in_python():
+    with replaced(jax_internals.fastpath_data, lambda *_: None):
+        yield
+
+
+@mutant(
+    "a program is planned anew for each call, so that JAX compiles it anew",
+    program="uses_table",
+    side="simplified",
+    metric="recompiles",
+    says="1 compilation",
+)
+def plan_not_remembered():
+    def plan_of(pipeline, closed_jaxpr, *, hoist=True):
+        max_bytes = configuration.embedded_constants_max_bytes.value
+        return pipeline.plan(closed_jaxpr, max_bytes, hoist)
+
+    with replaced(stages.plan_of, plan_of):
+        yield
+
+
+@mutant(
+    "const args are copies of the captured arrays",
+    program="uses_table",
+    side="simplified",
+    metric="const arg buffers",
+    says="1 of 1 captured buffer are copied",
+)
+def const_args_copied():
+    stock = execution._operand
+    with replaced(stock, lambda c, donatable: stock(jnp.copy(c), donatable)):
+        yield
+
+
+@mutant(
+    "an array over several devices is gathered to one",
+    program="sharded",
+    side="simplified",
+    metric="const arg shardings",
+    says="1 sharding of captured arrays",
+)
+def sharding_lost():
+    with replaced(jax_internals.uncommitted, lambda value: jax.device_put(value, jax.devices()[0])):
+        yield
+
+
+@mutant(
+    "lowering is told nothing of the shardings of const args",
+    program="sharded",
+    side="simplified",
+    metric="output shardings",
+)
+def sharding_not_lowered():
+    stock = jax_internals._const_types
+    with replaced(
+        stock,
+        lambda *args: [
+            each.replace(sharding=None, format=None, committed=False) for each in stock(*args)
+        ],
+    ):
+        yield
+
+
+@mutant(
+    "const args are passed as committed to their device",
+    program="uses_table",
+    side="simplified",
+    metric="output committed",
+    says="True against False",
+)
+def const_arg_committed():
+    with replaced(
+        jax_internals.uncommitted,
+        lambda value: jax.device_put(value, next(iter(value.devices()))),
+    ):
+        yield
+
+
+@mutant(
+    "a captured array decides on which device a program runs",
+    program="on_another_device",
+    side="simplified",
+    metric="output shardings",
+    says="cpu:0 against cpu:1",
+)
+def device_of_the_captured_array():
+    with replaced(jax_internals.uncommitted, lambda value: value):
+        yield

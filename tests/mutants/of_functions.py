@@ -1,0 +1,198 @@
+"""Mutants of how constants reach the functions and bodies that need them, and of what is marked."""
+
+from planting import attribute, mutant, replaced, rule, step
+
+from engine import jax_internals
+from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.jaxprs import ClosedJaxpr
+from simplified_consts import execution
+
+
+def _shifted(primitive, table=CONTROL_FLOW):
+    """Hand the operands of a primitive to its bodies one place on."""
+    stock = table[primitive]
+
+    def shifted(eqn, close):
+        def wrong(bodies):
+            closed, operands = close(bodies)
+            return closed, [*operands[1:], *operands[:1]]
+
+        return stock(eqn, wrong)
+
+    return rule(table, primitive, shifted)
+
+
+@mutant(
+    "two const args of equal type are passed in each other's place",
+    program="two_tables",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def const_args_swapped():
+    stock = execution.operands
+    with step("simplified", operands=lambda plan, donated: stock(plan, donated)[::-1]):
+        yield
+
+
+@mutant(
+    "the operands of a scan are shifted by one",
+    program="scanned",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def scan_operands_shifted():
+    with _shifted("scan"):
+        yield
+
+
+@mutant(
+    "the branches of a cond get each other's constants",
+    program="branched",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def branches_with_constants_of_each_other():
+    with _shifted("cond"):
+        yield
+
+
+@mutant(
+    "the constants of the body of a while are shifted by one",
+    program="looped",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def while_operands_shifted():
+    with _shifted("while"):
+        yield
+
+
+@mutant(
+    "the const args of an inner function are passed in another order than it takes them",
+    program="inner_function",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def const_args_of_inner_function_shifted():
+    with _shifted("jit", FUNCTIONS):
+        yield
+
+
+@mutant(
+    "no argument of main is marked jax.const",
+    program="uses_table",
+    side="simplified",
+    metric="proof of the side",
+    says="0 const args for 1 captured array",
+)
+def marks_missing():
+    with replaced(jax_internals._mark_const_args, lambda *_: None):
+        yield
+
+
+@mutant(
+    "the argument after the const arg is marked",
+    program="uses_table",
+    side="simplified",
+    metric="order of main's arguments",
+    says="argument, const against const, argument",
+)
+def mark_on_the_wrong_argument():
+    stock = jax_internals._mark_const_args
+    with replaced(stock, lambda module, before, count: stock(module, before + 1, count)):
+        yield
+
+
+@mutant(
+    "tokens are taken for const args, as if const args came before them",
+    program="with_a_token",
+    side="simplified",
+    metric="order of main's arguments",
+    says="token and const",
+)
+def const_args_before_tokens():
+    stock = jax_internals._mark_const_args
+    with replaced(stock, lambda module, before, count: stock(module, before - 1, count)):
+        yield
+
+
+@mutant(
+    "the const args of inner functions are not marked",
+    program="inner_function",
+    side="simplified",
+    metric="marked inner functions",
+    says="0 against",
+)
+def marks_missing_in_inner_functions():
+    mark = jax_internals._mark_const_args
+
+    def marked(module, before, count):
+        kept = {
+            name: jax_internals._argument_attributes(function)
+            for name, function in jax_internals._functions(module).items()
+            if name != "main"
+        }
+        mark(module, before, count)
+        for name, attributes in kept.items():
+            function = jax_internals._functions(module)[name]
+            with module.context:
+                function.arg_attrs = jax_internals._ir.ArrayAttr.get(attributes)
+
+    with replaced(mark, marked):
+        yield
+
+
+@mutant(
+    "an effect that no output depends on is dropped",
+    program="with_an_effect",
+    side="simplified",
+    metric="callbacks",
+    says="an effect was lost",
+)
+def effect_dropped():
+    def live_part(closed):
+        eqns = [eqn for eqn in closed.jaxpr.eqns if not eqn.effects]
+        return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+
+    with replaced(jax_internals.live_part, live_part):
+        yield
+
+
+@mutant(
+    "captured arrays are donated",
+    program="uses_table",
+    side="simplified",
+    metric="exception",
+    says="deleted",
+)
+def captured_array_donated():
+    stock = jax_internals.const_operands
+
+    def donated(params, count):
+        made = stock(params, count)
+        return made | {"donated_invars": (True,) * count + made["donated_invars"][count:]}
+
+    with replaced(stock, donated):
+        yield
+
+
+@mutant(
+    "the order of constants is forgotten between a body and its operands",
+    program="scanned",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def bodies_take_constants_in_another_order():
+    stock = Conversion.body
+
+    def body(self, one, constants):
+        return stock(self, one, dict(reversed(constants.items())))
+
+    with attribute(Conversion, "body", body):
+        yield
