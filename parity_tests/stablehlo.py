@@ -173,7 +173,7 @@ def _const_arg_types(main: Any, kinds: Sequence[str]) -> tuple[tuple[tuple[int, 
     return tuple(
         (tuple(argument.type.shape), str(argument.type.element_type))
         for argument, kind in zip(main.regions[0].blocks[0].arguments, kinds, strict=True)
-        if "const" in kind
+        if "const" in kind and hasattr(argument.type, "shape")  # a token has none
     )
 
 
