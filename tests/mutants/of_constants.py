@@ -93,8 +93,7 @@ def const_arg_through_bfloat16():
     "the copy of a captured array has 0.0 for -0.0",
     program="special_numbers",
     side="legacy",
-    metric="captured values",
-    says="do not hold the same bits",
+    metric="captured arrays",  # a copy that differs from its array is made anew for each use
 )
 def negative_zero_lost():
     with _mapped_snapshots(lambda value: np.where(value == 0, np.float32(0), value)):
@@ -105,8 +104,7 @@ def negative_zero_lost():
     "the copy of a captured array has one NaN for all NaNs",
     program="special_numbers",
     side="simplified",
-    metric="captured values",
-    says="do not hold the same bits",
+    metric="captured arrays",  # a copy that differs from its array is made anew for each use
 )
 def nan_payload_lost():
     with _mapped_snapshots(lambda value: np.where(value != value, np.float32(np.nan), value)):
