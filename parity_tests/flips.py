@@ -1,10 +1,10 @@
 """Flip the flag between calls of one function: each side must come back as it was.
 
 The function is jitted once, without a side of its own, so that the flag decides at each call:
-legacy, simplified, legacy, simplified. The measurement of legacy is followed by that, and not that
-of simplified too: the flag is off by default, so JAX has compiled the half of it already. What a cache keeps without the flag in its key answers for
-the other side, and then either a side shows the evidence of the other, or its first call finds an
-answer in the C++ dispatcher.
+legacy, simplified, legacy, simplified. It is the measurement of legacy that is followed by that:
+the flag is off by default, so JAX has compiled the half of it already. What a cache keeps without
+the flag in its key answers for the other side, and then either a side shows the evidence of the
+other, or its first call finds an answer in the C++ dispatcher.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ class ModuleCounts:
     """What a module holds; `const_args` counts main's arguments marked `jax.const`.
 
     `main_order` has the kinds of main's arguments in order, one for each run of a kind, and
-    `marked_functions` counts the functions but main that have arguments marked `jax.const`.
+    `marks_lost` counts the operands of calls that are marked `jax.const` in the function that calls
+    and not in the one that is called.
     """
 
     operations: int
@@ -49,7 +50,7 @@ class ModuleCounts:
     inlined: tuple[InlinedConstant, ...]
     const_args: int
     main_order: str
-    marked_functions: int
+    marks_lost: int
     callbacks: int
 
     @property
@@ -79,7 +80,7 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
                 splat, digest = _is_splat(operation), _digest(operation)
                 inlined.append(InlinedConstant(shape, size, splat, digest))
     kinds = {name: _argument_kinds(function) for name, function in _functions(module)}
-    main = kinds.pop("main", [])
+    main = kinds.get("main", [])
     return ModuleCounts(
         operations=names.total(),
         functions=names["func.func"],
@@ -89,7 +90,7 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         inlined=tuple(inlined),
         const_args=sum("const" in kind for kind in main),
         main_order=", ".join(kind for kind, _ in groupby(main)),
-        marked_functions=sum(any("const" in kind for kind in each) for each in kinds.values()),
+        marks_lost=_marks_lost(module, kinds),
         callbacks=callbacks,
     )
 
@@ -143,6 +144,22 @@ def _functions(module: Any) -> Iterator[tuple[str, Any]]:
     for function in module.body.operations:
         if function.operation.name == "func.func":
             yield function.operation.attributes["sym_name"].value, function.operation
+
+
+def _marks_lost(module: Any, kinds: dict[str, list[str]]) -> int:
+    lost = 0
+    for name, function in _functions(module):
+        marked = ["const" in kind for kind in kinds[name]]
+        if not any(marked):
+            continue
+        arguments = function.regions[0].blocks[0].arguments
+        const = [argument for argument, is_const in zip(arguments, marked, strict=True) if is_const]
+        for operation in _walk(function):
+            if operation.name == "func.call":
+                callee = kinds.get(operation.attributes["callee"].value, [])
+                pairs = zip(operation.operands, callee, strict=False)
+                lost += sum("const" not in kind and operand in const for operand, kind in pairs)
+    return lost
 
 
 # The marks that JAX sets on what it passes beside the arguments of the user (jax 0.10.2).
