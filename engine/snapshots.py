@@ -24,26 +24,33 @@ from engine import jax_internals
 from engine.configuration import tracing_a_program
 from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, constant_key
 
-# The last copy of each piece of memory, and all copies by identity: JAX shares the bodies of inner
-# functions among programs, so what is met here may have been met before.
+# The last copy of each piece of memory, and what was handed out of them, both by identity. JAX
+# shares the bodies of inner functions among programs, so what is met here may have been met before.
 _latest: weakref.WeakValueDictionary[Hashable, np.ndarray] = weakref.WeakValueDictionary()
-_copies: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+_handed_out: weakref.WeakValueDictionary[tuple[int, int], np.ndarray] = (
+    weakref.WeakValueDictionary()
+)
+_ours: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
 
 def capture(value: Any) -> Any:
     """Return what stands for a captured value: a private copy, where its memory may be written to.
 
-    An array that has not changed since it was copied is the copy that there is, so that one array
-    is one constant.
+    An array that has not changed since it was copied is a view on the copy that there is, so that
+    one array is one constant. Each object gets a view of its own: in the legacy form JAX tells
+    constvars apart by the identity of the object, and ours is to print as JAX prints it.
     """
     if not _may_change(value):
         return value
     key = constant_key(value)
-    copied = _latest.get(key)
-    if copied is None or not _same_bits(copied, value):
-        copied = _copy(value)
-        _latest[key] = _copies[id(copied)] = copied
-    return copied
+    owner = _latest.get(key)
+    if owner is None or not _same_bits(owner, value):
+        _latest[key] = owner = _copy(value)
+    view = _handed_out.get((id(value), id(owner)))
+    if view is None:
+        view = np.broadcast_to(owner, value.shape, subok=True)
+        _handed_out[id(value), id(owner)] = _ours[id(view)] = view
+    return view
 
 
 def capture_while_tracing(value: Any) -> Any:
@@ -76,7 +83,7 @@ def _may_change(value: Any) -> bool:
     """
     if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0:
         return False
-    if _copies.get(id(value)) is value:
+    if _ours.get(id(value)) is value:
         return False
     owner: Any = value
     while isinstance(owner, (np.ndarray, memoryview)):
@@ -91,12 +98,10 @@ def _is_writeable(memory: np.ndarray | memoryview) -> bool:
 
 
 def _copy(value: np.ndarray) -> np.ndarray:
-    """A read-only copy with the dtype and the repeats (zero strides) of an array."""
+    """A read-only copy with the dtype of an array, and without its repeats (zero strides)."""
     copied = _without_repeats(value).copy(order="K")
     copied.flags.writeable = False
-    if copied.shape == value.shape:
-        return copied
-    return np.broadcast_to(copied, value.shape, subok=True)
+    return copied
 
 
 def _without_repeats(value: np.ndarray) -> np.ndarray:

@@ -437,9 +437,7 @@ def _callbacks(pair: _Pair, left: int, right: int) -> _Ruling:
 
 
 def _marks(pair: _Pair, left: int, right: int) -> _Ruling:
-    if not left and not pair.stock_keeps_keys:
-        return "different", "ours marks no const arg of an inner function, stock does"
-    return "not judged", "two lowerings may share inner functions differently"
+    return "different", "const args of inner functions are not marked as main's are"
 
 
 def _placed(pair: _Pair, left: object, right: object) -> _Ruling:
@@ -474,7 +472,6 @@ def _migration(why: str) -> _Rule:
 
 _HOISTED = _migration("simplified hoists captured arrays as const args, legacy inlines them")
 _REPRESENTED = _migration("legacy binds captured arrays to constvars, simplified to Literals")
-_ONE_SIDED = _migration("only simplified has const args to mark")
 _FOLDED = _migration("XLA sees inlined constants and may fold them, and sees const args as data")
 
 
@@ -496,7 +493,7 @@ _COUNTERS: dict[str, tuple[Callable[[Observation], Any], _Rule, _Rule]] = {
     "const args": (_of("proof", "const_args"), _const_args, _HOISTED),
     "inlined constant bytes": (_of("proof", "inlined_constant_bytes"), _inlined, _HOISTED),
     "order of main's arguments": (_of("stablehlo", "main_order"), _main_order, _main_order),
-    "marked inner functions": (_of("stablehlo", "marked_functions"), _marks, _ONE_SIDED),
+    "marks lost": (_of("stablehlo", "marks_lost"), _marks, _marks),
     "callbacks": (_of("stablehlo", "callbacks"), _callbacks, _callbacks),
     "StableHLO bytes": (_of("stablehlo", "text_bytes"), _text, _HOISTED),
     "StableHLO operations": (_of("stablehlo", "operations"), _text, _HOISTED),

@@ -204,7 +204,7 @@ def _measure(
             operations_by_name=module.operations_by_name,
             main_order=module.main_order,
             callbacks=module.callbacks,
-            marked_functions=module.marked_functions,
+            marks_lost=module.marks_lost,
         ),
         executable=executable,
         memory=memory,

@@ -41,8 +41,8 @@ class ModuleCounts:
 
     `const_arg_types` has their shapes and element types, in order. `embedded` are the arrays at or
     below the embed threshold, `inlined` those above it. `main_order` has the kinds of main's
-    arguments in order, one for each run of a kind, and `marked_functions` counts the functions but
-    main that have arguments marked `jax.const`.
+    arguments in order, one for each run of a kind, and `marks_lost` counts the operands of calls
+    that are marked `jax.const` in the function that calls and not in the one that is called.
     """
 
     operations: int
@@ -53,7 +53,7 @@ class ModuleCounts:
     inlined: tuple[InlinedConstant, ...]
     const_args: int
     main_order: str
-    marked_functions: int
+    marks_lost: int
     callbacks: int
     embedded: tuple[InlinedConstant, ...] = ()
     const_arg_types: tuple[tuple[tuple[int, ...], str], ...] = ()
@@ -87,7 +87,7 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
                 arrays.append(InlinedConstant(shape, size, splat, digest, element))
     functions = dict(_functions(module))
     kinds = {name: _argument_kinds(function) for name, function in functions.items()}
-    main = kinds.pop("main", [])
+    main = kinds.get("main", [])
     return ModuleCounts(
         operations=names.total(),
         functions=names["func.func"],
@@ -99,7 +99,7 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         const_arg_types=_const_arg_types(functions.get("main"), main),
         const_args=sum("const" in kind for kind in main),
         main_order=", ".join(kind for kind, _ in groupby(main)),
-        marked_functions=sum(any("const" in kind for kind in each) for each in kinds.values()),
+        marks_lost=_marks_lost(module, kinds),
         callbacks=callbacks,
     )
 
@@ -187,6 +187,22 @@ def _functions(module: Any) -> Iterator[tuple[str, Any]]:
     for function in module.body.operations:
         if function.operation.name == "func.func":
             yield function.operation.attributes["sym_name"].value, function.operation
+
+
+def _marks_lost(module: Any, kinds: dict[str, list[str]]) -> int:
+    lost = 0
+    for name, function in _functions(module):
+        marked = ["const" in kind for kind in kinds[name]]
+        if not any(marked):
+            continue
+        arguments = function.regions[0].blocks[0].arguments
+        const = [argument for argument, is_const in zip(arguments, marked, strict=True) if is_const]
+        for operation in _walk(function):
+            if operation.name == "func.call":
+                callee = kinds.get(operation.attributes["callee"].value, [])
+                pairs = zip(operation.operands, callee, strict=False)
+                lost += sum("const" not in kind and operand in const for operand, kind in pairs)
+    return lost
 
 
 # The marks that JAX sets on what it passes beside the arguments of the user (jax 0.10.2).

@@ -76,7 +76,7 @@ class StableHloCounts(Row):
     operations_by_name: dict[str, int]
     main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
     callbacks: int | None = None  # calls into Python
-    marked_functions: int | None = None  # functions but main with arguments marked jax.const
+    marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
 
 
 class ExecutableCounts(Row):

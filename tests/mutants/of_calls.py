@@ -18,7 +18,7 @@ FLAG = "jax_use_simplified_jaxpr_constants"
     program="uses_table",
     side="legacy",
     metric="flag flips",
-    says="simplified: the first call under its flag was answered from",
+    says="simplified: its first call was answered from the cache of legacy",
 )
 def cache_key_without_the_flag():
     state = types.SimpleNamespace(value=False)

@@ -125,8 +125,8 @@ def const_args_before_tokens():
     "the const args of inner functions are not marked",
     program="inner_function",
     side="simplified",
-    metric="marked inner functions",
-    says="0 against",
+    metric="marks lost",
+    says="are not marked as main's are",
 )
 def marks_missing_in_inner_functions():
     mark = jax_internals._mark_const_args
