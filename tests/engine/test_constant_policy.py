@@ -9,6 +9,7 @@ import pytest
 from evidence import inlined_bytes
 
 import engine
+from engine.policies import select
 
 SMALL = jnp.arange(4.0)  # 16 bytes: below the embed threshold
 MIDDLE = jnp.arange(16.0) + 1  # 64 bytes
@@ -283,6 +284,14 @@ def test_a_reducer_takes_what_is_inlined_and_nothing_else():
 
     with pytest.raises(NotImplementedError, match="captured an array"):
         engine.jit(reducer, constants="simplified", constant_policy=hoist)(jnp.ones(3))
+
+
+def test_a_policy_is_refused_where_jax_itself_would_hoist():
+    """Bodies of primitives without a rule: JAX knows the threshold and no policy."""
+    closed_jaxpr = engine.make_jaxpr(lambda x: x + MIDDLE, constants="simplified")(1.0)
+    select(closed_jaxpr, 32, unsure).refuse_what_jax_cannot_follow({"with_a_body"})
+    with pytest.raises(NotImplementedError, match="into the bodies of with_a_body: JAX itself"):
+        select(closed_jaxpr, 32, hoist).refuse_what_jax_cannot_follow({"with_a_body"})
 
 
 def test_second_call_runs_no_python():
