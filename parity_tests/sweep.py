@@ -97,6 +97,10 @@ def recommend(
         if left_out
         else ""
     )
+    quickest = min(points, key=lambda point: point.compile_seconds)
+    if chosen.compile_seconds > quickest.compile_seconds * (1 + compile_slack):
+        times = chosen.compile_seconds / quickest.compile_seconds
+        beside += f"; {quickest.threshold} would compile {times:.1f} times as fast"
     return chosen.threshold, (
         f"the smallest threshold with a call within {call_slack:.0%} of the fastest "
         f"({chosen.call_seconds:.3g} s, fastest {fastest:.3g} s){beside}"

@@ -89,6 +89,8 @@ def point(threshold, call, compile_, const_args=None):
         ([point(2, 1.0, 1.0), point(0, 1.0, 1.0), point(1, 9.0, 1.0)], 0, "the smallest"),
         # compiling alone makes a difference
         ([point(0, 1.0, 1.0), point(1, 1.0, 2.0)], 0, "1 threshold left out"),
+        # what the rule passes over is said
+        ([point(0, 1.0, 3.0), point(1, 1.0, 1.0)], 0, "; 1 would compile 3.0 times as fast"),
         # nothing to choose
         ([point(0, 1.0, 1.0), point(1, 1.05, 1.09)], None, "no difference: all times are within"),
         ([point(0, 9.0, 1.0, 3), point(1, 1.0, 9.0, 3)], None, "the same arrays are hoisted"),
