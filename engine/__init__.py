@@ -4,9 +4,11 @@
 `constants` argument or by the flag, when the function is traced.
 """
 
+from engine.captured_constants import CapturedConstant as CapturedConstant
 from engine.captured_constants import captured_constants as captured_constants
 from engine.configuration import SIDES as SIDES
 from engine.configuration import config as config
+from engine.configuration import constant_policy as constant_policy
 from engine.configuration import embedded_constants_max_bytes as embedded_constants_max_bytes
 from engine.configuration import strict_placement as strict_placement
 from engine.configuration import use_simplified_constants as use_simplified_constants

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,26 @@ from engine import jax_internals
 from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class CapturedConstant:
-    """A captured array and the equations that use it.
+    """A captured array and the equations that use it; what a constant policy decides about.
 
     `nbytes` is its size in bytes. `source_infos` are JAX's records of the equations, in order.
     """
 
     value: Any
     nbytes: int
-    source_infos: list[Any] = field(default_factory=list)
+    source_infos: tuple[Any, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return tuple(self.value.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array; that of a typed PRNG key is an extended one of JAX."""
+        return self.value.dtype
 
     def captured_at(self) -> tuple[str, int, str] | None:
         """File, line and function of the first use; None where only an output is the array."""
@@ -52,16 +62,14 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
         for constant in captured_constants(engine.jit(f).trace(x).jaxpr):
             print(constant.describe(), constant.captured_at())
     """
-    found: dict[Hashable, CapturedConstant] = {}
+    found: dict[Hashable, tuple[Any, list[Any]]] = {}
 
     def note(value: Any, source_info: Any = None) -> None:
         if np.ndim(value) == 0 or jax_internals.is_tracer(value):
             return
-        constant = found.setdefault(
-            constant_key(value), CapturedConstant(value, getattr(value, "nbytes", 0))
-        )
+        _, source_infos = found.setdefault(constant_key(value), (value, []))
         if source_info is not None:
-            constant.source_infos.append(source_info)
+            source_infos.append(source_info)
 
     # A list, and no function that calls itself: that is a cycle, which would keep the arrays until
     # the garbage collector comes by.
@@ -87,7 +95,11 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
                 elif atom in values:
                     note(values[atom], eqn.source_info)
             bodies.extend(bodies_of(eqn))
-    return sorted(found.values(), key=lambda constant: -constant.nbytes)
+    constants = [
+        CapturedConstant(value, getattr(value, "nbytes", 0), tuple(source_infos))
+        for value, source_infos in found.values()
+    ]
+    return sorted(constants, key=lambda constant: -constant.nbytes)
 
 
 def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:

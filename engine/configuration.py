@@ -17,6 +17,10 @@ from engine import jax_internals
 Side = Literal["legacy", "simplified"]
 SIDES: tuple[Side, ...] = ("legacy", "simplified")
 
+# Takes an `engine.CapturedConstant` (a record of a floor above this one) and returns "inline",
+# "hoist" or None; `engine/policies.py` asks it.
+ConstantPolicy = Callable[[Any], str | None]
+
 _TRUE = ("1", "true", "yes", "on", "y", "t")
 _FALSE = ("0", "false", "no", "off", "n", "f")
 
@@ -42,6 +46,24 @@ def parse_bytes(value: Any, what: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise ValueError(f"{what} must be a number of bytes, 0 or more, got {value!r}")
+
+
+def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
+    """Check a constant policy: a hashable callable, or None for no policy."""
+    if value is None:
+        return None
+    if not callable(value):
+        raise ValueError(
+            f"{what} must be a function of a captured constant that returns 'inline', 'hoist' or "
+            f"None, or None for no policy, got {value!r}"
+        )
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ValueError(
+            f"{what} must be hashable, since what is compiled is cached by it, got {value!r}"
+        ) from error
+    return value
 
 
 def parse_side(value: Any) -> Side | None:
@@ -156,9 +178,46 @@ strict_placement = Setting(
     traced=False,  # it decides how constants are passed, not what is traced
 )
 
+constant_policy = Setting(
+    "constant_policy",
+    parse_policy,
+    None,
+    """Decide array by array which captured arrays the simplified pipeline inlines and hoists.
+
+    A policy takes an `engine.CapturedConstant` (`value`, `nbytes`, `shape`, `dtype`,
+    `captured_at()`) and returns `"inline"`, `"hoist"` or None: the embed threshold decides. It is
+    asked once for each captured array of a program that live equations use, when the program is
+    lowered, and never for scalars. None, in place of a policy, is no policy. The `constant_policy`
+    of `engine.jit` goes before this one.
+
+    The policy in force when a function is called or traced is the program's: what transformations
+    derive from the program has it too, and an inner function has that of the outermost. It is part
+    of every cache key, by its hash and equality (a function's are its identity), so keep one object
+    rather than write a lambda at each call. The legacy pipeline inlines everything and asks
+    nobody, so that one policy can stand while the flag is flipped; so does an export.
+
+    Example::
+
+        def by_size(constant):
+            return "inline" if constant.nbytes < 4096 else None
+
+        with engine.constant_policy(by_size):
+            engine.jit(f, constants="simplified")(x)
+
+    Raises ValueError for what is not callable or not hashable, and, when a program is lowered, for
+    an answer that is none of the three.
+    """,
+    traced=False,  # it decides what is hoisted, not what is traced
+)
+
 _SETTINGS = {
     setting.name: setting
-    for setting in (use_simplified_constants, embedded_constants_max_bytes, strict_placement)
+    for setting in (
+        use_simplified_constants,
+        embedded_constants_max_bytes,
+        strict_placement,
+        constant_policy,
+    )
 }
 
 # The side that the program now being traced was given. Whoever is traced into that program joins

@@ -18,7 +18,10 @@ import jax
 from engine import jax_internals
 from engine.configuration import (
     SIDES,
+    ConstantPolicy,
     Side,
+    constant_policy,
+    parse_policy,
     parse_side,
     side_now,
     tracing_for,
@@ -60,6 +63,7 @@ def jit(
     /,
     *,
     constants: Side | None = None,
+    constant_policy: ConstantPolicy | None = None,
     **options: Any,
 ) -> Any:
     """Compile a function with XLA, handling the arrays that it captures as `constants` says.
@@ -70,10 +74,15 @@ def jit(
     or None: the flag `engine.use_simplified_constants` decides when the function is traced. A
     function that is called while another one of the engine is traced takes that one's side.
 
+    `constant_policy` decides array by array what the simplified pipeline inlines and hoists (see
+    `engine.constant_policy`); None: the setting of that name decides. In the legacy pipeline it
+    has no effect.
+
     The result has the methods of a `jax.jit` function: `trace`, `lower`, `eval_shape`,
     `clear_cache`.
 
-    Raises ValueError for another `constants`, and what `jax.jit` raises for its keywords.
+    Raises ValueError for another `constants` or `constant_policy`, and what `jax.jit` raises for
+    its keywords.
 
     Example::
 
@@ -86,32 +95,38 @@ def jit(
     Source: `jax.jit`; the constants note (seed 000).
     """
     constants = parse_side(constants)
+    own_policy = parse_policy(constant_policy, "constant_policy")
     if isinstance(fun, _NotGiven):
         _jax_jit(**options)  # a misspelled option fails here, where it was written
-        return functools.partial(jit, constants=constants, **options)
+        return functools.partial(
+            jit, constants=constants, constant_policy=constant_policy, **options
+        )
     # JAX validates `fun` and the options, with its own errors. What it makes is not kept: pickled
     # by value (cloudpickle), a dispatcher loses its attributes.
     jit_info = _jax_jit(fun, **options)._jit_info
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-        pipeline, program, operands = _stage(fun, jit_info, constants, args, kwargs)
+        pipeline, program, operands = _stage(fun, jit_info, constants, own_policy, args, kwargs)
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
             return *_call(pipeline, program, operands), False
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        pipeline, program, operands = _stage(fun, jit_info, constants, args, kwargs)
+        pipeline, program, operands = _stage(fun, jit_info, constants, own_policy, args, kwargs)
         return Traced(pipeline, jax_internals.argument_types(operands), program)
 
     return _call_caches[constants].dispatcher(
-        fun, jit_info, jax_internals.api_boundary(cache_miss), trace
+        fun, jit_info, own_policy, jax_internals.api_boundary(cache_miss), trace
     )
 
 
 def _signature() -> inspect.Signature:
-    """That of `jax.jit` and `constants`: what `help` and editors show."""
-    keyword = inspect.Parameter("constants", inspect.Parameter.KEYWORD_ONLY, default=None)
+    """That of `jax.jit` and our keywords: what `help` and editors show."""
+    keywords = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in ("constants", "constant_policy")
+    ]
     of_jax = inspect.signature(_jax_jit)
-    return of_jax.replace(parameters=[*of_jax.parameters.values(), keyword])
+    return of_jax.replace(parameters=[*of_jax.parameters.values(), *keywords])
 
 
 jit.__signature__ = _signature()  # type: ignore[attr-defined]
@@ -166,11 +181,13 @@ def _stage(
     fun: Callable,
     jit_info: jax_internals.JitInfo,
     constants: Side | None,
+    own_policy: ConstantPolicy | None,
     args: tuple,
     kwargs: dict,
 ) -> tuple[Pipeline, jax_internals.PjitParams, list]:
     """Trace for the side that is in force, and give the program its form and its name."""
     side = side_now(constants)
+    policy = own_policy if own_policy is not None else constant_policy.value
     pipeline = pipeline_of(side)
     with tracing_for(side):
         program, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
@@ -183,7 +200,7 @@ def _stage(
     params = {
         **program.params,
         "jaxpr": forms[side] or closed_jaxpr,
-        "name": jax_internals.ProgramName(program.params["name"], side),
+        "name": jax_internals.ProgramName(program.params["name"], side, policy),
     }
     return pipeline, program._replace(params=params), operands
 
@@ -197,7 +214,7 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
-    plan = plan_of(pipeline, closed_jaxpr)
+    plan = plan_of(pipeline, closed_jaxpr, params["name"].policy)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args
@@ -219,7 +236,7 @@ def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     pipeline = pipeline_of(side)
 
     def cache_miss(*_: Any, **__: Any) -> tuple[Any, Any, bool]:
-        plan = plan_of(pipeline, params["jaxpr"])
+        plan = plan_of(pipeline, params["jaxpr"], params["name"].policy)
         types = jax_internals.argument_types(operands)
         names = jax_internals.argument_names(params["jaxpr"])
         with jax_internals.placement_errors(params["name"], types, names):

@@ -239,7 +239,7 @@ def bind_jit(args: Sequence[Any], params: dict) -> list:
 
 
 class ProgramName(str):
-    """The name of a jitted program, remembering the side that it was staged for.
+    """The name of a jitted program, remembering the side and the policy that it was staged for.
 
     JAX's rules for jit carry `name` unchanged through jvp, vmap, partial evaluation and
     transposition (jax 0.10.2), so what they derive from our programs still says whose it is. A
@@ -247,12 +247,14 @@ class ProgramName(str):
     be unknown to checkify, jet, sparsify and every other reader of jaxprs.
     """
 
-    __slots__ = ("side",)
+    __slots__ = ("policy", "side")
     side: str
+    policy: Any  # the constant policy, or None
 
-    def __new__(cls, name: str, side: str) -> ProgramName:
+    def __new__(cls, name: str, side: str, policy: Any = None) -> ProgramName:
         self = super().__new__(cls, name)
         self.side = side
+        self.policy = policy
         return self
 
 
@@ -563,10 +565,11 @@ class CallCache:
         return []
 
     def dispatcher(
-        self, fun: Callable, info: JitInfo, cache_miss: Callable, trace: Callable
+        self, fun: Callable, info: JitInfo, policy: Any, cache_miss: Callable, trace: Callable
     ) -> Any:
         """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.
 
+        `policy` is a key beside JAX's own, which two dispatchers of one function may differ in.
         `trace` is its method of that name, and what its `lower` and `eval_shape` begin with.
         """
         key = pxla.JitGlobalCppCacheKeys(
@@ -590,7 +593,7 @@ class CallCache:
             cache_miss,
             info.static_argnums,
             info.static_argnames,
-            key,
+            (key, policy),
             _tree_util.dispatch_registry,
             pxla.cc_shard_arg,
             self._cache,
@@ -615,7 +618,7 @@ class CallCache:
         rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
         dispatcher = _jaxlib.pjit(
             params["name"],
-            _stand_in(params["jaxpr"], params["name"].side, rest),
+            _stand_in(params["jaxpr"], params["name"].side, params["name"].policy, rest),
             cache_miss,
             [],
             [],
@@ -628,12 +631,12 @@ class CallCache:
 
 
 @_util.weakref_lru_cache
-def _stand_in(jaxpr: core.ClosedJaxpr, side: str, params: tuple) -> Callable:
+def _stand_in(jaxpr: core.ClosedJaxpr, side: str, policy: Any, params: tuple) -> Callable:
     """The function that a derived program goes by in a `CallCache`; it lives as long as `jaxpr`.
 
-    The side is a key of its own, because the names of two sides are equal as strings.
+    Side and policy are keys of their own: the names of two sides are equal as strings.
     """
-    del jaxpr, side, params
+    del jaxpr, side, policy, params
 
     def derived(*operands: Any) -> None:
         raise AssertionError("a dispatcher calls its cache miss, never its function")

@@ -7,6 +7,7 @@ once per function.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,33 +17,34 @@ from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.jaxprs import ClosedJaxpr, Jaxpr, bodies_of
 
 
-def lift(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Lift every array that stands as a Literal into a constvar; idempotent.
-
-    Returns its argument where there is nothing to lift, which is the rule.
-    """
-    if not _holds_array_literals(closed_jaxpr.jaxpr):
-        return closed_jaxpr
-    return _lift(closed_jaxpr)
-
-
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
+    """Whether a captured value is an array, of any shape; `lift` leaves Python scalars alone."""
     return isinstance(value, jax.Array) or np.ndim(value) > 0
 
 
-def _holds_array_literals(jaxpr: Jaxpr) -> bool:
+def lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) -> ClosedJaxpr:
+    """Lift the arrays that stand as Literals into constvars, all or those `wanted`; idempotent.
+
+    Returns its argument where there is nothing to lift, which is the rule.
+    """
+    if not _holds_literals(closed_jaxpr.jaxpr, wanted):
+        return closed_jaxpr
+    return _lift(closed_jaxpr, wanted)
+
+
+def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
     atoms = [*jaxpr.outvars, *(atom for eqn in jaxpr.eqns for atom in eqn.invars)]
-    return any(hasattr(a, "val") and _is_array(a.val) for a in atoms) or any(
-        _holds_array_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
+    return any(hasattr(a, "val") and wanted(a.val) for a in atoms) or any(
+        _holds_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body, wanted)
         for eqn in jaxpr.eqns
         for body in bodies_of(eqn)
     )
 
 
-def _lift(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+def _lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool]) -> ClosedJaxpr:
     debug_info = closed_jaxpr.jaxpr.debug_info
-    body = ClosedJaxpr(_lift_functions(closed_jaxpr.jaxpr), closed_jaxpr.consts)
-    conversion = Conversion(rules=CONTROL_FLOW, wanted=_is_array)
+    body = ClosedJaxpr(_lift_functions(closed_jaxpr.jaxpr, wanted), closed_jaxpr.consts)
+    conversion = Conversion(rules=CONTROL_FLOW, wanted=wanted)
     constants = conversion.needs(body)
     converted = conversion.body(body, constants)
     n, jaxpr = len(constants), converted.jaxpr
@@ -54,7 +56,7 @@ def _lift(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(lifted, [*converted.consts, *constants.values()])
 
 
-def _lift_functions(jaxpr: Jaxpr) -> Jaxpr:
+def _lift_functions(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> Jaxpr:
     """Give the body of each jit, at any depth, constvars of its own."""
 
     def lift_bodies(value: Any, is_function: bool) -> Any:
@@ -62,9 +64,9 @@ def _lift_functions(jaxpr: Jaxpr) -> Jaxpr:
             return type(value)(lift_bodies(item, is_function) for item in value)
         if isinstance(value, ClosedJaxpr):
             if is_function:
-                return lift(value)
-            return ClosedJaxpr(_lift_functions(value.jaxpr), value.consts)
-        return _lift_functions(value) if isinstance(value, Jaxpr) else value
+                return lift(value, wanted)
+            return ClosedJaxpr(_lift_functions(value.jaxpr, wanted), value.consts)
+        return _lift_functions(value, wanted) if isinstance(value, Jaxpr) else value
 
     eqns = []
     for eqn in jaxpr.eqns:

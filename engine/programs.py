@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.configuration import Side
+from engine.configuration import ConstantPolicy, Side
 from engine.jaxprs import ClosedJaxpr
 
 
@@ -34,12 +34,13 @@ class Pipeline:
     """One way to take a traced program to results; the two pipelines differ in these steps alone.
 
     - `normalize(closed_jaxpr)`: bring what JAX's tracer emitted into the form of this side.
-    - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args)`: say which constants become args.
+    - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args, policy)`: say which constants become
+      args.
     - `operands(plan, donated)`: the const args as they are passed at execution, given the avals of
       the arguments that the program donates.
     """
 
     side: Side
     normalize: Callable[[ClosedJaxpr], ClosedJaxpr]
-    plan: Callable[[ClosedJaxpr, int, bool], LoweringPlan]
+    plan: Callable[[ClosedJaxpr, int, bool, ConstantPolicy | None], LoweringPlan]
     operands: Callable[[LoweringPlan, Sequence[Any]], tuple[Any, ...]]

@@ -15,29 +15,42 @@ import jax
 
 from engine import jax_internals
 from engine.captured_constants import warn_of_large_constants
-from engine.configuration import Side, embedded_constants_max_bytes, strict_placement
+from engine.configuration import (
+    ConstantPolicy,
+    Side,
+    embedded_constants_max_bytes,
+    strict_placement,
+)
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
-from engine.unsupported import refuse_unsupported
 
 # Programs are lowered again for other placements; their constants are reported once.
 _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
 
 # Per traced program. JAX caches what it lowers by the identity of a program, so planning anew for
 # each `lower` would compile anew, too. The table must not hold a program longer than JAX does.
-_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[tuple[Side, int, bool], LoweringPlan]] = (
+_PlanKey = tuple[Side, int, bool, ConstantPolicy | None]
+_plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[_PlanKey, LoweringPlan]] = (
     weakref.WeakKeyDictionary()
 )
 
 
-def plan_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, *, hoist: bool = True) -> LoweringPlan:
-    """The plan of a program on a side, under the embed threshold that is in force; made once."""
+def plan_of(
+    pipeline: Pipeline,
+    closed_jaxpr: ClosedJaxpr,
+    policy: ConstantPolicy | None,
+    *,
+    hoist: bool = True,
+) -> LoweringPlan:
+    """The plan of a program on a side, under its policy and the embed threshold; made once.
+
+    The threshold is the one that is in force, the policy the one that the program was staged with.
+    """
     max_bytes = embedded_constants_max_bytes.value
     plans = _plans.setdefault(closed_jaxpr, {})
-    key = pipeline.side, max_bytes, hoist
+    key = pipeline.side, max_bytes, hoist, policy
     if key not in plans:
-        refuse_unsupported(closed_jaxpr, max_bytes)
-        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist)
+        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist, policy)
         if plan.closed_jaxpr is closed_jaxpr:
             return plan  # cheap to make, and would keep its own key alive
         plans.setdefault(key, plan)  # another thread's plan stands: one program, one executable
@@ -122,7 +135,12 @@ class Traced(jax.stages.Traced):
         for_export = _private_parameters is not None and _private_parameters.for_export
         if hoist_constants_as_args is None:
             hoist_constants_as_args = not for_export
-        plan = plan_of(self._pipeline, lo._params["jaxpr"], hoist=hoist_constants_as_args)
+        plan = plan_of(
+            self._pipeline,
+            lo._params["jaxpr"],
+            self._params["name"].policy,
+            hoist=hoist_constants_as_args,
+        )
         names = jax_internals.argument_names(lo.jaxpr)
         with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
             computation = lower_plan(

@@ -7,19 +7,19 @@ in the other (jax 0.10.2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, is_hoistable
+from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of
 
 REDUCERS = frozenset({"reduce", "reduce_window"})
 
 
-def refuse_unsupported(closed_jaxpr: ClosedJaxpr, max_bytes: int) -> None:
+def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bool]) -> None:
     """Raise NotImplementedError if a reducer captured an array that would have to be passed to it.
 
-    `max_bytes` is the embed threshold: what is at or below it is inlined into the reducer.
+    `is_hoisted` says which arrays those are; the others are inlined into the reducer.
     """
     seen: set[int] = set()
     bodies: list[Jaxpr] = [closed_jaxpr.jaxpr]
@@ -32,11 +32,13 @@ def refuse_unsupported(closed_jaxpr: ClosedJaxpr, max_bytes: int) -> None:
             for body in bodies_of(eqn):
                 bodies.append(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
                 if eqn.primitive.name in REDUCERS:
-                    _check_reducer(eqn, body, max_bytes)
+                    _check_reducer(eqn, body, is_hoisted)
 
 
-def _check_reducer(eqn: JaxprEqn, body: Jaxpr | ClosedJaxpr, max_bytes: int) -> None:
-    for value in _arrays(body, max_bytes):
+def _check_reducer(
+    eqn: JaxprEqn, body: Jaxpr | ClosedJaxpr, is_hoisted: Callable[[Any], bool]
+) -> None:
+    for value in _arrays(body, is_hoisted):
         frames = jax_internals.user_frames(eqn.source_info, 1)
         where = f" at {frames[0][0]}:{frames[0][1]} ({frames[0][2]})" if frames else ""
         raise NotImplementedError(
@@ -46,13 +48,13 @@ def _check_reducer(eqn: JaxprEqn, body: Jaxpr | ClosedJaxpr, max_bytes: int) -> 
         )
 
 
-def _arrays(body: Jaxpr | ClosedJaxpr, max_bytes: int) -> Iterator[Any]:
+def _arrays(body: Jaxpr | ClosedJaxpr, is_hoisted: Callable[[Any], bool]) -> Iterator[Any]:
     if isinstance(body, ClosedJaxpr):
         yield from body.consts
         body = body.jaxpr
     for eqn in body.eqns:
         for atom in eqn.invars:
-            if isinstance(atom, Literal) and is_hoistable(atom.val, max_bytes):
+            if isinstance(atom, Literal) and is_hoisted(atom.val):
                 yield atom.val
         for inner in bodies_of(eqn):
-            yield from _arrays(inner, max_bytes)
+            yield from _arrays(inner, is_hoisted)

@@ -8,11 +8,23 @@ Source: the constants note (seed 000), "Previous implementation".
 
 from __future__ import annotations
 
+from engine.configuration import ConstantPolicy
 from engine.jaxprs import ClosedJaxpr
+from engine.policies import Selection
 from engine.programs import LoweringPlan
+from engine.unsupported import refuse_unsupported
 
 
-def plan(closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool) -> LoweringPlan:
-    """Lower the program as it is; there is nothing to hoist, so both choices are ignored."""
-    del max_bytes, hoist_constants_as_args
+def plan(
+    closed_jaxpr: ClosedJaxpr,
+    max_bytes: int,
+    hoist_constants_as_args: bool,
+    policy: ConstantPolicy | None = None,
+) -> LoweringPlan:
+    """Lower the program as it is; there is nothing to hoist, so no choice changes anything.
+
+    Raises NotImplementedError for what neither pipeline can lower.
+    """
+    del hoist_constants_as_args, policy
+    refuse_unsupported(closed_jaxpr, Selection(max_bytes).is_hoisted)
     return LoweringPlan(closed_jaxpr)

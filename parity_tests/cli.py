@@ -8,12 +8,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parity_tests.cli_culprit import culprit
+from parity_tests.cli_sweep import sweep
+from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
 
 if TYPE_CHECKING:
@@ -21,18 +23,6 @@ if TYPE_CHECKING:
 
     from reports import ReportRequest
     from reports.rows import Campaign, Side
-
-
-class Exit(IntEnum):
-    """What the process exits with."""
-
-    PARITY = 0
-    DIFFERENCE = 1
-    COULD_NOT_COMPARE = 2
-    INTERNAL_ERROR = 3
-    USAGE = 4
-    NOTHING_COLLECTED = 5
-    INTERRUPTED = 130
 
 
 @dataclass
@@ -252,7 +242,7 @@ def explain(
     result = _run(context, targets, sides=_parse_sides(sides), timeout=timeout, steady_calls=0)
     if result is not None:
         explaining.print_explanation(render.console(), result)
-        context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
+        context.obj.code = Exit.PARITY if exit_zero else code_of(result.verdict)
 
 
 @app.command()
@@ -306,7 +296,7 @@ def compare(
     try:
         result = comparing.compare(Saved.read(left), Saved.read(right))
     except (SavedError, reports.ReportReadError) as error:
-        _fail(str(error))
+        fail(str(error))
     _conclude(context, result, requests, exit_zero)
 
 
@@ -322,7 +312,7 @@ def _run(
         with render.progress(render.console()) as advance:
             result = campaign.run(targets, **options, progress=advance)
     except (TargetError, ResumeError) as error:
-        _fail(str(error))
+        fail(str(error))
     except KeyboardInterrupt:
         print(f"constparity: interrupted{hint}", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
@@ -342,7 +332,7 @@ def _conclude(
 
     console = render.console()
     render.print_campaign(console, result)
-    context.obj.code = Exit.PARITY if exit_zero else _code_of(result)
+    context.obj.code = Exit.PARITY if exit_zero else code_of(result.verdict)
     _write_reports(context, console, requests, result)
 
 
@@ -387,7 +377,7 @@ def fuzz(
     except ModuleNotFoundError as missing:
         if missing.name != "hypothesis":
             raise
-        _fail("generating programs needs hypothesis: install constparity[fuzz]")
+        fail("generating programs needs hypothesis: install constparity[fuzz]")
     chosen = _parse_sides(sides)
     requests = _checked_reports(report or ())
     console = render.console()
@@ -405,7 +395,7 @@ def fuzz(
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
-    context.obj.code = max(context.obj.code, _code_of(fuzzed.campaign))
+    context.obj.code = max(context.obj.code, code_of(fuzzed.campaign.verdict))
 
 
 def _checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
@@ -418,10 +408,10 @@ def _checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
             request = reports.parse_report_option(text)
             reports.check_writable(request.path)
         except (ValueError, OSError) as error:
-            _fail(str(error))
+            fail(str(error))
         file = request.path.resolve()
         if file in requests:
-            _fail(
+            fail(
                 f"two reports to one file: {requests[file].format}:{requests[file].path} and "
                 f"{request.format}:{request.path}; give each a path of its own"
             )
@@ -444,17 +434,8 @@ def _write_reports(
             console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
 
 
-def _fail(message: str) -> NoReturn:
-    print(f"constparity: {message}", file=sys.stderr)
-    raise typer.Exit(Exit.USAGE)
-
-
-def _code_of(campaign: Campaign) -> Exit:
-    return {
-        "parity": Exit.PARITY,
-        "difference": Exit.DIFFERENCE,
-        "could not compare": Exit.COULD_NOT_COMPARE,
-    }[campaign.verdict]
+app.command()(culprit)
+app.command()(sweep)
 
 
 if __name__ == "__main__":

@@ -134,6 +134,33 @@ def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, 
     return reason.read_text("utf-8") if reason.exists() else worker.ending()
 
 
+@dataclass(frozen=True)
+class NoAnswer:
+    """How a process ended that left no answer, and the end of what it printed."""
+
+    ending: str
+    log: str
+
+
+def ask(request: Request, side: Side, *, timeout: float) -> str | NoAnswer:
+    """Have a process of its own do a request, and return the text of the answer that it left.
+
+    `timeout` is in seconds, beside what a process takes to start.
+    """
+    worker = _Worker.start(request, side)
+    try:
+        while worker.process.poll() is None:
+            if worker.idle_seconds() > timeout + START_SECONDS:
+                return NoAnswer(f"no result in {timeout:g} seconds", "")
+            time.sleep(POLL_SECONDS)
+    finally:
+        worker.kill()
+    answer = request.folder / "answer.json"
+    if answer.exists():
+        return answer.read_text("utf-8")
+    return NoAnswer(worker.ending(), worker.log_tail())
+
+
 def truth_of(folder: Path, number: int) -> tuple[values.Value, ...]:
     """Read the outputs of the arbiter for a program; there are none where it was not asked."""
     file = folder / f"arbiter-{number}" / "truth.npz"

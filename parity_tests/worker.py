@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from reports.experiment_rows import CulpritFound, CulpritQuestion, Sweep, SweepQuestion
 from reports.rows import Environment, Failure, Hazard, Observation, Side
 
 
@@ -37,12 +38,12 @@ class Request(BaseModel):
     """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`.
 
     `steady_calls` is how often each program is called to time it, and `hazards` says that their
-    hazards are to be detected too.
+    hazards are to be detected too. `culprit` and `sweep` ask a question about the one job.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action: Literal["list", "run", "arbitrate"]
+    action: Literal["list", "run", "arbitrate", "culprit", "sweep"]
     folder: Path
     sys_path: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -50,6 +51,18 @@ class Request(BaseModel):
     jobs: tuple[Job, ...] = ()
     steady_calls: int = 0
     hazards: bool = False
+    culprit: CulpritQuestion | None = None
+    sweep: SweepQuestion | None = None
+
+
+class Answer(BaseModel):
+    """The answer to "culprit" and "sweep": what was found, or that the target names no program."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    culprits: CulpritFound | None = None
+    sweep: Sweep | None = None
+    unknown_target: str | None = None
 
 
 class Foreseen(BaseModel):
@@ -98,6 +111,11 @@ def main() -> None:
     if request.action == "arbitrate":
         for job in request.jobs:
             arbitrate(job, request.folder)
+        return
+    if request.action in ("culprit", "sweep"):
+        # Unlike a side's worker it catches nothing: there is one program, and its traceback is the
+        # end of what this process prints.
+        write(request.folder / "answer.json", to_json(experiment(request)))
         return
     # Before the first program, so that it is not charged for the start of JAX and its backend.
     import jax
@@ -185,6 +203,21 @@ def foresee(job: Job, folder: Path) -> None:
     except Exception:  # noqa: BLE001
         return
     write(folder / f"{job.number}.hazards.json", to_json(Foreseen(hazards=found)))
+
+
+def experiment(request: Request) -> Answer:
+    """Answer the question of a request about its one program."""
+    from parity_tests import culprit, sweep, targets
+
+    [job] = request.jobs
+    try:
+        program = targets.load_one(job.target)
+    except targets.TargetError as error:
+        return Answer(unknown_target=str(error))
+    if request.culprit is not None:
+        return Answer(culprits=culprit.find(program, request.culprit))
+    assert request.sweep is not None
+    return Answer(sweep=sweep.sweep(program, request.sweep))
 
 
 def arbitrate(job: Job, folder: Path) -> None:

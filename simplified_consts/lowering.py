@@ -6,7 +6,8 @@ In the lowered module the order of arguments is: dimension variables, tokens, co
 
 A `stablehlo.constant` is left for scalars, for constants at or below the threshold, for constants
 that only arise while JAX lowers (tables of the random number generators), and everywhere when
-`hoist_constants_as_args` is False, as it is for export.
+`hoist_constants_as_args` is False, as it is for export. A constant policy goes before the
+threshold: what it inlines becomes a constvar, which JAX inlines once per function.
 
 Source: the constants note (seed 000), "Lowering".
 """
@@ -14,30 +15,47 @@ Source: the constants note (seed 000), "Lowering".
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import partial
 from typing import Any
 
 from engine import jax_internals
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.jaxprs import ClosedJaxpr, is_hoistable, jaxpr_const_args
+from engine.configuration import ConstantPolicy
+from engine.jaxprs import ClosedJaxpr, jaxpr_const_args
 from engine.lifting import lift
+from engine.policies import Selection, select
 from engine.programs import LoweringPlan
+from engine.unsupported import refuse_unsupported
 
 
-def plan(closed_jaxpr: ClosedJaxpr, max_bytes: int, hoist_constants_as_args: bool) -> LoweringPlan:
-    """Hoist the constants larger than `max_bytes` that live equations use, each array once."""
+def plan(
+    closed_jaxpr: ClosedJaxpr,
+    max_bytes: int,
+    hoist_constants_as_args: bool,
+    policy: ConstantPolicy | None = None,
+) -> LoweringPlan:
+    """Hoist the constants larger than `max_bytes` that live equations use, each array once.
+
+    A `policy` decides first, array by array. Raises ValueError for an answer of it that is none,
+    and NotImplementedError for what neither pipeline can lower and where JAX, which hoists the
+    rest, could not follow the policy.
+    """
+    if policy is None or not hoist_constants_as_args:
+        refuse_unsupported(closed_jaxpr, Selection(max_bytes).is_hoisted)
     if not hoist_constants_as_args:
         # As constvars, JAX inlines an array once per function; as Literals, once per use.
         return LoweringPlan(lift(closed_jaxpr))
-    if not jaxpr_const_args(closed_jaxpr, max_bytes):
+    if policy is None and not jaxpr_const_args(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
     live = jax_internals.live_part(closed_jaxpr)
-    conversion = Conversion(
-        rules=CONTROL_FLOW | FUNCTIONS, wanted=partial(is_hoistable, max_bytes=max_bytes)
-    )
+    selection = select(live, max_bytes, policy)
+    if policy is not None:
+        refuse_unsupported(live, selection.is_hoisted)
+    conversion = Conversion(rules=CONTROL_FLOW | FUNCTIONS, wanted=selection.is_hoisted)
     constants: dict[Hashable, Any] = conversion.needs(live)
+    if conversion.unconverted:
+        selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     return LoweringPlan(
-        conversion.body(live, constants),
+        lift(conversion.body(live, constants), selection.is_inlined_by_policy),
         tuple(constants.values()),
         jax_hoists_the_rest=bool(conversion.unconverted),
     )

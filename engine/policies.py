@@ -1,0 +1,93 @@
+"""Which captured arrays become const args: the embed threshold, or a constant policy before it.
+
+A policy is asked once for each array, before the program is rewritten, and its answers are kept by
+the identity of the arrays: a policy that was asked again and again could contradict itself between
+the bodies of one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from engine.captured_constants import CapturedConstant, captured_constants
+from engine.configuration import ConstantPolicy
+from engine.jaxprs import ClosedJaxpr, constant_key, is_hoistable
+
+Choice = Literal["inline", "hoist"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Which captured arrays of one program are hoisted.
+
+    `max_bytes` is the embed threshold in bytes; `chosen` has what a policy said of arrays, by their
+    `constant_key`, and lacks those that it left to the threshold.
+    """
+
+    max_bytes: int
+    chosen: Mapping[Hashable, Choice] = field(default_factory=dict)
+
+    def is_hoisted(self, value: Any) -> bool:
+        """Whether a captured value becomes a const arg."""
+        if self.chosen and is_hoistable(value, -1):
+            choice = self.chosen.get(constant_key(value))
+            if choice is not None:
+                return choice == "hoist"
+        return is_hoistable(value, self.max_bytes)
+
+    def is_inlined_by_policy(self, value: Any) -> bool:
+        """Whether a captured value is inlined because the policy said so."""
+        return (
+            bool(self.chosen)
+            and is_hoistable(value, -1)
+            and self.chosen.get(constant_key(value)) == "inline"
+        )
+
+    def refuse_what_jax_cannot_follow(self, primitives: Collection[str]) -> None:
+        """Raise NotImplementedError if the policy said anything at all.
+
+        `primitives` hold arrays in bodies that this project has no rule for. JAX hoists from those
+        by the threshold alone, also what the policy has inlined; a policy that is followed in one
+        body and not in another would be worse than none.
+        """
+        if self.chosen:
+            raise NotImplementedError(
+                "a constant policy cannot be followed into the bodies of "
+                f"{', '.join(sorted(primitives))}: JAX itself hoists from those, by the embed "
+                "threshold alone; use engine.embedded_constants_max_bytes for this program, or a "
+                "policy that hoists nothing"
+            )
+
+
+def select(
+    closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy | None = None
+) -> Selection:
+    """Ask a policy about each array that a program captured, or leave all to the embed threshold.
+
+    Raises ValueError, naming the array, for an answer other than "inline", "hoist" and None.
+
+        select(closed_jaxpr, 32, lambda constant: "inline").is_hoisted(table)
+    """
+    if policy is None:
+        return Selection(max_bytes)
+    chosen: dict[Hashable, Choice] = {}
+    for constant in captured_constants(closed_jaxpr):
+        if is_hoistable(constant.value, -1):  # mutable references are state, not constants
+            answer = policy(constant)
+            if answer is not None:
+                chosen[constant_key(constant.value)] = _checked(answer, constant)
+    return Selection(max_bytes, chosen)
+
+
+def _checked(answer: Any, constant: CapturedConstant) -> Choice:
+    if isinstance(answer, str) and answer in CHOICES:
+        return answer
+    place = constant.captured_at()
+    where = f" captured at {place[0]}:{place[1]} ({place[2]})" if place else ""
+    raise ValueError(
+        f"a constant policy must return {', '.join(map(repr, CHOICES))} or None, got {answer!r} "
+        f"for {constant.describe()}{where}"
+    )

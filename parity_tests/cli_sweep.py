@@ -1,0 +1,121 @@
+"""The command `constparity sweep`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.exits import Exit, fail
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports import ReportRequest
+    from reports.experiment_rows import Sweep
+
+
+def sweep(
+    context: typer.Context,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="One program: package.module:name or path/to/file.py:name.",
+            show_default=False,
+        ),
+    ],
+    thresholds: Annotated[
+        str, typer.Option(metavar="BYTES,...", help="The embed thresholds, in bytes.")
+    ] = "0,32,1024,32768,1048576",
+    samples: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Times are medians of N, of calls of 4 N.")
+    ] = 5,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="json:PATH", help="Write the figures as JSON. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole sweep.")
+    ] = 600.0,
+) -> None:
+    """Measure a program under several embed thresholds, and recommend one.
+
+    Of the thresholds under which compiling takes at most 10 % longer than under the smallest, the
+    smallest whose call is within 5 % of their fastest; noisier measurements widen both.
+
+    Examples:
+
+      constparity sweep my_model.py:step
+
+      constparity sweep my_model.py:step --thresholds 0,32,4096 --report json:sweep.json
+    """
+    from parity_tests import experiments, render
+    from parity_tests.targets import TargetError
+    from reports import write_atomically
+    from reports.experiment_rows import SweepQuestion
+
+    question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
+    requests = _json_reports(report or ())
+    try:
+        swept = experiments.sweep_thresholds(target, question, timeout=timeout)
+    except TargetError as error:
+        fail(str(error))
+    except experiments.ExperimentError as error:
+        print(f"constparity: could not measure {error}", file=sys.stderr)
+        context.obj.code = Exit.COULD_NOT_COMPARE
+        return
+    console = render.console()
+    print_sweep(console, swept)
+    for request in requests:
+        write_atomically(request.path, swept.model_dump_json(indent=2) + "\n")
+        console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+
+
+def print_sweep(console: Console, swept: Sweep) -> None:
+    """Print one row for each threshold, and the recommendation with its reason."""
+    from rich.table import Table
+
+    table = Table(title=f"{swept.program} ({swept.source})", title_justify="left", pad_edge=False)
+    for column in (
+        "threshold", "const\nargs", "StableHLO\nbytes", "inlined\nbytes",
+        "optimised HLO\nconstants", "argument\nbytes", "temporary\nbytes",
+        "compile\nms", "call\nms",
+    ):  # fmt: skip
+        table.add_column(column, justify="right")
+    for point in swept.points:
+        figures = (
+            point.threshold, point.const_args, point.text_bytes, point.inlined_bytes,
+            point.optimised_constant_bytes, point.argument_bytes, point.temporary_bytes,
+        )  # fmt: skip
+        mark = " *" if point.threshold == swept.recommended else ""
+        first, *others = ("-" if figure is None else f"{figure:,}" for figure in figures)
+        times = (f"{1e3 * s:.3g}" for s in (point.compile_seconds, point.call_seconds))
+        table.add_row(first + mark, *others, *times)
+    console.print(table)
+    chosen = "" if swept.recommended is None else f"{swept.recommended}: "
+    console.print(f"recommended: {chosen}{swept.reason}", highlight=False, soft_wrap=True)
+
+
+def _parse_thresholds(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        fail(f"--thresholds must be numbers of bytes separated by commas, got {text!r}")
+    return tuple(int(part) for part in parts)
+
+
+def _json_reports(texts: list[str] | tuple[str, ...]) -> list[ReportRequest]:
+    import reports
+
+    requests = []
+    for text in texts:
+        try:
+            request = reports.parse_report_option(text)
+            reports.check_writable(request.path)
+        except (ValueError, OSError) as error:
+            fail(str(error))
+        if request.format != "json":
+            fail(f"a sweep is reported as JSON alone, as in json:sweep.json; got {text!r}")
+        requests.append(request)
+    return requests

@@ -1,0 +1,92 @@
+"""The rows of experiments on one program: what was asked, and what was found.
+
+They stand beside a campaign and not in it: an experiment compares variants of one pipeline, where
+a campaign compares sides. Sizes are in bytes, times in seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from reports.rows import Environment, Row, Verdict
+
+Metric = Literal["outputs", "compile", "memory", "call"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+# The rungs of the ladder that a difference in outputs may be asked to be beyond.
+Beyond = Literal["bitwise", "ulp", "tolerance"]
+
+
+class CulpritQuestion(Row):
+    """Which captured arrays make a difference in `metric` by being hoisted.
+
+    `beyond` is the rung that outputs must be worse than, `factor` the ratio that memory and times
+    must reach in either direction, `samples` how often a time is measured for its median.
+    """
+
+    metric: Metric
+    beyond: Beyond = "bitwise"
+    factor: float = 1.5
+    samples: int = 5
+
+
+class Culprit(Row):
+    """One captured array that must be hoisted for the difference to arise."""
+
+    file: str  # "" where the place is not known
+    line: int
+    function: str
+    array: str  # its type in words
+    bytes: int
+
+
+class CulpritFound(Row):
+    """What became of a `CulpritQuestion`; `arrays` is empty but for a difference."""
+
+    program: str
+    source: str
+    question: CulpritQuestion
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    arrays: tuple[Culprit, ...] = ()
+    candidates: int  # captured arrays above the embed threshold
+    variants: int  # of the program that were compared with the all-inlined one
+
+
+class SweepQuestion(Row):
+    """Which embed thresholds, in bytes, a program is measured under; `samples` as above."""
+
+    thresholds: tuple[int, ...]
+    samples: int = 5
+
+
+class SweepPoint(Row):
+    """One program under one embed threshold.
+
+    Times are medians. Thresholds that hoist the same arrays make one program and share its figures.
+    An embedded array is inlined once per use, as in JAX, and counted as often.
+    """
+
+    threshold: int
+    const_args: int
+    text_bytes: int  # of the StableHLO
+    inlined_bytes: int  # of non-scalar stablehlo.constant, of any size
+    optimised_constant_bytes: int  # in the optimised HLO
+    argument_bytes: int | None  # const args included
+    temporary_bytes: int | None
+    compile_seconds: float
+    call_seconds: float
+
+
+class Sweep(Row):
+    """One program over the embed threshold; `recommended` is None where it does not matter."""
+
+    schema_version: int = 1
+    created: str  # ISO 8601, UTC
+    environment: Environment
+    program: str
+    source: str
+    points: tuple[SweepPoint, ...]
+    call_noise: float  # how far the figures are from themselves, as a ratio less 1
+    compile_noise: float
+    recommended: int | None
+    reason: str
