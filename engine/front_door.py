@@ -28,7 +28,7 @@ from engine.configuration import (
 )
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
-from engine.snapshots import snapshot
+from engine.snapshots import snapshot, while_tracing
 from engine.stages import Traced, lower_plan, plan_of
 
 # Taken once, so that a user may put the engine's in their place: `jax.jit = engine.jit`.
@@ -158,7 +158,7 @@ def make_jaxpr(
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
         side = side_now(constants)
-        with tracing_for(side):
+        with tracing_for(side), while_tracing():
             result = make(*args, **kwargs)
         closed_jaxpr, *shape = result if return_shape else (result,)
         closed_jaxpr = snapshot(pipeline_of(side).normalize(closed_jaxpr))
@@ -189,7 +189,7 @@ def _stage(
     side = side_now(constants)
     policy = own_policy if own_policy is not None else constant_policy.value
     pipeline = pipeline_of(side)
-    with tracing_for(side):
+    with tracing_for(side), while_tracing():
         program, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
     closed_jaxpr = program.params["jaxpr"]
     forms = _normalized.setdefault(closed_jaxpr, {})
@@ -210,7 +210,8 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
     params = program.params
     closed_jaxpr = params["jaxpr"]
     if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
-        with tracing_for(pipeline.side):  # rules for derivatives are functions of the user
+        # Rules for derivatives are functions of the user, and traced here.
+        with tracing_for(pipeline.side), while_tracing():
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)

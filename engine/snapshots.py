@@ -13,8 +13,10 @@ once; to pass views and trust the user was the alternative, and it gives wrong r
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import jax
@@ -31,6 +33,7 @@ _handed_out: weakref.WeakValueDictionary[tuple[int, int], np.ndarray] = (
     weakref.WeakValueDictionary()
 )
 _ours: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+_met = threading.local()
 
 
 def capture(value: Any) -> Any:
@@ -42,6 +45,8 @@ def capture(value: Any) -> Any:
     """
     if not _may_change(value):
         return value
+    if (met := getattr(_met, "values", None)) is not None:
+        met[id(value)] = value
     key = constant_key(value)
     owner = _latest.get(key)
     if owner is None or not _same_bits(owner, value):
@@ -51,6 +56,23 @@ def capture(value: Any) -> Any:
         view = np.broadcast_to(owner, value.shape, subok=True)
         _handed_out[id(value), id(owner)] = _ours[id(view)] = view
     return view
+
+
+@contextlib.contextmanager
+def while_tracing() -> Iterator[None]:
+    """Keep alive, within the block, what is captured in it: a program is traced there.
+
+    One array is then one object to JAX throughout the trace, as it is where nothing is copied, and
+    the memory of an array that is gone does not become that of another one.
+    """
+    if getattr(_met, "values", None) is not None:
+        yield
+        return
+    _met.values = {}
+    try:
+        yield
+    finally:
+        _met.values = None
 
 
 def capture_while_tracing(value: Any) -> Any:
