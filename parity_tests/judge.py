@@ -495,6 +495,7 @@ _COUNTERS: dict[str, tuple[Callable[[Observation], Any], _Rule, _Rule]] = {
     "const args": (_of("proof", "const_args"), _const_args, _HOISTED),
     "inlined constant bytes": (_of("proof", "inlined_constant_bytes"), _inlined, _HOISTED),
     "order of main's arguments": (_of("stablehlo", "main_order"), _main_order, _main_order),
+    "types of main's arguments": (_of("stablehlo", "argument_types"), _must_equal, _must_equal),
     "marks lost": (_of("stablehlo", "marks_lost"), _marks, _marks),
     "callbacks": (_of("stablehlo", "callbacks"), _callbacks, _callbacks),
     "StableHLO bytes": (_of("stablehlo", "text_bytes"), _text, _HOISTED),

@@ -203,6 +203,7 @@ def _measure(
             constant_bytes=module.constant_bytes,
             operations_by_name=module.operations_by_name,
             main_order=module.main_order,
+            argument_types=module.argument_types,
             callbacks=module.callbacks,
             marks_lost=module.marks_lost,
         ),

@@ -41,7 +41,8 @@ class ModuleCounts:
 
     `const_arg_types` has their shapes and element types, in order. `embedded` are the arrays at or
     below the embed threshold, `inlined` those above it. `main_order` has the kinds of main's
-    arguments in order, one for each run of a kind, and `marks_lost` counts the operands of calls
+    arguments in order, one for each run of a kind, `argument_types` has the types of those that are
+    the user's, and `marks_lost` counts the operands of calls
     that are marked `jax.const` in the function that calls and not in the one that is called.
     """
 
@@ -53,6 +54,7 @@ class ModuleCounts:
     inlined: tuple[InlinedConstant, ...]
     const_args: int
     main_order: str
+    argument_types: str
     marks_lost: int
     callbacks: int
     embedded: tuple[InlinedConstant, ...] = ()
@@ -99,6 +101,7 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         const_arg_types=_const_arg_types(functions.get("main"), main),
         const_args=sum("const" in kind for kind in main),
         main_order=", ".join(kind for kind, _ in groupby(main)),
+        argument_types=", ".join(_argument_types(functions.get("main"), main)),
         marks_lost=_marks_lost(module, kinds),
         callbacks=callbacks,
     )
@@ -165,6 +168,13 @@ def _element_bytes(element: str) -> int:
     if bits is None:
         return 0  # tokens and the like hold no data
     return max(8, int(bits.group())) // 8 * (2 if element.startswith("complex") else 1)
+
+
+def _argument_types(main: Any, kinds: Sequence[str]) -> Iterator[str]:
+    if main is not None:
+        for argument, kind in zip(main.regions[0].blocks[0].arguments, kinds, strict=True):
+            if kind == "argument":
+                yield str(argument.type)
 
 
 def _const_arg_types(main: Any, kinds: Sequence[str]) -> tuple[tuple[tuple[int, ...], str], ...]:

@@ -75,6 +75,7 @@ class StableHloCounts(Row):
     constant_bytes: int  # all of stablehlo.constant, scalars included
     operations_by_name: dict[str, int]
     main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
+    argument_types: str | None = None  # of those of main's arguments that are the user's
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
 

@@ -66,6 +66,8 @@ def test_only_arrays_above_the_threshold_are_inlined(threshold, shapes):
 def test_only_arguments_of_main_are_const_args():
     counts = stablehlo.count(HOISTED, threshold=32)
     assert (counts.main_order, counts.const_args) == ("const, argument", 1)
+    assert "77" not in counts.argument_types
+    assert counts.argument_types.startswith("tensor<")
 
 
 @pytest.mark.parametrize(
