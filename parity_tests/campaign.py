@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests import saved
+from parity_tests.flip import decide
 from parity_tests.judge import judge, needs_arbiter, pairs_of
 from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
@@ -91,7 +92,8 @@ def run(
             progress=progress,
         )
         by_name = {programs[number].name: each for number, each in samples.items()}
-        times = judge_times(by_name, by_name, pairs_of(sides))
+        pairs = pairs_of(sides)
+        times = judge_times(by_name, by_name, pairs)
         by_program = [
             {side: recorded[number, side] for side in sides if (number, side) in recorded}
             for number in range(len(programs))
@@ -109,6 +111,7 @@ def run(
             )
             for number, each in enumerate(programs)
         )
+        rows = tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows)
         assert listing.environment is not None
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -6,6 +6,7 @@ both measured is compared with itself: yesterday's run with today's, one JAX wit
 
 from __future__ import annotations
 
+from parity_tests.flip import decide
 from parity_tests.judge import Evidence, judge, pairs_of
 from parity_tests.saved import Saved
 from parity_tests.timing import judge_times
@@ -38,7 +39,7 @@ def compare(left: Saved, right: Saved) -> Campaign:
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
         sides=tuple(s for s in SIDES if s in {*left.campaign.sides, *right.campaign.sides}),
-        programs=tuple(rows),
+        programs=tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows),
     )
 
 

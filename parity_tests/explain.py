@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from parity_tests.render import STYLES
+from parity_tests.render import FLIP_STYLES, STYLES, print_flip
 from reports import cells, ledger_view
 from reports.rows import Campaign, Hazard, ProgramRow, Side
 
@@ -24,8 +24,12 @@ def print_explanation(console: Console, campaign: Campaign) -> None:
         console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")
         console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
         _print_ledger(console, row, campaign.sides)
-        for group in ledger_view.grouped(row.hazards):
-            _print_hazards(console, group)
+        if row.flip is not None:
+            console.print(f"  [{FLIP_STYLES[row.flip.outcome]}]flip: {row.flip.outcome}[/]")
+            print_flip(console, row.flip)  # hazards are among its reasons
+        else:
+            for group in ledger_view.grouped(row.hazards):
+                _print_hazards(console, group)
         console.print()
 
 

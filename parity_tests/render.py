@@ -15,12 +15,28 @@ from rich.table import Table
 from parity_tests.judge import worst_rung
 from parity_tests.sides import Progress as Advance
 from parity_tests.wording import counted
-from reports.rows import Campaign, Observation, ProgramRow, Side, TimeVerdict
+from reports.rows import (
+    FLIP_OUTCOMES,
+    Campaign,
+    FlipOutcome,
+    FlipVerdict,
+    Observation,
+    ProgramRow,
+    Side,
+    TimeVerdict,
+)
 
 STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
     "faster", "slower", "equivalent", "inconclusive", "not measured",
 )  # fmt: skip
+FLIP_STYLES: dict[FlipOutcome, str] = {
+    "safe": "green",
+    "safe but slower or larger": "yellow",
+    "numerics drift, explained": "cyan",
+    "different": "bold red",
+    "could not compare": "yellow",
+}
 LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified": "jS"}
 
 
@@ -67,6 +83,7 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
     table = Table(title=_title(campaign), title_justify="left", pad_edge=False)
     table.add_column("program", overflow="fold")
     table.add_column("verdict", no_wrap=True)
+    table.add_column("flip")
     table.add_column("outputs", no_wrap=True)
     table.add_column("StableHLO bytes\nlegacy / simplified", justify="right")
     table.add_column("const args\nours / stock", justify="right")
@@ -75,6 +92,7 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
         table.add_row(
             escape(row.name),
             f"[{STYLES[row.verdict]}]{row.verdict}[/]",
+            f"[{FLIP_STYLES[row.flip.outcome]}]{row.flip.outcome}[/]" if row.flip else "-",
             _rungs(row),
             _figures(row, ("legacy", "jax-legacy"), ("simplified", "jax-simplified"), _text_bytes),
             _figures(row, ("simplified",), ("jax-simplified",), _const_args),
@@ -87,11 +105,30 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
             console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
             for reason in row.reasons:
                 console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+    for row in campaign.programs:
+        if row.flip is not None and row.flip.outcome == "different":
+            console.print(f"[{FLIP_STYLES['different']}]flip: different[/] {escape(row.name)}")
+            print_flip(console, row.flip)
     _print_times(console, campaign)
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
     texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
     programs = counted(len(campaign.programs), "program")
     console.print(f"{programs}: " + ", ".join(texts), highlight=False)
+    flips: Counter[str] = Counter(row.flip.outcome for row in campaign.programs if row.flip)
+    if flips:
+        texts = (f"[{FLIP_STYLES[o]}]{flips[o]} {o}[/]" for o in FLIP_OUTCOMES if flips[o])
+        console.print("the flip: " + "; ".join(texts), highlight=False)
+
+
+def print_flip(console: Console, flip: FlipVerdict) -> None:
+    """Print the reasons of a flip verdict, with the lines they are about and what helps."""
+    for reason in flip.reasons:
+        at = f"{reason.where}: " if reason.where else ""
+        console.print(f"    {at}{reason.what}", highlight=False, markup=False, soft_wrap=True)
+        if reason.action:
+            console.print(
+                f"      -> {reason.action}", highlight=False, markup=False, soft_wrap=True
+            )
 
 
 def _print_times(console: Console, campaign: Campaign) -> None:

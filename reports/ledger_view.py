@@ -59,8 +59,8 @@ def hazards(found: Sequence[Hazard]) -> Table:
     rows = [
         (
             Cell(group[0].kind, tone="warn"),
-            Cell(_listed([place(each.file, each.line) for each in group])),
-            Cell(_listed([each.array for each in group])),
+            Cell(listed([place(each.file, each.line) for each in group])),
+            Cell(listed([each.array for each in group])),
             Cell(cut(group[0].what, _TEXT_LENGTH)),
             Cell(cut(group[0].fix, _TEXT_LENGTH)),
         )
@@ -94,8 +94,13 @@ def place(file: str, line: int) -> str:
     return f"{cut(file, _VALUE_LENGTH)}:{line}" if file else "unknown"
 
 
-def _listed(texts: Sequence[str]) -> str:
-    """Each text once, those beyond the first few counted."""
+def listed(texts: Sequence[str]) -> str:
+    """Each text once, those beyond the first few counted.
+
+    Example:
+        >>> listed(["model.py:3", "model.py:3", "model.py:7"])
+        'model.py:3, model.py:7'
+    """
     unique = [cut(text, _VALUE_LENGTH) for text in dict.fromkeys(texts)]
     more = f" and {len(unique) - _MAX_LISTED} more" if len(unique) > _MAX_LISTED else ""
     return ", ".join(unique[:_MAX_LISTED]) + more

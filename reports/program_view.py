@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from reports import figures
+from reports import figures, flip_view
 from reports.cells import NOTHING, Cell, Column, Table, Tone
 from reports.ledger_view import hazards, ledger
 from reports.rows import (
@@ -111,7 +111,11 @@ def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
             _failure(item.side, item.failure) for item in row.observations if item.failure
         ),
         judgement=_with_rows(
-            _comparisons(row.comparisons), _leaves(row.comparisons), hazards(row.hazards)
+            flip_view.reasons(row.flip),
+            _comparisons(row.comparisons),
+            _leaves(row.comparisons),
+            flip_view.times(row.times),
+            hazards(row.hazards),
         ),
         evidence=_with_rows(
             ledger(row, sides), _proofs(row.observations), _measurements(sides, seen)

@@ -7,7 +7,7 @@ Sizes are in bytes, times in seconds. A field that is None was not measured; it 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -283,6 +283,38 @@ class TimeComparison(Row):
     samples: tuple[int, int]
 
 
+FlipOutcome = Literal[
+    "safe",
+    "safe but slower or larger",
+    "numerics drift, explained",
+    "different",
+    "could not compare",
+]
+FLIP_OUTCOMES: tuple[FlipOutcome, ...] = get_args(FlipOutcome)  # from the best to the worst
+
+
+class FlipReason(Row):
+    """One thing that was seen across the flip; alone it would come to `outcome`."""
+
+    outcome: FlipOutcome
+    what: str
+    where: str = ""  # the lines that the captured arrays are first used on, "model.py:12"
+    action: str = ""  # the smallest that helps; "" where nothing needs to be done
+
+
+class FlipVerdict(Row):
+    """What a flip of the default comes to for one program, the worst reason first.
+
+    "safe" says that nothing that was measured differs for the worse; what was not measured, and
+    what may differ in another run, is in the reasons.
+    """
+
+    left: Side
+    right: Side
+    outcome: FlipOutcome
+    reasons: tuple[FlipReason, ...]
+
+
 class ProgramRow(Row):
     """All that is known of one program."""
 
@@ -296,6 +328,7 @@ class ProgramRow(Row):
     time_samples: tuple[TimeSamples, ...] = ()
     times: tuple[TimeComparison, ...] = ()
     hazards: tuple[Hazard, ...] = ()
+    flip: FlipVerdict | None = None  # None: no two sides across the flip were to be compared
 
 
 class Campaign(Row):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reports import figures
+from reports import figures, flip_view
 from reports.cells import NOTHING, Cell, Column, Table, Tone
 from reports.program_view import VERDICTS, Section, section
 from reports.rows import SIDES, Campaign, Environment, Observation, ProgramRow, Side, Verdict
@@ -26,6 +26,7 @@ class Page:
     title: str
     tone: Tone
     counts: str
+    flips: str  # the same for a flip of the default; "" where no flip was judged
     created: str
     overview: Table
     notes: tuple[str, ...]
@@ -48,6 +49,7 @@ def page(campaign: Campaign) -> Page:
         title=f"{mark} {campaign.verdict}",
         tone=tone,
         counts=_counts(programs),
+        flips=flip_view.totals(campaign),
         created=campaign.created,
         overview=_overview(shown, sides, len(programs) - len(shown)),
         notes=_notes(sides),
@@ -84,6 +86,7 @@ def _overview(programs: list[ProgramRow], sides: tuple[Side, ...], left_out: int
     columns = (
         Column("program"),
         Column("verdict"),
+        Column("flip"),
         *(Column(side, group, numeric=True) for group in groups for side in sides),
     )
     rows = []
@@ -96,6 +99,7 @@ def _overview(programs: list[ProgramRow], sides: tuple[Side, ...], left_out: int
             (
                 Cell(cut(row.name, _NAME_LENGTH), link=_anchor(index)),
                 Cell(f"{mark} {row.verdict}", cut("; ".join(row.reasons), _VALUE_LENGTH), tone),
+                flip_view.outcome(row.flip),
                 *map(_size, seen),
                 *map(_inlined, seen),
                 *map(_const_args, seen),
@@ -165,9 +169,10 @@ def _notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
     order = f"Where a cell lists several figures, they stand for {', '.join(sides)}, in that order"
     return (
         f"{order}." if len(sides) > 1 else f"The figures are those of {', '.join(sides)}.",
-        "Times are not judged: those of tracing, lowering, compiling and the first call are one "
-        "sample of one process, those of later calls medians of a few. A ratio below 1 is faster "
-        "than the side it is divided by; seconds stand where that side has no time.",
+        "The times in this table are not judged: those of tracing, lowering, compiling and the "
+        "first call are one sample of one process, those of later calls medians of a few. A ratio "
+        "below 1 is faster than the side it is divided by; seconds stand where that side has no "
+        "time. Judged times, where rounds were run, are with each program.",
         "A dash stands for what was not measured, never for zero.",
     )
 

@@ -168,7 +168,8 @@ def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys)
     assert "float32[77]" in out
     assert "folded" in out
     assert "hoisted" in out
-    assert "hazard: writeable NumPy array" in out
+    assert "flip: safe" in out
+    assert "writeable NumPy array: " in out
     assert "no captured arrays" in out  # other_value
 
 

@@ -19,15 +19,16 @@ def cells(text, name):
 
 def test_a_row_has_verdict_rung_and_figures(faults):
     text = printed(faults, "good", "other_value")
-    name, verdict, rung, size, const_args, unique = cells(text, "good")
-    assert (name, verdict, rung, const_args, unique) == ("good", "parity", "bitwise", "- / 1", "1")
+    name, verdict, flip, rung, size, const_args, unique = cells(text, "good")
+    assert (name, verdict, flip, rung) == ("good", "parity", "safe", "bitwise")
+    assert (const_args, unique) == ("- / 1", "1")
     legacy, simplified = (int(part.replace(",", "")) for part in size.split(" / "))
     assert legacy > simplified > 0
-    assert cells(text, "other_value")[1:3] == ["difference", "mismatch"]
+    assert cells(text, "other_value")[1:4] == ["difference", "different", "mismatch"]
 
 
 def test_a_side_that_failed_has_no_figures(faults):
-    assert cells(printed(faults, "raises"), "raises")[2:] == ["-", "- / -", "- / -", "-"]
+    assert cells(printed(faults, "raises"), "raises")[3:] == ["-", "- / -", "- / -", "-"]
 
 
 def test_a_pipe_gets_every_tenth_step_on_a_line_of_its_own():

@@ -190,6 +190,11 @@ def not_compared(name: str = f"hostile {HOSTILE}") -> rows.ProgramRow:
             comparison(HOSTILE, "not compared", left_value=HOSTILE, right_value=HOSTILE,
                        detail=HOSTILE, leaves=(leaf(path=HOSTILE, note=HOSTILE),)),
         ),
+        flip=rows.FlipVerdict(
+            left="jax-legacy", right="jax-simplified", outcome="could not compare",
+            reasons=(rows.FlipReason(outcome="could not compare", what=HOSTILE, where=HOSTILE,
+                                     action=HOSTILE),),
+        ),
     )  # fmt: skip
 
 

@@ -34,19 +34,20 @@ def test_the_first_screen(campaigns):
         "\n"
         "**2 programs: 1 parity, 1 difference.** Measured 2026-08-20T12:00:00Z.\n"
         "\n"
-        "| program | verdict | StableHLO size | inlined constants | const args (unique captured) |"
-        " compile time, ratio to jax-legacy |\n"
-        "| :--- | :--- | ---: | ---: | ---: | ---: |\n"
-        "| overwritten_numpy | **≠ difference** | 8.0 MiB · 817 B · 8.0 MiB · timeout |"
+        "| program | verdict | flip | StableHLO size | inlined constants |"
+        " const args (unique captured) | compile time, ratio to jax-legacy |\n"
+        "| :--- | :--- | :--- | ---: | ---: | ---: | ---: |\n"
+        "| overwritten_numpy | **≠ difference** | - | 8.0 MiB · 817 B · 8.0 MiB · timeout |"
         " 4.0 MiB · 0 B · 4.0 MiB · - | 0 (1) · 1 (1) · 0 (1) · - | 1.43 s · 45.0 ms · - · - |\n"
-        "| rank_4 | ✓ parity | 8.0 MiB · 817 B · - · - | 4.0 MiB · 0 B · - · - |"
+        "| rank_4 | ✓ parity | - | 8.0 MiB · 817 B · - · - | 4.0 MiB · 0 B · - · - |"
         " 0 (1) · 1 (1) · - · - | 1.43 s · 45.0 ms · - · - |\n"
         "\n"
         "- Where a cell lists several figures, they stand for legacy, simplified, jax-legacy,"
         " jax-simplified, in that order.\n"
-        "- Times are not judged: those of tracing, lowering, compiling and the first call are one"
-        " sample of one process, those of later calls medians of a few. A ratio below 1 is faster"
-        " than the side it is divided by; seconds stand where that side has no time.\n"
+        "- The times in this table are not judged: those of tracing, lowering, compiling and the"
+        " first call are one sample of one process, those of later calls medians of a few. A ratio"
+        " below 1 is faster than the side it is divided by; seconds stand where that side has no"
+        " time. Judged times, where rounds were run, are with each program.\n"
         "- A dash stands for what was not measured, never for zero.\n"
         "\n"
     )
@@ -56,10 +57,10 @@ def test_the_overview_of_two_sides(campaigns):
     sides = ("legacy", "simplified")
     text = markdown_report.render(campaigns.campaign(campaigns.parity("f", sides), sides=sides))
     assert table_after(text, "# constparity: ✓ parity") == [
-        "| program | verdict | StableHLO size | inlined constants | const args (unique captured) |"
-        " compile time, ratio to legacy |",
-        "| :--- | :--- | ---: | ---: | ---: | ---: |",
-        "| f | ✓ parity | 8.0 MiB · 817 B | 4.0 MiB · 0 B | 0 (1) · 1 (1) | 1.00x · 0.031x |",
+        "| program | verdict | flip | StableHLO size | inlined constants |"
+        " const args (unique captured) | compile time, ratio to legacy |",
+        "| :--- | :--- | :--- | ---: | ---: | ---: | ---: |",
+        "| f | ✓ parity | - | 8.0 MiB · 817 B | 4.0 MiB · 0 B | 0 (1) · 1 (1) | 1.00x · 0.031x |",
     ]
 
 

@@ -91,7 +91,7 @@ def test_what_was_not_measured_is_never_zero(campaigns):
                                  memory=None, times=None, outputs=(), tree=None)  # fmt: skip
     row = campaigns.parity("f").model_copy(update={"observations": (bare,)})
     page = view.page(campaigns.campaign(row, sides=("legacy",)))
-    assert [cell.text for cell in page.overview.rows[0]][2:] == ["-", "-", "-", "-"]
+    assert [cell.text for cell in page.overview.rows[0]][2:] == ["-"] * 5
     (_, measurements), (section,) = page.sections[0].evidence, page.sections
     assert {row[1].text for row in measurements.rows} == {"-"}
     assert section.folded == ()
