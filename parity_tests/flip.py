@@ -243,6 +243,12 @@ def _of_stablehlo(observation: Observation) -> int | None:
     return observation.stablehlo.text_bytes if observation.stablehlo else None
 
 
+def _of_constants(observation: Observation) -> int | None:
+    if observation.constant_buffers is None or observation.executable is None:
+        return None
+    return observation.constant_buffers + observation.executable.constant_bytes
+
+
 def _of_temporaries(observation: Observation) -> int | None:
     return observation.memory.temporaries if observation.memory else None
 
@@ -260,6 +266,7 @@ def _of_compiling(observation: Observation) -> int | None:
 _COUNTERS: dict[str, Callable[[Observation], int | None]] = {
     "StableHLO": _of_stablehlo,
     "serialized executable": _of_executable,
+    "device memory of constants": _of_constants,
     "temporaries of a call": _of_temporaries,
 }
 _PEAKS: dict[str, Callable[[Observation], int | None]] = {

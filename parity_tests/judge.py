@@ -18,6 +18,7 @@ from parity_tests.checks import OF_PROGRAMS
 from parity_tests.values import Value
 from parity_tests.wording import counted
 from reports.rows import (
+    TIME_METRICS,
     Check,
     Comparison,
     LeafComparison,
@@ -302,13 +303,12 @@ class _Pair:
         if left is None or right is None:
             return []
         rows = []
-        for stage in ("trace", "lower", "compile", "first_call", "call"):
-            a, b = getattr(left, stage), getattr(right, stage)
+        for stage in TIME_METRICS:
+            a, b = (getattr(each, stage.replace(" ", "_")) for each in (left, right))
             if a is None or b is None:
                 continue  # the campaign was told not to take them
-            metric = f"{stage.replace('_', ' ')} seconds"
             why = "one process and few samples"
-            rows.append(self._row(metric, "not judged", f"{a:.3g}", f"{b:.3g}", why))
+            rows.append(self._row(f"{stage} seconds", "not judged", f"{a:.3g}", f"{b:.3g}", why))
         return rows
 
     def _outputs(
@@ -465,6 +465,18 @@ def _varying(pair: _Pair, left: int, right: int) -> _Ruling:
     return "not judged", "XLA does not serialize one program to the same bytes twice"
 
 
+def _buffers(pair: _Pair, left: int, right: int) -> _Ruling:
+    if left < right:
+        return "expected difference", "stock JAX takes an array to the device more than once"
+    return "different", "ours holds more of the captured arrays on the device than stock JAX"
+
+
+def _recompiles(pair: _Pair, left: int, right: int) -> _Ruling:
+    if left < right:
+        return "expected difference", "stock JAX inlines typed PRNG keys, and so their values"
+    return "different", "ours compiles for other values, and stock JAX does not"
+
+
 def _migration(why: str) -> _Rule:
     def rule(pair: _Pair, left: int, right: int) -> _Ruling:
         return "expected difference", why
@@ -508,6 +520,12 @@ _COUNTERS: dict[str, tuple[Callable[[Observation], Any], _Rule, _Rule]] = {
     "optimised HLO constant bytes": (_of("executable", "constant_bytes"), _text, _HOISTED),
     "serialized bytes": (_of("executable", "serialized_bytes"), _varying, _HOISTED),
     "argument bytes": (_of("memory", "arguments"), _text, _HOISTED),
+    "recompiles for other values": (
+        lambda each: each.recompiles,
+        _recompiles,
+        _migration("legacy compiles the values of captured arrays into the executable"),
+    ),
+    "device buffers of constants": (lambda each: each.constant_buffers, _buffers, _HOISTED),
     "temporary bytes": (_of("memory", "temporaries"), _text, _FOLDED),
 }
 

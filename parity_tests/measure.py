@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import statistics
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -16,13 +15,16 @@ from jax.interpreters import mlir
 
 from parity_tests import (
     calls,
+    compile_cache,
     const_args,
+    device_buffers,
     executables,
     flips,
     host_memory,
     jaxpr_counts,
     placement,
     stablehlo,
+    steady_calls,
     values,
     writes,
 )
@@ -43,8 +45,6 @@ from reports.rows import (
     StableHloCounts,
     StageTimes,
 )
-
-STEADY_SECONDS = 0.3  # the built-in corpus has to finish in minutes; slow programs get 3 calls
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def measure(
     side: Side,
     *,
     on_stage: Callable[[str], object] = lambda name: None,
-    steady_calls: int = 3,
+    most_calls: int = 3,
     fresh: bool = False,
 ) -> Measured:
     """Take one program through trace, lower, compile and call on one side.
@@ -77,8 +77,8 @@ def measure(
     Whatever the program raises is data: the observation has it as its `failure`, with the stage.
     A stock side must be the one that this process was started for, and the proof notices where it
     is not. `on_stage` is told the name of each stage as it begins, since a crash tells nothing.
-    `steady_calls` is how often the program is called to time it, and `fresh` says that the process
-    has run no other program.
+    `most_calls` is how often the program is called to time it; with 0 it is not compiled from a
+    persistent cache either. `fresh` says that the process has run no other program.
 
         measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
     """
@@ -86,7 +86,7 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
-        return _measure(program, side, stages, steady_calls, fresh)
+        return _measure(program, side, stages, most_calls, fresh)
     except WrongSideError as error:
         failure = Failure(
             kind="wrong side", stage=stages.current, type="WrongSideError", message=str(error)
@@ -117,11 +117,12 @@ def exception_failure(error: BaseException, stage: str) -> Failure:
 
 
 def _measure(
-    program: Program, side: Side, stages: _Stages, steady_calls: int, fresh: bool
+    program: Program, side: Side, stages: _Stages, most_calls: int, fresh: bool
 ) -> Measured:
     with stages("build"):
         fun, args, kwargs = program.build()
-        jitted, threshold = _jit(fun, side)
+        jitted, threshold = _jitted(fun, side), _threshold(side)
+        before = device_buffers.alive()
     with host_memory.peak() as of_lowering:
         with stages("trace"):
             traced = jitted.trace(*args, **kwargs)
@@ -158,10 +159,14 @@ def _measure(
     call = functools.partial(jitted, *args, **kwargs)
     with stages("first call"):
         of_compiled = jax.block_until_ready(compiled(*args, **kwargs))
+    with stages("count"):
+        constant_buffers = device_buffers.due_to_constants(
+            before, jax.tree.leaves(of_compiled), [each.value for each in facts.captured]
+        )
     with stages("call"):
         with calls.work_of_jax() as work:
             result = jax.block_until_ready(call())
-        samples = _steady_calls(lambda: jax.block_until_ready(call()), steady_calls)
+        times = steady_calls.take(call, most_calls)
     with stages("read outputs"):
         first = calls.Result.read(result)
     with stages("check"):
@@ -179,6 +184,13 @@ def _measure(
         if side == "legacy" and facts.captured:  # without captured arrays the two sides are one
             stateful = not all(each.holds for each in checks if each.name == AGREE)
             checks += flips.check(fun, args, kwargs, stateful=stateful)
+    cached = compile_cache.Cached()
+    if most_calls and compile_cache.is_affordable(stages.seconds["compile"], facts.captured_bytes):
+        with stages("compile from a cache"):
+            inputs = jax.tree.leaves((args, kwargs))
+            jit = functools.partial(_jitted, side=side)
+            captured = [each.identity for each in facts.captured]
+            cached = compile_cache.measure(jit, traced.jaxpr, inputs, captured)
     observation = Observation(
         program=program.name,
         side=side,
@@ -208,15 +220,19 @@ def _measure(
             marks_lost=module.marks_lost,
         ),
         executable=executable,
+        recompiles=cached.recompiles,
         memory=memory,
+        constant_buffers=constant_buffers,
         host_memory=_host_memory(of_lowering, of_compiling, fresh),
         times=StageTimes(
             trace=stages.seconds["trace"],
             lower=stages.seconds["lower"],
             compile=stages.seconds["compile"],
             first_call=stages.seconds["first call"],
-            call=statistics.median(samples) if samples else None,
-            call_samples=len(samples),
+            call=times.call,
+            dispatch=times.dispatch,
+            call_samples=times.samples,
+            cached_compile=cached.seconds,
         ),
         outputs=first.leaves,
         tree=first.tree,
@@ -226,14 +242,23 @@ def _measure(
     return Measured(observation, first.arrays, jaxpr)
 
 
-def _jit(fun: Callable[..., Any], side: Side) -> tuple[Any, int]:
-    """Return the function jitted by a side, and the embed threshold in bytes in force there."""
+def _jitted(fun: Callable[..., Any], side: Side) -> Any:
     if side in ("legacy", "simplified"):
         # Not on a stock side: stock JAX is to run as if the engine did not exist.
         import engine
 
-        return engine.jit(fun, constants=side), engine.config.embedded_constants_max_bytes
-    return jax.jit(fun), jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+        return engine.jit(fun, constants=side)
+    return jax.jit(fun)
+
+
+def _threshold(side: Side) -> int:
+    """Return the embed threshold in bytes that is in force on a side."""
+    if side in ("legacy", "simplified"):
+        import engine
+
+        return engine.config.embedded_constants_max_bytes
+    threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+    return threshold
 
 
 def _live_captured(
@@ -248,15 +273,6 @@ def _live_captured(
     live = live.replace(debug_info=closed.jaxpr.debug_info)
     read = jaxpr_counts.count(closed.replace(jaxpr=live), threshold=threshold, only_read=True)
     return len(read.captured)
-
-
-def _steady_calls(call: Callable[[], object], most: int) -> list[float]:
-    samples: list[float] = []
-    while len(samples) < most and (len(samples) < 3 or sum(samples) < STEADY_SECONDS):
-        start = time.perf_counter()
-        call()
-        samples.append(time.perf_counter() - start)
-    return samples
 
 
 def _host_memory(

@@ -43,8 +43,9 @@ def time_sides(
     samples: dict[int, list[TimeSamples]] = {}
     for (number, side), stages in taken.items():
         samples.setdefault(number, []).extend(
-            TimeSamples(side=side, metric=metric, seconds=_seconds(stages, metric))
+            TimeSamples(side=side, metric=metric, seconds=seconds)
             for metric in TIME_METRICS
+            if (seconds := _seconds(stages, metric))
         )
     return {number: tuple(each) for number, each in samples.items()}
 

@@ -181,7 +181,7 @@ def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str]
         measured = measure.Measured(Observation(program=job.name, side=side, failure=failure))
     else:
         measured = measure.measure(
-            program, side, on_stage=on_stage, steady_calls=request.steady_calls, fresh=fresh
+            program, side, on_stage=on_stage, most_calls=request.steady_calls, fresh=fresh
         )
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)

@@ -10,6 +10,7 @@ from reports import figures, flip_view
 from reports.cells import NOTHING, Cell, Column, Table, Tone
 from reports.ledger_view import hazards, ledger
 from reports.rows import (
+    TIME_METRICS,
     Comparison,
     Failure,
     LeafComparison,
@@ -223,8 +224,12 @@ def _measurements(sides: Sequence[Side], seen: Sequence[Observation | None]) -> 
             return
         for name, cell in figures_of.items():
             label = f"{heading}: {name.replace('_', ' ')}"
-            cells = (cell(getattr(record, name)) if record else NOTHING for record in records)
-            rows.append((Cell(label), *cells))
+            values = (getattr(record, name) if record else None for record in records)
+            rows.append((Cell(label), *(NOTHING if v is None else cell(v) for v in values)))
+
+    def add_one(label: str, name: str, cell: Callable[[int], Cell]) -> None:
+        values = (getattr(item, name) if item else None for item in seen)
+        rows.append((Cell(label), *(NOTHING if v is None else cell(v) for v in values)))
 
     count, size, time = figures.count_cell, figures.bytes_cell, figures.seconds_cell
     add("jaxpr", "jaxpr", {"equations": count, "captured_arrays": count, "captured_bytes": size})
@@ -233,15 +238,30 @@ def _measurements(sides: Sequence[Side], seen: Sequence[Observation | None]) -> 
         "stablehlo",
         {
             "text_bytes": size,
+            "bytecode_bytes": size,
             "operations": count,
             "functions": count,
             "constants": count,
             "constant_bytes": size,
         },
     )
+    add(
+        "executable",
+        "executable",
+        {
+            "instructions": count,
+            "fusions": count,
+            "constants": count,
+            "constant_bytes": size,
+            "serialized_bytes": size,
+        },
+    )
+    add_one("device buffers of constants", "constant_buffers", size)
+    add_one("recompiles for other values", "recompiles", count)
     memory = ("arguments", "outputs", "temporaries", "aliased", "generated_code")
     add("memory", "memory", dict.fromkeys(memory, size))
-    stages = ("trace", "lower", "compile", "first_call", "call")
+    add("peak host memory", "host_memory", dict.fromkeys(("trace_and_lower", "compile"), size))
+    stages = tuple(metric.replace(" ", "_") for metric in TIME_METRICS)
     add("time", "times", {**dict.fromkeys(stages, time), "call_samples": count})
     columns = (Column("figure"), *_columns(sides, numeric=True))
     return Table("Figures by side", columns, tuple(rows))

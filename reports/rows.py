@@ -115,7 +115,9 @@ class MemoryStats(Row):
 class StageTimes(Row):
     """Seconds of each stage, reported and never judged.
 
-    One sample of one process each; `call` is the median of `call_samples` calls after the first.
+    One sample of one process each; `call` is the median of `call_samples` calls after the first,
+    `dispatch` that of the time until such a call returns, its results not yet there.
+    `cached_compile` is compiling where JAX's persistent compilation cache has the program.
     """
 
     trace: float
@@ -123,7 +125,9 @@ class StageTimes(Row):
     compile: float
     first_call: float
     call: float | None
+    dispatch: float | None = None
     call_samples: int
+    cached_compile: float | None = None
 
 
 class OutputLeaf(Row):
@@ -217,7 +221,13 @@ class Observation(Row):
     stablehlo: StableHloCounts | None = None
     executable: ExecutableCounts | None = None
     memory: MemoryStats | None = None
+    # Bytes of the device buffers, each once, that hold captured arrays and const args after a call
+    # of the compiled stage. Constants within an executable are in `executable.constant_bytes`.
+    constant_buffers: int | None = None
     host_memory: HostMemory | None = None
+    # Compilations, 0 or 1, for other values in the captured arrays, where JAX's persistent
+    # compilation cache has the program.
+    recompiles: int | None = None
     times: StageTimes | None = None
     outputs: tuple[OutputLeaf, ...] = ()
     tree: str | None = None
@@ -255,8 +265,10 @@ class Comparison(Row):
     leaves: tuple[LeafComparison, ...] = ()
 
 
-TimeMetric = Literal["trace", "lower", "compile", "first call", "call"]
-TIME_METRICS: tuple[TimeMetric, ...] = ("trace", "lower", "compile", "first call", "call")
+TimeMetric = Literal[
+    "trace", "lower", "compile", "cached compile", "first call", "call", "dispatch"
+]
+TIME_METRICS: tuple[TimeMetric, ...] = get_args(TimeMetric)
 TimeVerdict = Literal["faster", "slower", "equivalent", "inconclusive", "not measured"]
 
 

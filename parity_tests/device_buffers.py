@@ -1,0 +1,59 @@
+"""Device memory that arrays really hold: unique buffers, and not what XLA accounts for arguments.
+
+XLA counts each argument of a program. A const arg that is passed three times is one buffer, and a
+NumPy array that two executables took to the device is two.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import jax
+
+Buffers: TypeAlias = dict[tuple[Any, int], int]  # (device, address) to bytes
+
+
+def alive() -> Buffers:
+    """Return the buffers of all arrays of this process, on the devices that it can address."""
+    return of(jax.live_arrays())
+
+
+def of(values: Iterable[Any]) -> Buffers:
+    """Return the buffers of the arrays of JAX among values.
+
+    Typed PRNG keys are left out: the words that they wrap are an array of their own.
+
+    of([jnp.ones(3), 2.0])
+    """
+    found: Buffers = {}
+    for value in values:
+        if not isinstance(value, jax.Array) or value.is_deleted():
+            continue
+        if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+            continue
+        for shard in value.addressable_shards:
+            data = shard.data
+            found[shard.device, data.unsafe_buffer_pointer()] = data.nbytes
+    return found
+
+
+def due_to_constants(before: Buffers, results: Iterable[Any], captured: Iterable[Any]) -> int:
+    """Return the bytes of the captured arrays and of the buffers that are new since `before`.
+
+    Those of results are left out. What a program has captured and nobody holds on a device, as
+    constants within an executable, is not in it.
+
+        due_to_constants(before, jax.tree.leaves(result), captured)
+    """
+    returned, constants = of(results), of(captured)
+
+    def new() -> Buffers:
+        found = alive()
+        return {key: size for key, size in found.items() if key not in {**before, **returned}}
+
+    # Garbage of tracing is rare, and to collect it every time would cost more than to measure.
+    if new().keys() - constants.keys():
+        gc.collect()
+    return sum({**new(), **constants}.values())

@@ -1,0 +1,88 @@
+"""Rewrite a closed_jaxpr: other captured values in the same program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core
+
+# Takes a captured array and returns what stands in its place, of the same type.
+Replace = Callable[[Any], Any]
+
+
+def with_values(closed: Any, replace: Replace) -> Any:
+    """Return a closed_jaxpr whose captured values are what `replace` makes of them, in all bodies.
+
+    Python functions among the parameters, as the derivatives of `jax.custom_vjp`, stay as they are.
+
+        with_values(traced.jaxpr, other_value)
+    """
+    return _Rewriting(replace).closed(closed)
+
+
+def other_value(value: Any) -> Any:
+    """Return an array of the same type and placement as a captured one, with other elements.
+
+    Scalars, keys, references and arrays without elements are returned as they are.
+    """
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or not getattr(value, "shape", ()) or not value.size:
+        return value
+    if isinstance(value, jax.Ref) or jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+        return value
+    if isinstance(value, np.ndarray):
+        return (value == 0).astype(dtype)
+    changed = jnp.equal(value, 0).astype(dtype)
+    return jax.device_put(changed, value.sharding) if value.committed else changed
+
+
+class _Rewriting:
+    """Keeps what it has made by identity: a body that two equations share is lowered once."""
+
+    def __init__(self, replace: Replace) -> None:
+        self._replace = replace
+        self._made: dict[int, tuple[Any, Any]] = {}  # with what it is made of: an id lives with it
+
+    def closed(self, closed: Any) -> Any:
+        return self._once(closed, self._closed)
+
+    def _closed(self, closed: Any) -> Any:
+        consts = [self._once(const, self._replace) for const in closed.consts]
+        return closed.replace(jaxpr=self._once(closed.jaxpr, self._jaxpr), consts=consts)
+
+    def _jaxpr(self, jaxpr: Any) -> Any:
+        equations = [
+            eqn.replace(
+                invars=[self._atom(atom) for atom in eqn.invars],
+                params={name: self._param(value) for name, value in eqn.params.items()},
+            )
+            for eqn in jaxpr.eqns
+        ]
+        outvars = [self._atom(atom) for atom in jaxpr.outvars]
+        return jaxpr.replace(eqns=equations, outvars=outvars, debug_info=jaxpr.debug_info)
+
+    def _once(self, thing: Any, make: Callable[[Any], Any]) -> Any:
+        if id(thing) not in self._made:
+            self._made[id(thing)] = (thing, make(thing))
+        return self._made[id(thing)][1]
+
+    def _atom(self, atom: Any) -> Any:
+        if not isinstance(atom, core.Literal):
+            return atom
+        value = self._once(atom.val, self._replace)
+        return atom if value is atom.val else core.Literal(value, atom.aval)
+
+    def _param(self, value: Any) -> Any:
+        if isinstance(value, core.ClosedJaxpr):
+            return self._once(value, self._closed)
+        if isinstance(value, core.Jaxpr):
+            return self._once(value, self._jaxpr)
+        if type(value) in (tuple, list):
+            return type(value)(self._param(each) for each in value)
+        if type(value) is dict:
+            return {name: self._param(each) for name, each in value.items()}
+        return value

@@ -1,0 +1,39 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests import device_buffers
+
+KIBIBYTE = np.arange(256, dtype=np.float32)
+
+
+def test_a_buffer_counts_once_however_many_arrays_share_it():
+    array = jnp.array(KIBIBYTE)
+    same = jax.device_put(array, array.sharding)
+    assert same is not array
+    assert sum(device_buffers.of([array, same, array]).values()) == 1024
+    assert sum(device_buffers.of([array, jnp.array(KIBIBYTE)]).values()) == 2048
+
+
+def test_what_is_no_array_of_jax_or_gone_has_no_buffer():
+    gone = jnp.array(KIBIBYTE)
+    gone.delete()
+    assert device_buffers.of([KIBIBYTE, 2.0, gone, jax.random.key(0)]) == {}
+
+
+def test_new_buffers_count_and_results_and_garbage_do_not():
+    captured = jnp.array(KIBIBYTE)
+    before = device_buffers.alive()
+    kept = jnp.array(KIBIBYTE)
+    result = kept + 1
+    garbage = [jnp.array(KIBIBYTE)]
+    garbage.append(garbage)  # a cycle, which reference counts alone do not free
+    del garbage
+    assert device_buffers.due_to_constants(before, [result], [captured]) == 2048
+    assert device_buffers.due_to_constants(before, [result, kept], [captured]) == 1024
+    assert device_buffers.due_to_constants(before, [result, kept], []) == 0
+
+
+def test_a_captured_array_that_is_returned_is_due_to_constants():
+    captured = jnp.array(KIBIBYTE)
+    assert device_buffers.due_to_constants({}, [captured], [captured]) >= 1024

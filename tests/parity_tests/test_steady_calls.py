@@ -1,0 +1,29 @@
+import jax.numpy as jnp
+import pytest
+
+from parity_tests import steady_calls
+
+
+class Counting:
+    calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return jnp.ones(3)
+
+
+@pytest.mark.parametrize(("most", "taken"), [(0, 0), (2, 2), (5, 5)])
+def test_it_calls_as_often_as_it_is_told(most, taken):
+    call = Counting()
+    assert steady_calls.take(call, most).samples == call.calls == taken
+
+
+def test_slow_programs_are_called_three_times(monkeypatch):
+    monkeypatch.setattr(steady_calls, "SECONDS", 0.0)
+    assert steady_calls.take(Counting(), 20).samples == 3
+
+
+def test_dispatching_is_part_of_a_call():
+    times = steady_calls.take(Counting(), 5)
+    assert 0 < times.dispatch <= times.call
+    assert steady_calls.take(Counting(), 0).dispatch is None
