@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -11,22 +10,20 @@ from pathlib import Path
 from parity_tests import saved
 from parity_tests.flip import decide
 from parity_tests.judge import judge, needs_arbiter, pairs_of
+from parity_tests.listing import collect
 from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
     STEADY_CALLS,
-    ListingError,
     Progress,
     Recorded,
     arbitrate,
-    list_programs,
     run_sides,
     truth_of,
 )
-from parity_tests.targets import TargetError
 from parity_tests.timed_rounds import time_sides
 from parity_tests.timing import judge_times
 from parity_tests.values import Value
-from parity_tests.worker import Job, Listed, Listing
+from parity_tests.worker import Listed
 from reports.rows import SIDES, Campaign, ProgramRow, Side
 
 TIMEOUT = 120.0
@@ -65,12 +62,9 @@ def run(
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
     with campaign_folder(resume) as folder:
-        listing = _listing(targets, folder, timeout)
-        check_same_campaign(folder, listing)
-        programs = _with_unique_names(listing.programs)
-        jobs = [
-            _job(number, each) for number, each in enumerate(programs) if each.unavailable is None
-        ]
+        collected = collect(targets, folder, timeout=timeout)
+        check_same_campaign(folder, collected.listing)
+        programs, jobs = collected.programs, collected.jobs
         progress(0, len(jobs) * len(sides), "")
         recorded = run_sides(
             jobs,
@@ -102,7 +96,7 @@ def run(
             _row(
                 each,
                 by_program[number],
-                partial(arbitrate, _job(number, each), folder, timeout=timeout),
+                partial(arbitrate, collected.job(number), folder, timeout=timeout),
             ).model_copy(
                 update={
                     "time_samples": samples.get(number, ()),
@@ -112,10 +106,9 @@ def run(
             for number, each in enumerate(programs)
         )
         rows = tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows)
-        assert listing.environment is not None
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            environment=listing.environment,
+            environment=collected.environment,
             sides=tuple(sides),
             programs=rows,
         )
@@ -133,29 +126,6 @@ def run(
 
 def _failed(record: Recorded) -> bool:
     return record.observation.failure is not None
-
-
-def _job(number: int, program: Listed) -> Job:
-    return Job(number=number, name=program.name, target=program.target)
-
-
-def _listing(targets: Sequence[str], folder: Path, timeout: float) -> Listing:
-    try:
-        listing = list_programs(targets, folder, timeout=timeout)
-    except ListingError as error:
-        raise TargetError(str(error)) from error
-    if listing.error is not None:
-        raise TargetError(listing.error)
-    return listing
-
-
-def _with_unique_names(programs: Sequence[Listed]) -> list[Listed]:
-    """Name programs that share a name by their targets: a report is keyed by name."""
-    names = Counter(each.name for each in programs)
-    return [
-        each if names[each.name] == 1 else each.model_copy(update={"name": each.target})
-        for each in programs
-    ]
 
 
 def _row(

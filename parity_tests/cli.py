@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parity_tests.cli_aa import aa
 from parity_tests.cli_culprit import culprit
+from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
 from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reports import ReportRequest
     from reports.rows import Campaign, Side
 
@@ -192,7 +192,7 @@ def run(
 
     chosen = _parse_sides(sides)
     saving = [f"json:{save}"] if save else []
-    requests = _checked_reports([*saving, *(report or ())])[len(saving) :]
+    requests = checked_reports([*saving, *(report or ())])[len(saving) :]
     result = _run(
         context,
         targets or (),
@@ -260,7 +260,7 @@ def matrix(
     """
     from parity_tests import render, transform_matrix
 
-    requests = _checked_reports(report or ())
+    requests = checked_reports(report or ())
     result = _run(context, [transform_matrix.__name__], sides=_parse_sides(sides), steady_calls=0)
     if result is not None:
         _conclude(context, result, requests, exit_zero)
@@ -292,7 +292,7 @@ def compare(
     from parity_tests import comparing
     from parity_tests.saved import Saved, SavedError
 
-    requests = _checked_reports(report or ())
+    requests = checked_reports(report or ())
     try:
         result = comparing.compare(Saved.read(left), Saved.read(right))
     except (SavedError, reports.ReportReadError) as error:
@@ -333,7 +333,7 @@ def _conclude(
     console = render.console()
     render.print_campaign(console, result)
     context.obj.code = Exit.PARITY if exit_zero else code_of(result.verdict)
-    _write_reports(context, console, requests, result)
+    write_reports(context, console, requests, result)
 
 
 @app.command()
@@ -379,7 +379,7 @@ def fuzz(
             raise
         fail("generating programs needs hypothesis: install constparity[fuzz]")
     chosen = _parse_sides(sides)
-    requests = _checked_reports(report or ())
+    requests = checked_reports(report or ())
     console = render.console()
     try:
         with render.progress(console) as advance:
@@ -388,7 +388,7 @@ def fuzz(
         if fuzzed.refused:
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)
-        _write_reports(context, console, requests, fuzzed.campaign)
+        write_reports(context, console, requests, fuzzed.campaign)
         for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     except KeyboardInterrupt:
@@ -398,42 +398,7 @@ def fuzz(
     context.obj.code = max(context.obj.code, code_of(fuzzed.campaign.verdict))
 
 
-def _checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
-    """Parse the --report options and make sure, before anything runs, that all can be written."""
-    import reports
-
-    requests: dict[Path, ReportRequest] = {}
-    for text in texts:
-        try:
-            request = reports.parse_report_option(text)
-            reports.check_writable(request.path)
-        except (ValueError, OSError) as error:
-            fail(str(error))
-        file = request.path.resolve()
-        if file in requests:
-            fail(
-                f"two reports to one file: {requests[file].format}:{requests[file].path} and "
-                f"{request.format}:{request.path}; give each a path of its own"
-            )
-        requests[file] = request
-    return list(requests.values())
-
-
-def _write_reports(
-    context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: Campaign
-) -> None:
-    import reports
-
-    for request in requests:
-        try:
-            reports.write_report(request, result)
-        except OSError as error:  # the disk filled up, or the folder went, while programs ran
-            print(f"constparity: {error}", file=sys.stderr)
-            context.obj.code = Exit.INTERNAL_ERROR
-        else:
-            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
-
-
+app.command()(aa)
 app.command()(culprit)
 app.command()(sweep)
 

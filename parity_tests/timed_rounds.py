@@ -6,10 +6,10 @@ all programs, so it gives one sample of each stage of each; `parity_tests.timing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from parity_tests.sides import Progress, run_sides
+from parity_tests.sides import Progress, Recorded, run_sides
 from parity_tests.worker import Job
 from reports.rows import TIME_METRICS, Side, StageTimes, TimeMetric, TimeSamples
 
@@ -30,16 +30,25 @@ def time_sides(
 
         time_sides(jobs, ("legacy", "simplified"), folder, rounds=5, timeout=60)
     """
-    taken: dict[tuple[int, Side], list[StageTimes]] = {}
+    turns = []
     steps = [(turn, side) for turn in range(2 * rounds) for side in _order(sides, turn)]
     for step, (turn, side) in enumerate(steps):
         progress(step, len(steps), f"round {turn // 2 + 1} of {rounds}: {side}")
-        recorded = run_sides(jobs, [side], folder / str(turn), timeout=timeout)
-        for (number, _), record in recorded.items():
-            if (times := record.observation.times) is not None:
-                taken.setdefault((number, side), []).append(times)
+        turns.append(run_sides(jobs, [side], folder / str(turn), timeout=timeout))
     if steps:
         progress(len(steps), len(steps), "")
+    return samples_of(turns)
+
+
+def samples_of(
+    turns: Iterable[Mapping[tuple[int, Side], Recorded]],
+) -> dict[int, tuple[TimeSamples, ...]]:
+    """Return the times of several runs as samples by job number, in the order of the runs."""
+    taken: dict[tuple[int, Side], list[StageTimes]] = {}
+    for recorded in turns:
+        for key, record in recorded.items():
+            if (times := record.observation.times) is not None:
+                taken.setdefault(key, []).append(times)
     samples: dict[int, list[TimeSamples]] = {}
     for (number, side), stages in taken.items():
         samples.setdefault(number, []).extend(

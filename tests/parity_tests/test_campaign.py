@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests import campaign
+from parity_tests import campaign, listing
 from parity_tests.worker import Listed
 from reports.rows import Campaign
 
@@ -193,4 +193,4 @@ def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
 
 def test_programs_that_share_a_name_are_named_by_their_targets():
     programs = [Listed(name=name, target=f"m:{n}") for n, name in enumerate(["a", "b", "a"])]
-    assert [each.name for each in campaign._with_unique_names(programs)] == ["m:0", "b", "m:2"]
+    assert [each.name for each in listing.with_unique_names(programs)] == ["m:0", "b", "m:2"]
