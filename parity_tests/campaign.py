@@ -43,6 +43,7 @@ def run(
     save: Path | None = None,
     steady_calls: int = STEADY_CALLS,
     fresh: bool = False,
+    reload: bool = False,
     memory_limit: int | None = None,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
@@ -54,8 +55,9 @@ def run(
     each side twice, in fresh processes and one at a time. `save` is a file that gets the results
     and, beside it, the arrays of all outputs, to be judged again. `steady_calls` is how often each
     program is called to time it, and with `fresh` each program has a process of its own, without
-    which the peak of host memory depends on what ran before. A program whose process grows beyond
-    `memory_limit`, in bytes, has failed on that side. `progress` is called with what is
+    which the peak of host memory depends on what ran before. With `reload` each program is also
+    exported and read back, and reloaded from a persistent cache. A program whose process grows
+    beyond `memory_limit`, in bytes, has failed on that side. `progress` is called with what is
     done, the total, and a word on the last step. Raises `TargetError` and `ResumeError` before
     anything runs, and `OSError` where `save` cannot be written.
 
@@ -73,6 +75,7 @@ def run(
             timeout=timeout,
             steady_calls=steady_calls,
             fresh=fresh,
+            reload=reload,
             memory_limit=memory_limit,
             hazards_on=next((side for side in _FORESEERS if side in sides), None),
             progress=progress,

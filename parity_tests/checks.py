@@ -6,7 +6,10 @@ from __future__ import annotations
 AGREE = "calls agree"
 RECOMPILES = "recompiles"
 DISPATCH = "dispatch in C++"
-OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH)
+# Where a campaign is asked for them.
+EXPORT = "export, read back"
+RELOAD = "reload from a cache"
+OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH, EXPORT, RELOAD)
 
 # On our sides, whatever the program.
 WRITES = "writes into captured arrays"

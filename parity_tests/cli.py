@@ -165,6 +165,13 @@ def run(
             "--fresh", help="A process for each program: the peaks of host memory are its own."
         ),
     ] = False,
+    reload: Annotated[
+        bool,
+        typer.Option(
+            "--reload",
+            help="Also export each program and read it back, and reload it from a cache.",
+        ),
+    ] = False,
     memory_limit: Annotated[
         int | None,
         typer.Option(
@@ -205,6 +212,7 @@ def run(
         save=save,
         steady_calls=0 if no_times else sides_.STEADY_CALLS,
         fresh=fresh,
+        reload=reload,
     )
     if result is not None:
         _conclude(context, result, requests, exit_zero)
@@ -261,7 +269,13 @@ def matrix(
     from parity_tests import render, transform_matrix
 
     requests = checked_reports(report or ())
-    result = _run(context, [transform_matrix.__name__], sides=_parse_sides(sides), steady_calls=0)
+    result = _run(
+        context,
+        [transform_matrix.__name__],
+        sides=_parse_sides(sides),
+        steady_calls=0,
+        reload=True,
+    )
     if result is not None:
         _conclude(context, result, requests, exit_zero)
         render.print_grid(render.console(), transform_matrix.grid(result))

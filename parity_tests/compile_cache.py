@@ -41,12 +41,14 @@ _SETTINGS = {
 class Cached:
     """What was found; None where it was not: a program that JAX does not cache, or a large one.
 
-    `seconds` is the time of compiling where that is a hit. `recompiles` is the number of
+    `seconds` is the time of compiling where that is a hit, and `compiled` what it returned; it
+    takes the leaves of the arguments. `recompiles` is the number of
     compilations, 0 or 1, for other values in captured arrays above the embed threshold.
     """
 
     seconds: float | None = None
     recompiles: int | None = None
+    compiled: Any = None
 
 
 def is_affordable(compile_seconds: float, captured_bytes: int) -> bool:
@@ -72,22 +74,22 @@ def measure(
     def replace(value: Any) -> Any:
         return other_value(value) if identity(value) in captured else value
 
-    def compile_(program: Any) -> tuple[float, Counter[str]]:
+    def compile_(program: Any) -> tuple[Any, float, Counter[str]]:
         lowered = jit(core.jaxpr_as_fun(program)).trace(*inputs).lower()
         with _events() as events:
             start = time.perf_counter()
-            lowered.compile()
-            return time.perf_counter() - start, events
+            compiled = lowered.compile()
+            return compiled, time.perf_counter() - start, events
 
     with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder, _cache(folder):
         compile_(closed)
-        seconds, events = compile_(closed)
+        compiled, seconds, events = compile_(closed)
         if not events[_HIT] or events[_MISS]:
             return Cached()
         if not captured:
-            return Cached(seconds)
-        _, events = compile_(with_values(closed, replace))
-        return Cached(seconds, events[_MISS])
+            return Cached(seconds, compiled=compiled)
+        _, _, events = compile_(with_values(closed, replace))
+        return Cached(seconds, events[_MISS], compiled)
 
 
 @contextmanager

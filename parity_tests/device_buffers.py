@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import jax
+import numpy as np
 
 Buffers: TypeAlias = dict[tuple[Any, int], int]  # (device, address) to bytes
 
@@ -47,11 +48,14 @@ def due_to_constants(before: Buffers, results: Iterable[Any], captured: Iterable
 
         due_to_constants(before, jax.tree.leaves(result), captured)
     """
+    captured = list(captured)
     returned, constants = of(results), of(captured)
+    # A CPU may compute in the memory of a NumPy array, and have done so for a program before.
+    own = {each.ctypes.data for each in captured if isinstance(each, np.ndarray)}
+    others = {key for key in before if key[1] not in own} | returned.keys()
 
     def new() -> Buffers:
-        found = alive()
-        return {key: size for key, size in found.items() if key not in {**before, **returned}}
+        return {key: size for key, size in alive().items() if key not in others}
 
     # Garbage of tracing is rare, and to collect it every time would cost more than to measure.
     if new().keys() - constants.keys():

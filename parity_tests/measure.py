@@ -23,6 +23,7 @@ from parity_tests import (
     host_memory,
     jaxpr_counts,
     placement,
+    reloading,
     stablehlo,
     steady_calls,
     values,
@@ -71,6 +72,7 @@ def measure(
     on_stage: Callable[[str], object] = lambda name: None,
     most_calls: int = 3,
     fresh: bool = False,
+    reload: bool = False,
 ) -> Measured:
     """Take one program through trace, lower, compile and call on one side.
 
@@ -78,7 +80,8 @@ def measure(
     A stock side must be the one that this process was started for, and the proof notices where it
     is not. `on_stage` is told the name of each stage as it begins, since a crash tells nothing.
     `most_calls` is how often the program is called to time it; with 0 it is not compiled from a
-    persistent cache either. `fresh` says that the process has run no other program.
+    persistent cache either. `fresh` says that the process has run no other program,
+    and with `reload` it is exported and read back, and called from a persistent cache.
 
         measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
     """
@@ -86,7 +89,7 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
-        return _measure(program, side, stages, most_calls, fresh)
+        return _measure(program, side, stages, most_calls, fresh, reload)
     except WrongSideError as error:
         failure = Failure(
             kind="wrong side", stage=stages.current, type="WrongSideError", message=str(error)
@@ -117,7 +120,7 @@ def exception_failure(error: BaseException, stage: str) -> Failure:
 
 
 def _measure(
-    program: Program, side: Side, stages: _Stages, most_calls: int, fresh: bool
+    program: Program, side: Side, stages: _Stages, most_calls: int, fresh: bool, reload: bool
 ) -> Measured:
     with stages("build"):
         fun, args, kwargs = program.build()
@@ -185,12 +188,18 @@ def _measure(
             stateful = not all(each.holds for each in checks if each.name == AGREE)
             checks += flips.check(fun, args, kwargs, stateful=stateful)
     cached = compile_cache.Cached()
-    if most_calls and compile_cache.is_affordable(stages.seconds["compile"], facts.captured_bytes):
+    affordable = compile_cache.is_affordable(stages.seconds["compile"], facts.captured_bytes)
+    inputs = jax.tree.leaves((args, kwargs))
+    if (most_calls or reload) and affordable:
         with stages("compile from a cache"):
-            inputs = jax.tree.leaves((args, kwargs))
             jit = functools.partial(_jitted, side=side)
             captured = [each.identity for each in facts.captured]
             cached = compile_cache.measure(jit, traced.jaxpr, inputs, captured)
+    if reload:
+        with stages("reload from a cache"):
+            checks += reloading.check_reload(cached, inputs, first)
+        with stages("export"):
+            checks += reloading.check_export(jitted, args, kwargs, first)
     observation = Observation(
         program=program.name,
         side=side,

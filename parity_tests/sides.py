@@ -176,6 +176,7 @@ def run_sides(
     steady_calls: int = STEADY_CALLS,
     fresh: bool = False,
     hazards_on: Side | None = None,
+    reload: bool = False,
     memory_limit: int | None = None,
     progress: Progress = lambda done, total, text: None,
 ) -> dict[tuple[int, Side], Recorded]:
@@ -183,10 +184,11 @@ def run_sides(
 
     `timeout` is in seconds for one program on one side, `steady_calls` is how often a program is
     called to time it, and with `fresh` each program gets a process of its own. The workers of
-    `hazards_on` detect the hazards too. A worker whose resident memory grows beyond `memory_limit`,
-    in bytes, is killed, and its program has failed. What the folder has from a campaign that was
-    interrupted is not run again. Returns one record for each job's number and side. Workers are
-    killed when this returns or raises, KeyboardInterrupt included.
+    `hazards_on` detect the hazards too, and with `reload` each program is exported and reloaded. A
+    worker whose resident memory grows beyond `memory_limit`, in bytes, is killed, and its program
+    has failed. What the folder has from a campaign that was interrupted is not run again. Returns
+    one record for each job's number and side. Workers are killed when this returns or raises,
+    KeyboardInterrupt included.
     """
     numbers = {job.number for job in jobs}
     recorded = {
@@ -204,6 +206,7 @@ def run_sides(
             steady_calls,
             fresh,
             hazards=side == hazards_on,
+            reload=reload,
             memory_limit=memory_limit,
         )
         for side in sides
@@ -258,6 +261,7 @@ class _SideRun:
     steady_calls: int
     fresh: bool
     hazards: bool = False
+    reload: bool = False
     memory_limit: int | None = None
     _worker: _Worker | None = None
     _given: tuple[Job, ...] = ()  # to the worker, which ends when it has done them
@@ -310,6 +314,7 @@ class _SideRun:
             jobs=self._given,
             steady_calls=self.steady_calls,
             hazards=self.hazards,
+            reload=self.reload,
         )
         return _Worker.start(request, self.side)
 

@@ -16,8 +16,9 @@ import numpy as np
 from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 
+from parity_tests.checks import AGREE, EXPORT, RELOAD
 from parity_tests.program import program
-from reports.rows import Campaign, Verdict
+from reports.rows import Campaign, ProgramRow, Verdict
 
 _Function = Callable[[Any], Any]
 
@@ -79,8 +80,12 @@ TRANSFORMS: Mapping[str, Callable[[_Function], _Function]] = {
     "cond": lambda fun: lambda x: lax.cond(x[0] > -1e9, fun, lambda v: v, x),
 }
 
-# Ways that no program of a campaign goes; they are columns so that nobody takes them for tested.
-NOT_RUN = ("export", "cache reload")
+# Not transformations of the function but ways of its executable: checks of the cell under jit.
+WAYS: Mapping[str, str] = {
+    "ahead of time": AGREE,
+    "export": EXPORT,
+    "cache reload": RELOAD,
+}
 
 # What JAX itself does not define, in any mode.
 UNDEFINED = {
@@ -109,17 +114,37 @@ for _construct in CONSTRUCTS:
 def grid(campaign: Campaign) -> dict[str, dict[str, Verdict | str]]:
     """Arrange the verdicts of a campaign over this module: by construct, then by transformation.
 
-    A cell is a verdict, "undefined" where JAX does not define it, or "not tested".
+    A cell is a verdict, "undefined" where JAX does not define it, "refused" where all sides refuse
+    it alike, or "not tested".
 
-        grid(campaign.run(["parity_tests.transform_matrix"]))["scan"]["grad"]
+        grid(campaign.run(["parity_tests.transform_matrix"], reload=True))["scan"]["grad"]
     """
-    verdicts = {row.name: row.verdict for row in campaign.programs}
+    rows = {row.name: row for row in campaign.programs}
+
+    def cell(construct: str, transform: str) -> Verdict | str:
+        if (construct, transform) in UNDEFINED:
+            return "undefined"
+        row = rows.get(f"{construct} under {transform}")
+        return row.verdict if row else "not tested"
+
     return {
         construct: {
-            transform: "undefined"
-            if (construct, transform) in UNDEFINED
-            else verdicts.get(f"{construct} under {transform}", "not tested")
-            for transform in (*TRANSFORMS, *NOT_RUN)
+            **{transform: cell(construct, transform) for transform in TRANSFORMS},
+            **{
+                way: _outcome(rows.get(f"{construct} under jit"), check)
+                for way, check in WAYS.items()
+            },
         }
         for construct in CONSTRUCTS
     }
+
+
+def _outcome(row: ProgramRow | None, check: str) -> Verdict | str:
+    """Say what became of a check on the sides of a program."""
+    found = [each for item in (row.observations if row else ()) for each in item.checks]
+    held = [each.holds for each in found if each.name == check]
+    if not held:
+        return "not tested"
+    if any(held) != all(held):
+        return "difference"
+    return "parity" if all(held) else "refused"

@@ -37,8 +37,9 @@ class Job(BaseModel):
 class Request(BaseModel):
     """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`.
 
-    `steady_calls` is how often each program is called to time it, and `hazards` says that their
-    hazards are to be detected too. `culprit` and `sweep` ask a question about the one job.
+    `steady_calls` is how often each program is called to time it, `reload` says that it is exported
+    and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
+    `sweep` ask a question about the one job.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,6 +51,7 @@ class Request(BaseModel):
     side: Side = "jax-legacy"
     jobs: tuple[Job, ...] = ()
     steady_calls: int = 0
+    reload: bool = False
     hazards: bool = False
     culprit: CulpritQuestion | None = None
     sweep: SweepQuestion | None = None
@@ -181,7 +183,12 @@ def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str]
         measured = measure.Measured(Observation(program=job.name, side=side, failure=failure))
     else:
         measured = measure.measure(
-            program, side, on_stage=on_stage, most_calls=request.steady_calls, fresh=fresh
+            program,
+            side,
+            on_stage=on_stage,
+            most_calls=request.steady_calls,
+            fresh=fresh,
+            reload=request.reload,
         )
     observation = measured.observation.model_copy(update={"program": job.name})
     values.save(folder / f"{job.number}.npz", measured.values)

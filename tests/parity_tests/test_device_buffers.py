@@ -37,3 +37,13 @@ def test_new_buffers_count_and_results_and_garbage_do_not():
 def test_a_captured_array_that_is_returned_is_due_to_constants():
     captured = jnp.array(KIBIBYTE)
     assert device_buffers.due_to_constants({}, [captured], [captured]) >= 1024
+
+
+def test_memory_of_a_numpy_array_that_a_device_computes_in_counts_for_every_program():
+    memory = np.zeros(256 + 16, np.float32)
+    start = -memory.ctypes.data % 64 // 4
+    aligned = memory[start : start + 256]
+    on_device = jax.device_put(aligned, may_alias=True)
+    assert on_device.unsafe_buffer_pointer() == aligned.ctypes.data
+    before = device_buffers.alive()  # of a program before, which captured the same array
+    assert device_buffers.due_to_constants(before, [], [aligned]) == 1024

@@ -9,6 +9,7 @@ import pytest
 
 import parity_tests
 from parity_tests import campaign, sides
+from parity_tests.targets import TargetError
 from parity_tests.worker import Job
 from reports.rows import SIDES
 
@@ -41,7 +42,7 @@ def test_a_process_that_cannot_start_is_given_up_at_once(tmp_path, monkeypatch):
 def test_a_listing_that_dies_says_what_it_printed(tmp_path):
     file = tmp_path / "dies.py"
     file.write_text("import os\nprint('farewell', flush=True)\nos._exit(3)\n")
-    with pytest.raises(campaign.TargetError, match=r"(?s)dies.py: exit status 3\nfarewell"):
+    with pytest.raises(TargetError, match=r"(?s)dies.py: exit status 3\nfarewell"):
         campaign.run([str(file)])
 
 
