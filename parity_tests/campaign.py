@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from parity_tests import saved
 from parity_tests.flip import decide
+from parity_tests.foreseeing import LOST, foresee
 from parity_tests.judge import judge, needs_arbiter, pairs_of
 from parity_tests.listing import collect
 from parity_tests.resuming import campaign_folder, check_same_campaign
@@ -24,7 +25,7 @@ from parity_tests.timed_rounds import time_sides
 from parity_tests.timing import judge_times
 from parity_tests.values import Value
 from parity_tests.worker import Listed
-from reports.rows import SIDES, Campaign, ProgramRow, Side
+from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
 
 TIMEOUT = 120.0
 
@@ -77,7 +78,7 @@ def run(
             fresh=fresh,
             reload=reload,
             memory_limit=memory_limit,
-            hazards_on=next((side for side in _FORESEERS if side in sides), None),
+            hazards_on=_foreseer(sides),
             progress=progress,
         )
         samples = time_sides(
@@ -100,6 +101,7 @@ def run(
                 each,
                 by_program[number],
                 partial(arbitrate, collected.job(number), folder, timeout=timeout),
+                partial(foresee, collected.job(number), folder, timeout=timeout),
             ).model_copy(
                 update={
                     "time_samples": samples.get(number, ()),
@@ -127,6 +129,10 @@ def run(
     return result
 
 
+def _foreseer(sides: Container[Side]) -> Side | None:
+    return next((side for side in _FORESEERS if side in sides), None)
+
+
 def _failed(record: Recorded) -> bool:
     return record.observation.failure is not None
 
@@ -135,6 +141,7 @@ def _row(
     program: Listed,
     recorded: dict[Side, Recorded],
     ask_arbiter: Callable[[], tuple[Value, ...] | str],
+    ask_hazards: Callable[[], tuple[Hazard, ...]],
 ) -> ProgramRow:
     if program.unavailable is not None:
         return ProgramRow(
@@ -146,6 +153,9 @@ def _row(
             observations=(),
             comparisons=(),
         )
+    foreseer = _foreseer(recorded)
+    failure = recorded[foreseer].observation.failure if foreseer else None
+    lost = failure is not None and failure.kind in LOST
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
     pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
     alone = list(evidence.values())
@@ -166,5 +176,5 @@ def _row(
         reasons=reasons,
         observations=tuple(each.observation for each in evidence.values()),
         comparisons=judgement.comparisons,
-        hazards=tuple(hazard for record in recorded.values() for hazard in record.hazards()),
+        hazards=ask_hazards() if lost else recorded[foreseer].hazards() if foreseer else (),
     )

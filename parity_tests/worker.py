@@ -35,7 +35,7 @@ class Job(BaseModel):
 
 
 class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, or run or arbitrate `jobs`.
+    """What a worker is to do: list the programs of `targets`, or run, arbitrate or foresee `jobs`.
 
     `steady_calls` is how often each program is called to time it, `reload` says that it is exported
     and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
@@ -44,7 +44,7 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action: Literal["list", "run", "arbitrate", "culprit", "sweep"]
+    action: Literal["list", "run", "arbitrate", "foresee", "culprit", "sweep"]
     folder: Path
     sys_path: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -113,6 +113,10 @@ def main() -> None:
     if request.action == "arbitrate":
         for job in request.jobs:
             arbitrate(job, request.folder)
+        return
+    if request.action == "foresee":
+        [job] = request.jobs
+        write(request.folder / "answer.json", to_json(foresee(job)))
         return
     if request.action in ("culprit", "sweep"):
         # Unlike a side's worker it catches nothing: there is one program, and its traceback is the
@@ -195,21 +199,20 @@ def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str]
     write(folder / f"{job.number}.jaxpr.txt", measured.jaxpr)
     if request.hazards:
         on_stage("hazards")
-        foresee(job, folder)
+        write(folder / f"{job.number}.hazards.json", to_json(foresee(job)))
     # The last file: a campaign that is gone on with takes the program for finished by it.
     write(folder / f"{job.number}.json", to_json(observation))
 
 
-def foresee(job: Job, folder: Path) -> None:
-    """Leave the hazards of one program in the folder; none where it cannot even be traced."""
+def foresee(job: Job) -> Foreseen:
+    """Detect the hazards of one program; there are none where it cannot even be traced."""
     from parity_tests import hazards, targets
 
     # What a program raises is in its observations, of which hazards are only an explanation.
     try:
-        found = hazards.detect(targets.load_one(job.target))
+        return Foreseen(hazards=hazards.detect(targets.load_one(job.target)))
     except Exception:  # noqa: BLE001
-        return
-    write(folder / f"{job.number}.hazards.json", to_json(Foreseen(hazards=found)))
+        return Foreseen(hazards=())
 
 
 def experiment(request: Request) -> Answer:

@@ -46,6 +46,23 @@ def test_each_side_has_its_ledger_and_the_program_its_hazards(rows):
     assert rows["other_value"].hazards == ()
 
 
+def test_a_program_that_ends_its_process_has_its_hazards_all_the_same(tmp_path):
+    file = tmp_path / "ends.py"
+    file.write_text(
+        "import os, jax, numpy as np\n"
+        "from parity_tests import program\n"
+        "TABLE = np.ones(77, np.float32)\n"
+        "@program(args=(TABLE,))\n"
+        "def ends(x):\n"
+        "    jax.debug.callback(lambda: os._exit(3))\n"
+        "    return x * TABLE\n"
+    )
+    result = campaign.run([str(file)], sides=("legacy", "jax-legacy"), timeout=30)
+    [row] = result.programs
+    assert {each.failure.kind for each in row.observations} == {"crash"}
+    assert [hazard.kind for hazard in row.hazards] == ["writeable NumPy array"]
+
+
 def test_a_program_that_cannot_be_traced_has_no_hazards(rows):
     assert rows["raises"].hazards == ()
 
@@ -186,7 +203,11 @@ def test_progress_is_told_of_every_step(faults, progress):
 
 def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
     missing = Listed(name="flax", target="corpus.flax", unavailable="flax is not installed")
-    row = campaign._row(missing, {}, lambda: pytest.fail("it was asked"))
+
+    def ask():
+        pytest.fail("it was asked")
+
+    row = campaign._row(missing, {}, ask, ask)
     assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
     assert (row.observations, row.comparisons) == ((), ())
 
