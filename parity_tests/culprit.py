@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import jax
 
 from parity_tests import numerics, values
+from parity_tests.beside import RUNGS
 from parity_tests.delta_debugging import ddmin
-from parity_tests.judge import RUNGS
 from parity_tests.program import Program
 from parity_tests.uses import CapturedUse
 from parity_tests.variants import Variants

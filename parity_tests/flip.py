@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from parity_tests.beside import worst_rung
 from parity_tests.checks import DISPATCH, RECOMPILES
-from parity_tests.judge import worst_rung
 from parity_tests.wording import counted
 from reports.figures import humanise_bytes, humanise_ratio
 from reports.ledger_view import grouped, listed, place

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from parity_tests.judge import worst_rung
+from parity_tests.beside import worst_rung
 from parity_tests.sides import Progress as Advance
 from parity_tests.wording import counted
 from reports.rows import (
