@@ -26,6 +26,7 @@ from engine.configuration import (
     side_now,
     tracing_for,
 )
+from engine.device_pool import place
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 from engine.snapshots import snapshot, while_tracing
@@ -228,7 +229,10 @@ def _execute(
 ) -> tuple[Sequence[Any], jax_internals.Executable, Sequence[Any]]:
     types = jax_internals.argument_types(operands)
     computation = lower_plan(pipeline, plan, types, params)
-    return jax_internals.execute(computation, operands)
+    jax_internals.count_cache_miss()
+    executable = computation.compile()
+    const_args = place(executable, computation.const_args)
+    return executable.unsafe_call(*const_args, *operands), executable, const_args
 
 
 def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:

@@ -493,14 +493,14 @@ def follows_arguments_as_it_is(value: Any) -> bool:
     return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
 
 
-def execute(
-    computation: Computation, args: Sequence[Any]
-) -> tuple[Sequence[Any], Executable, Sequence[Any]]:
-    """Compile (or find) and run: outputs, executable, and the const args as they lie on devices."""
-    _util.test_event("jit_cpp_cache_miss")  # what JAX's own tests count
-    executable = computation.compile()
-    const_args = executable.shard_const_args(computation.const_args)
-    return executable.unsafe_call(*const_args, *args), executable, const_args
+def const_shardings(executable: Any, count: int) -> Sequence[Any]:
+    """The shardings that an executable takes its leading `count` inputs in: the const args."""
+    return executable._in_shardings[:count]
+
+
+def count_cache_miss() -> None:
+    """Count a miss of the C++ dispatcher, as JAX does for its own tests."""
+    _util.test_event("jit_cpp_cache_miss")
 
 
 def fastpath_data(

@@ -21,6 +21,7 @@ from engine.configuration import (
     embedded_constants_max_bytes,
     strict_placement,
 )
+from engine.device_pool import place
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 
@@ -225,10 +226,24 @@ class Compiled(jax.stages.Compiled):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        if any(jax.dtypes.issubdtype(c.dtype, jax.dtypes.extended) for c in self.const_args):
-            # JAX's fast path would check the raw data of a PRNG key against the type of the key,
-            # since stock JAX never has one among its const args (jax 0.10.2).
-            self._call: Any = self._call_in_python
+        if self._params.const_args:
+            self._call: Any = self._first_call
+
+    def _first_call(self, *args: Any, **kwargs: Any) -> Any:
+        """Bring the const args to the devices, where other executables of the process find them."""
+        captured = self.const_args
+        on_devices = place(self._params.executable, captured)
+        # JAX would check the raw data of a PRNG key against the type of the key, since stock JAX
+        # never has one among its const args (jax 0.10.2). None: JAX makes its fast path.
+        is_key = [jax.dtypes.issubdtype(const.dtype, jax.dtypes.extended) for const in captured]
+        self._params = self._params._replace(
+            const_args=[
+                const if key else array
+                for const, array, key in zip(captured, on_devices, is_key, strict=True)
+            ]
+        )
+        self._call = self._call_in_python if any(is_key) else None
+        return self(*args, **kwargs)
 
     def _call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         results, _, _ = self.call(self._params, *args, **kwargs)
