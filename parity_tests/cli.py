@@ -16,6 +16,7 @@ import typer
 from parity_tests.cli_aa import aa
 from parity_tests.cli_culprit import culprit
 from parity_tests.cli_reports import checked_reports, write_reports
+from parity_tests.cli_reduce import reduce
 from parity_tests.cli_sweep import sweep
 from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
@@ -415,6 +416,7 @@ def fuzz(
 app.command()(aa)
 app.command()(culprit)
 app.command()(sweep)
+app.command()(reduce)
 
 
 if __name__ == "__main__":

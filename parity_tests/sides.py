@@ -93,7 +93,7 @@ def list_programs(targets: Sequence[str], folder: Path, *, timeout: float) -> Li
     request = Request(
         action="list", folder=folder, sys_path=tuple(sys.path), targets=tuple(targets)
     )
-    worker = _Worker.start(request, "jax-legacy")
+    worker = Worker.start(request, "jax-legacy")
     try:
         while worker.process.poll() is None:
             if worker.idle_seconds() > START_SECONDS + timeout:
@@ -121,7 +121,7 @@ def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, 
     truth, reason = folder / "truth.npz", folder / "no_arbiter"
     folder.mkdir(exist_ok=True)
     request = Request(action="arbitrate", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
-    worker = _Worker.start(request, "jax-legacy")
+    worker = Worker.start(request, "jax-legacy")
     try:
         while worker.process.poll() is None:
             if worker.idle_seconds() > timeout + START_SECONDS:
@@ -147,7 +147,7 @@ def ask(request: Request, side: Side, *, timeout: float) -> str | NoAnswer:
 
     `timeout` is in seconds, beside what a process takes to start.
     """
-    worker = _Worker.start(request, side)
+    worker = Worker.start(request, side)
     try:
         while worker.process.poll() is None:
             if worker.idle_seconds() > timeout + START_SECONDS:
@@ -236,13 +236,14 @@ def run_sides(
 def _recorded_before(folder: Path) -> dict[int, Recorded]:
     """Read what workers of a side left; of a program's files, the observation is the last."""
     return {
-        int(file.stem): _record(file.parent, int(file.stem))
+        int(file.stem): record_of(file.parent, int(file.stem))
         for file in sorted(folder.glob("*/*.json"))
         if file.stem.isdecimal()
     }
 
 
-def _record(folder: Path, number: int) -> Recorded:
+def record_of(folder: Path, number: int) -> Recorded:
+    """Read what a worker left of a program."""
     text = (folder / f"{number}.json").read_text("utf-8")
     observation = Observation.model_validate_json(text)
     if not (folder / f"{number}.npz").exists():
@@ -263,7 +264,7 @@ class _SideRun:
     hazards: bool = False
     reload: bool = False
     memory_limit: int | None = None
-    _worker: _Worker | None = None
+    _worker: Worker | None = None
     _given: tuple[Job, ...] = ()  # to the worker, which ends when it has done them
     _generation: int = 0
 
@@ -300,7 +301,7 @@ class _SideRun:
             self._worker.kill()
             self._worker = None
 
-    def _start(self) -> _Worker:
+    def _start(self) -> Worker:
         self._generation += 1
         while (folder := self.folder / str(self._generation)).exists():
             self._generation += 1  # of a campaign that was interrupted
@@ -316,7 +317,7 @@ class _SideRun:
             hazards=self.hazards,
             reload=self.reload,
         )
-        return _Worker.start(request, self.side)
+        return Worker.start(request, self.side)
 
     def _limit(self) -> float:
         assert self._worker is not None
@@ -324,7 +325,7 @@ class _SideRun:
 
     def _collect(self, finished: list[int]) -> list[tuple[int, Recorded]]:
         assert self._worker is not None
-        new = [(number, _record(self._worker.folder, number)) for number in finished]
+        new = [(number, record_of(self._worker.folder, number)) for number in finished]
         self.jobs = tuple(job for job in self.jobs if job.number not in finished)
         return new
 
@@ -334,13 +335,7 @@ class _SideRun:
         """Record the program that the worker was on as failed, and let go of the worker."""
         worker = self._worker
         assert worker is not None
-        failure = Failure(
-            kind=kind,
-            stage=worker.stage,
-            type=type_,
-            message=message,
-            traceback=worker.log_tail(),
-        )
+        failure = worker.failure(kind, type_, message)
         # A process that cannot even start will not start for the next program either.
         lost = self.jobs[:1] if worker.has_started else self.jobs
         self.jobs = self.jobs[len(lost) :]
@@ -355,7 +350,7 @@ class _SideRun:
 
 
 @dataclass
-class _Worker:
+class Worker:
     """One worker process, and how far its events have been read."""
 
     process: subprocess.Popen[bytes]
@@ -366,7 +361,7 @@ class _Worker:
     _last: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def start(cls, request: Request, side: Side) -> _Worker:
+    def start(cls, request: Request, side: Side) -> Worker:
         file = request.folder / "request.json"
         file.write_text(request.model_dump_json())
         with open(request.folder / "log", "wb") as log:
@@ -380,6 +375,22 @@ class _Worker:
                 start_new_session=True,
             )
         return cls(process, request.folder)
+
+    def failure(
+        self, kind: Literal["crash", "timeout", "memory"], type_: str, message: str
+    ) -> Failure:
+        """Describe how a program was lost with this process, in the stage that it had reached."""
+        return Failure(
+            kind=kind, stage=self.stage, type=type_, message=message, traceback=self.log_tail()
+        )
+
+    def give(self, line: str) -> None:
+        """Hand on a line of text, for which the process gets as long as for its first."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # that it ended is seen when it is polled
+            self.process.stdin.write(f"{line}\n".encode())
+            self.process.stdin.flush()
+        self._last = time.monotonic()
 
     def read_events(self) -> list[int]:
         """Read the events since the last call, and return the programs that are done."""

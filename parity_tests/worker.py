@@ -16,12 +16,16 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from reports.experiment_rows import CulpritFound, CulpritQuestion, Sweep, SweepQuestion
 from reports.rows import Environment, Failure, Hazard, Observation, Side
+
+if TYPE_CHECKING:
+    from parity_tests.program import Program
 
 
 class Job(BaseModel):
@@ -37,6 +41,8 @@ class Job(BaseModel):
 class Request(BaseModel):
     """What a worker is to do: list the programs of `targets`, or run, arbitrate or foresee `jobs`.
 
+    "serve" runs jobs as they come, a line of JSON each on stdin, and "serve truth" arbitrates them.
+
     `steady_calls` is how often each program is called to time it, `reload` says that it is exported
     and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
     `sweep` ask a question about the one job.
@@ -44,7 +50,9 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    action: Literal["list", "run", "arbitrate", "foresee", "culprit", "sweep"]
+    action: Literal[
+        "list", "run", "arbitrate", "foresee", "culprit", "sweep", "draft", "serve", "serve truth"
+    ]
     folder: Path
     sys_path: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -58,13 +66,19 @@ class Request(BaseModel):
 
 
 class Answer(BaseModel):
-    """The answer to "culprit" and "sweep": what was found, or that the target names no program."""
+    """The answer to a question about one program, or that the target names none.
+
+    A `draft` is JSON, with what its variables hold in `draft.npz` beside the answer; `unreadable`
+    says why there is none.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     culprits: CulpritFound | None = None
     sweep: Sweep | None = None
     unknown_target: str | None = None
+    draft: str | None = None
+    unreadable: str | None = None
 
 
 class Foreseen(BaseModel):
@@ -104,7 +118,8 @@ class Listing(BaseModel):
 def main() -> None:
     """Do what the request file says that is named on the command line."""
     faulthandler.enable()  # so that the record of a crash has the Python frames of it
-    _die_with_parent()
+    lines: SimpleQueue[str] = SimpleQueue()
+    _die_with_parent(lines)
     request = Request.model_validate_json(Path(sys.argv[1]).read_text())
     sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)
     if request.action == "list":
@@ -118,7 +133,7 @@ def main() -> None:
         [job] = request.jobs
         write(request.folder / "answer.json", to_json(foresee(job)))
         return
-    if request.action in ("culprit", "sweep"):
+    if request.action in ("culprit", "sweep", "draft"):
         # Unlike a side's worker it catches nothing: there is one program, and its traceback is the
         # end of what this process prints.
         write(request.folder / "answer.json", to_json(experiment(request)))
@@ -127,6 +142,9 @@ def main() -> None:
     import jax
 
     jax.devices()
+    if request.action.startswith("serve"):
+        serve(request, lines)
+        return
     with open(request.folder / "events", "a", buffering=1) as events:
         for position, job in enumerate(request.jobs):
             events.write(f"started {job.number}\n")
@@ -136,6 +154,24 @@ def main() -> None:
                 fresh=position == 0,
                 on_stage=lambda name: events.write(f"stage {name}\n"),
             )
+            events.write(f"done {job.number}\n")
+
+
+def serve(request: Request, lines: SimpleQueue[str]) -> None:
+    """Run or arbitrate jobs as they come, until the parent goes."""
+    with open(request.folder / "events", "a", buffering=1) as events:
+        while True:
+            job = Job.model_validate_json(lines.get())
+            events.write(f"started {job.number}\n")
+            if request.action == "serve truth":
+                arbitrate(job, request.folder / f"arbiter-{job.number}")
+            else:
+                run_job(
+                    job,
+                    request,
+                    fresh=False,
+                    on_stage=lambda name: events.write(f"stage {name}\n"),
+                )
             events.write(f"done {job.number}\n")
 
 
@@ -224,16 +260,32 @@ def experiment(request: Request) -> Answer:
         program = targets.load_one(job.target)
     except targets.TargetError as error:
         return Answer(unknown_target=str(error))
+    if request.action == "draft":
+        return _draft(program, request.folder)
     if request.culprit is not None:
         return Answer(culprits=culprit.find(program, request.culprit))
     assert request.sweep is not None
     return Answer(sweep=sweep.sweep(program, request.sweep))
 
 
+def _draft(program: Program, folder: Path) -> Answer:
+    from parity_tests import values
+    from parity_tests.reducing import draft, reading
+
+    try:
+        found = reading.read(program)
+    except reading.CannotReadError as error:
+        return Answer(unreadable=str(error))
+    stored = [values.Value(str(number), array) for number, array in found.store.items()]
+    values.save(folder / "draft.npz", stored)
+    return Answer(draft=draft.to_json(found.draft))
+
+
 def arbitrate(job: Job, folder: Path) -> None:
     """Leave the outputs of one program in double precision in the folder, or why there are none."""
     from parity_tests import arbiter, targets, values
 
+    folder.mkdir(exist_ok=True)
     # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
     try:
         truth = arbiter.truth(targets.load_one(job.target))
@@ -270,19 +322,24 @@ def write(file: Path, text: str) -> None:
     part.replace(file)
 
 
-def _die_with_parent() -> None:
-    """End this process when the parent's end of stdin closes, however the parent ended."""
+def _die_with_parent(lines: SimpleQueue[str]) -> None:
+    """End this process when the parent's end of stdin closes, however the parent ended.
+
+    What the parent writes before that is put into `lines`.
+    """
     pipe = os.dup(0)
     os.set_inheritable(pipe, False)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # a program that reads stdin gets an end of file, not our pipe
     os.close(nothing)
 
-    def wait() -> None:
-        os.read(pipe, 1)
+    def read() -> None:
+        with open(pipe) as parent:
+            for line in parent:
+                lines.put(line)
         os._exit(1)
 
-    threading.Thread(target=wait, daemon=True).start()
+    threading.Thread(target=read, daemon=True).start()
 
 
 if __name__ == "__main__":

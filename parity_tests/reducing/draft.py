@@ -1,0 +1,180 @@
+"""Drafts: a jaxpr as plain data, that is cut, written as text, and sent between processes.
+
+A body may refer to variables of the bodies around it, as a Python function does: what a jaxpr
+passes to a scan as a constant, a draft refers to. Every variable has a number of its own in the
+whole draft, so moving equations between bodies renames nothing.
+
+JAX's own jaxprs were the alternative. They cannot leave their process without pickle, and each cut
+would have to keep operands, avals and debug information of all bodies around it in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True)
+class Type:
+    """What an aval says of an array; `dtype` is a name, such as "bfloat16" or "key<fry>"."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    weak: bool = False
+
+
+@dataclass(frozen=True)
+class Var:
+    """A variable, by its number."""
+
+    number: int
+    type: Type
+    kind: Literal["var"] = "var"
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A captured array, by its number."""
+
+    number: int
+    type: Type
+    kind: Literal["captured"] = "captured"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar, by its Python source."""
+
+    text: str
+    type: Type
+    kind: Literal["scalar"] = "scalar"
+
+
+Atom: TypeAlias = Var | Captured | Scalar
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function: what it takes, does, and returns."""
+
+    inputs: tuple[Var, ...]
+    equations: tuple[Equation, ...]
+    outputs: tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One equation; `params` are names with Python source.
+
+    The bodies of a `scan`, a `while` (the condition first) and of calls take the operands one by
+    one; those of a `cond` take nothing. `carried` is how many operands of a scan are its carry.
+    `unwritable` says why the equation cannot be written as Python, where it cannot, and `multiple`
+    that its primitive returns a list, also of one.
+    """
+
+    primitive: str
+    operands: tuple[Atom, ...]
+    results: tuple[Var, ...]
+    params: tuple[tuple[str, str], ...] = ()
+    bodies: tuple[Body, ...] = ()
+    carried: int = 0
+    unwritable: str = ""
+    multiple: bool = False
+
+
+# What the elements of an array are: those that were recorded, or others that do as well.
+Values: TypeAlias = Literal["recorded", "ones", "random"]
+
+
+@dataclass(frozen=True)
+class Array:
+    """An argument or a captured array: its number and type, and how it is made.
+
+    `device` is the index of the device that it is committed to. The `impl` is that of typed PRNG
+    keys. A "scalar" is a Python scalar.
+    """
+
+    number: int
+    type: Type
+    made_by: Literal["jax", "numpy", "scalar"] = "jax"
+    device: int | None = None
+    impl: str = ""
+    values: Values = "recorded"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A program: its body, and the arrays that it takes and captures.
+
+    `arguments` are those of the inputs, in their order. `x64` says that `jax_enable_x64` is on.
+    """
+
+    body: Body
+    arguments: tuple[Array, ...]
+    captured: tuple[Array, ...]
+    x64: bool = False
+
+
+# Recorded elements, by number; those of PRNG keys are their key data.
+Store: TypeAlias = Mapping[int, np.ndarray[Any, Any]]
+
+CALLS = frozenset({"jit", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
+_DRAFT = TypeAdapter(Draft)
+
+
+def to_json(draft: Draft) -> str:
+    """Write a draft as JSON."""
+    return _DRAFT.dump_json(draft).decode()
+
+
+def from_json(text: str) -> Draft:
+    """Read what `to_json` wrote."""
+    return _DRAFT.validate_json(text)
+
+
+def walk(body: Body) -> Iterator[Equation]:
+    """Yield the equations of a body and of all bodies in it."""
+    for equation in body.equations:
+        yield equation
+        for each in equation.bodies:
+            yield from walk(each)
+
+
+def reads(equation: Equation) -> set[int]:
+    """Return the numbers of the variables and captured arrays that an equation needs."""
+    found = numbers(equation.operands)
+    for body in equation.bodies:
+        found |= free(body)
+    return found
+
+
+def free(body: Body) -> set[int]:
+    """Return the numbers that a body reads and does not make."""
+    found = numbers(body.outputs)
+    made = {var.number for var in body.inputs}
+    for equation in body.equations:
+        found |= reads(equation)
+        made |= {var.number for var in equation.results}
+    return found - made
+
+
+def numbers(atoms: tuple[Atom, ...]) -> set[int]:
+    """Return the numbers of atoms; scalars have none."""
+    return {atom.number for atom in atoms if not isinstance(atom, Scalar)}
+
+
+def size(draft: Draft) -> tuple[int, ...]:
+    """Order drafts: by equations, outputs, captured arrays, arguments, and recorded elements."""
+    arrays = (*draft.arguments, *draft.captured)
+    recorded = [np.prod(each.type.shape) for each in arrays if each.values == "recorded"]
+    return (
+        sum(1 for _ in walk(draft.body)),
+        len(draft.body.outputs),
+        len(draft.captured),
+        len(draft.arguments),
+        int(sum(recorded)),
+    )
