@@ -159,9 +159,12 @@ def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> 
     say(f"reduced {target}: {counted(before, 'equation')} to {after}, {found.symptom.metric}")
     say(f"    {found.symptom.kind}")
     say(f"    {found.symptom.detail.splitlines()[0] if found.symptom.detail else ''}")
-    say(f"  {counted(found.tries, 'candidate')} tried")
+    slipped = f", {found.slipped} failed in another way and were left" if found.slipped else ""
+    say(f"  {counted(found.tries, 'candidate')} tried{slipped}")
     if found.stopped:
         say(f"  the search was stopped, so a smaller one may exist: {found.stopped}")
     say(f"  written: {file}" + (f" and {file.with_suffix('.npz')}" if found.written.arrays else ""))
     if not found.standalone:
-        say("  it needs constparity: these sides or this metric are not to be had of stock JAX alone")
+        say(
+            "  it needs constparity: these sides or this metric are not to be had of stock JAX alone"
+        )

@@ -362,6 +362,7 @@ class Worker:
 
     @classmethod
     def start(cls, request: Request, side: Side) -> Worker:
+        """Start a process of a side on a request, which is written to its folder."""
         file = request.folder / "request.json"
         file.write_text(request.model_dump_json())
         with open(request.folder / "log", "wb") as log:
@@ -415,6 +416,7 @@ class Worker:
         return done
 
     def idle_seconds(self) -> float:
+        """Return the seconds since the process said something, or was given something."""
         return time.monotonic() - self._last
 
     def resident_bytes(self) -> int:

@@ -167,6 +167,15 @@ def numbers(atoms: tuple[Atom, ...]) -> set[int]:
     return {atom.number for atom in atoms if not isinstance(atom, Scalar)}
 
 
+def unwritable(draft: Draft) -> tuple[str, ...]:
+    """Say which equations cannot be written, and why: "pure_callback: its parameter ..."."""
+    return tuple(
+        dict.fromkeys(
+            f"{each.primitive}: {each.unwritable}" for each in walk(draft.body) if each.unwritable
+        )
+    )
+
+
 def size(draft: Draft) -> tuple[int, ...]:
     """Order drafts: by equations, outputs, captured arrays, arguments, and recorded elements."""
     arrays = (*draft.arguments, *draft.captured)

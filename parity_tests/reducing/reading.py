@@ -38,9 +38,7 @@ from parity_tests.reducing.sources import UnwritableError, impl_name, scalar_sou
 LARGEST = 64 * 2**20
 
 _PUBLIC = {
-    id(value): name
-    for name, value in vars(primitives).items()
-    if isinstance(value, core.Primitive)
+    id(value): name for name, value in vars(primitives).items() if isinstance(value, core.Primitive)
 }
 # Each primitive with a body that is called with its operands, by the parameter that has the body.
 _CALLS = {
@@ -177,7 +175,7 @@ class _Reader:
         if not isinstance(atom, core.Literal):
             return env[atom]
         value = atom.val
-        if isinstance(value, jax.Array) or getattr(value, "shape", ()):
+        if isinstance(value, jax.Array) or np.ndim(value):
             return self._capture(value, atom.aval)
         type_ = self._type(atom.aval)
         # A weakly typed one of default width is a Python scalar; any other says its dtype.
@@ -318,4 +316,3 @@ _CONTROL_FLOW: dict[str, Callable[[_Reader, Equation, Any, _Env], Equation]] = {
     "cond": _Reader.cond,
     "custom_linear_solve": _Reader.linear_solve,
 }
-

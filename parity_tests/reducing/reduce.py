@@ -19,6 +19,7 @@ from parity_tests.judge import PAIRS
 from parity_tests.reducing import draft as drafts
 from parity_tests.reducing import steps
 from parity_tests.reducing.draft import Draft, Store
+from parity_tests.reducing.pruning import cleaned
 from parity_tests.reducing.search import Search
 from parity_tests.reducing.symptom import FAILURE, OUTPUTS, Symptom, symptoms, tolerance_of
 from parity_tests.reducing.writing import Written, write
@@ -65,8 +66,8 @@ class Question:
 class Reduced:
     """What became of a program; `stopped` says why the search ended early, "" where it did not.
 
-    `equations` are those before and after. `confirmed` says whether the written file, run by
-    itself, showed the difference, and `printed` what it printed.
+    `equations` are those before and after, and `slipped` is how many of the `tries` failed in
+    another way, so that they were not taken. `standalone` says that the file needs stock JAX alone.
     """
 
     symptom: Symptom
@@ -74,6 +75,7 @@ class Reduced:
     written: Written
     equations: tuple[int, int]
     tries: int
+    slipped: int
     stopped: str
     standalone: bool
 
@@ -117,6 +119,7 @@ def reduce(
                 written=trials.write(best, _header(question, final, _equations(best))),
                 equations=(_equations(start), _equations(best)),
                 tries=search.tries,
+                slipped=trials.slipped,
                 stopped=search.stopped,
                 standalone=_is_standalone(question, final),
             )
@@ -162,7 +165,7 @@ def _read(question: Question, folder: Path) -> tuple[Draft, Store]:
         raise ReduceError(f"{question.target}: {answer.unreadable}")
     assert answer.draft is not None
     store = {int(each.path): each.array for each in values.load(folder / "draft.npz")}
-    return steps.cleaned(drafts.from_json(answer.draft)), store
+    return cleaned(drafts.from_json(answer.draft)), store
 
 
 def _chosen(question: Question, seen: Judged) -> Symptom | None:
@@ -179,12 +182,17 @@ def _chosen(question: Question, seen: Judged) -> Symptom | None:
         raise ReduceError(
             f"{question.target} does not differ in {question.metric!r}; it does in {metrics}"
         )
+    if asked and asked[0].kind.startswith("expected") and question.metric not in _MEASURED:
+        raise ReduceError(
+            f"{question.target} differs in {question.metric!r} as it should, and no file shows "
+            f"that; of such metrics one can show {', '.join(sorted(_MEASURED))}"
+        )
     return asked[0] if asked else None
 
 
 def _writable(start: Draft, trials: _Trials) -> Draft:
     """Return a draft that can be written and shows the symptom."""
-    found = steps.unwritable(start)
+    found = drafts.unwritable(start)
     whole = steps.without_unwritable(start) if found else start
     if trials.shows(whole):
         return whole
@@ -212,6 +220,7 @@ class _Trials:
     folder: Path
     seen: Judged
     last: str = ""
+    slipped: int = 0
 
     def __post_init__(self) -> None:
         self.shown: dict[str, Symptom] = {}
@@ -228,6 +237,8 @@ class _Trials:
         alike = [each for each in found if each.is_like(self.symptom)]
         if alike:
             self.shown[self.text_of(candidate)] = alike[0]
+        elif judged.judgement.verdict != "parity":
+            self.slipped += 1
         return bool(alike)
 
     def text_of(self, candidate: Draft) -> str:
@@ -243,9 +254,7 @@ class _Trials:
         }
         if self.symptom.metric not in _MEASURED or "wrong side" in self.symptom.kind:
             shows["metric"] = "judged by constparity"
-        return write(
-            candidate, self.store, header=header, sides=self.question.sides, shows=shows
-        )
+        return write(candidate, self.store, header=header, sides=self.question.sides, shows=shows)
 
 
 def _is_standalone(question: Question, symptom: Symptom) -> bool:

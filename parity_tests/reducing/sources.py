@@ -35,6 +35,9 @@ def source_of(value: Any) -> str:
         return scalar_source(value)
     if isinstance(value, np.dtype):
         return dtype_source(value.name)
+    for name in _IMPLS:
+        if value is getattr(jax_random, name):
+            return f"random.{name}"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return _call(value, value._fields)
     if isinstance(value, (tuple, list)):
@@ -42,9 +45,6 @@ def source_of(value: Any) -> str:
         if isinstance(value, list):
             return f"[{', '.join(items)}]"
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    for name in _IMPLS:
-        if value is getattr(jax_random, name):
-            return f"random.{name}"
     if getattr(lax, type(value).__name__, None) is type(value):
         return _call(value, [n for n in vars(value) if not n.startswith("_")])
     raise UnwritableError(f"{type(value).__name__} {str(value)[:60]}")

@@ -58,9 +58,7 @@ def symptoms(
         if each.outcome in ("different", "expected difference")
     ]
     found.sort(key=lambda each: not each.kind.startswith("different"))
-    failed = tuple(
-        (each.side, _raised(each)) for each in observations if each.failure is not None
-    )
+    failed = tuple((each.side, _raised(each)) for each in observations if each.failure is not None)
     if failed:
         kind = "; ".join(_failure(each) for each in observations)
         said = "; ".join(
@@ -122,7 +120,7 @@ def _raised(observation: Observation) -> str:
 
 
 def _wording(message: str) -> str:
-    """Return the first line of a message without what belongs to one program: numbers and names."""
-    first = next(iter(message.strip().splitlines()), "")
+    """Return the first sentence of a message without what belongs to one program: numbers, names."""
+    first = next(iter(message.strip().splitlines()), "").partition(". ")[0]
     without = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]|\([^)]*\)", "…", first)
     return re.sub(r"\S*\d\S*", "#", without)[:160]
