@@ -37,8 +37,8 @@ def reduce(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What has to stay, as a report names it: outputs, const args, failure, ... Without "
-            "it, what decided the verdict."
+            help="What has to stay, as a report names it: outputs, const args, failure, ... "
+            "Without it, what decided the verdict."
         ),
     ] = None,
     beyond: Annotated[
@@ -165,6 +165,4 @@ def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> 
         say(f"  the search was stopped, so a smaller one may exist: {found.stopped}")
     say(f"  written: {file}" + (f" and {file.with_suffix('.npz')}" if found.written.arrays else ""))
     if not found.standalone:
-        say(
-            "  it needs constparity: these sides or this metric are not to be had of stock JAX alone"
-        )
+        say("  it needs constparity: stock JAX alone has not these sides or this metric")

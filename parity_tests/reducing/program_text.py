@@ -63,6 +63,7 @@ class ProgramText:
         self._bodies = 0
 
     def npz(self) -> bytes | None:
+        """Return the .npz with the arrays that the text reads; None where it reads none."""
         if not self.kept:
             return None
         buffer = io.BytesIO()
@@ -70,6 +71,7 @@ class ProgramText:
         return buffer.getvalue()
 
     def program(self) -> str:
+        """Return the source of `program`, which returns a function and its arguments."""
         draft = self.draft
         for n, var in enumerate(draft.body.inputs):
             self._names[var.number] = f"x{n}"
@@ -86,7 +88,7 @@ class ProgramText:
         lines += [f"        return {outputs}", "", f"    return fun, ({arguments}{comma})"]
         return "\n".join(lines)
 
-    # -- arrays --------------------------------------------------------------------------------------
+    # -- arrays ------------------------------------------------------------------------------------
 
     def _array(self, array: Array) -> str:
         text = self._elements(array)
@@ -141,7 +143,7 @@ class ProgramText:
         self.kept[name] = np.frombuffer(value.tobytes(), np.uint8)
         return f'ARRAYS["{name}"].view({dtype}).reshape({value.shape})'
 
-    # -- bodies --------------------------------------------------------------------------------------
+    # -- bodies ------------------------------------------------------------------------------------
 
     def _lines(self, body: Body) -> Iterator[str]:
         for equation in body.equations:
@@ -234,7 +236,7 @@ class ProgramText:
         yield f"    return {self._tuple(body.outputs)}"
         yield ""
 
-    # -- names ---------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
 
     def _new(self, var: Var) -> str:
         return self._names.setdefault(var.number, f"v{len(self._names)}")

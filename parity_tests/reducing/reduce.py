@@ -101,7 +101,7 @@ def reduce(
             symptom = _chosen(question, seen)
             if symptom is None:
                 return None
-            trials = _Trials(question, pair, symptom, store, folder, seen)
+            trials = Trials(question, pair, symptom, store, folder, seen)
             whole = _writable(start, trials)
             search = Search(
                 whole,
@@ -190,7 +190,7 @@ def _chosen(question: Question, seen: Judged) -> Symptom | None:
     return asked[0] if asked else None
 
 
-def _writable(start: Draft, trials: _Trials) -> Draft:
+def _writable(start: Draft, trials: Trials) -> Draft:
     """Return a draft that can be written and shows the symptom."""
     found = drafts.unwritable(start)
     whole = steps.without_unwritable(start) if found else start
@@ -210,7 +210,7 @@ def _writable(start: Draft, trials: _Trials) -> Draft:
 
 
 @dataclass
-class _Trials:
+class Trials:
     """Candidates, each run as the file that it would become."""
 
     question: Question
@@ -246,6 +246,7 @@ class _Trials:
         return self.write(candidate, "").text
 
     def write(self, candidate: Draft, header: str) -> Written:
+        """Write a candidate as the file that it would become."""
         shows: dict[str, Any] = {
             "metric": self.symptom.metric,
             "fails": dict(self.symptom.fails),
@@ -271,7 +272,7 @@ def _header(question: Question, symptom: Symptom, equations: int) -> str:
         *symptom.detail.splitlines()[:8],
         "",
         f"Reduced by constparity from {question.target} with jax {jax.__version__}. It",
-        "runs itself once on each side, prints what each shows, and exits with 1 where they differ.",
+        "runs itself once on each side, prints what each shows, exits with 1 where they differ.",
     ]
     if not _is_standalone(question, symptom):
         lines += ["It needs constparity: stock JAX alone has nothing to show here."]

@@ -120,7 +120,7 @@ def _raised(observation: Observation) -> str:
 
 
 def _wording(message: str) -> str:
-    """Return the first sentence of a message without what belongs to one program: numbers, names."""
+    """Return the first sentence of a message without the numbers and names of its program."""
     first = next(iter(message.strip().splitlines()), "").partition(". ")[0]
     without = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]|\([^)]*\)", "…", first)
     return re.sub(r"\S*\d\S*", "#", without)[:160]
