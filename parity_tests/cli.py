@@ -15,8 +15,8 @@ import typer
 
 from parity_tests.cli_aa import aa
 from parity_tests.cli_culprit import culprit
-from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_reduce import reduce
+from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
 from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
