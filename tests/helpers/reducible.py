@@ -61,7 +61,8 @@ def folds_and_amplifies(x, s):
 @program(args=(X, np.float32(2.0)))
 def used_twice(x, s):
     """One array in two equations: stock JAX passes it once for each."""
-    return hay(x, s), x * TABLE + jnp.sin(TABLE)
+    y = lax.cond(s > 1, lambda v: v + OTHER, lambda v: v - OTHER, x)
+    return jnp.clip(y, 0, 10), x * TABLE + jnp.sin(TABLE)
 
 
 @program(args=(X, np.float32(2.0)))
