@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parity_tests import numerics
-from parity_tests.judge import RUNGS, Evidence, Judgement, worst_rung
+from parity_tests.beside import RUNGS, worst_rung
+from parity_tests.judge import Evidence, Judgement
 from parity_tests.values import dtype_named
 from reports.rows import Comparison, Observation, Side
 
