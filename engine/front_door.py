@@ -27,6 +27,7 @@ from engine.configuration import (
     tracing_for,
 )
 from engine.device_pool import place
+from engine.executable_sharing import compile_shared
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 from engine.snapshots import snapshot, while_tracing
@@ -230,7 +231,7 @@ def _execute(
     types = jax_internals.argument_types(operands)
     computation = lower_plan(pipeline, plan, types, params)
     jax_internals.count_cache_miss()
-    executable = computation.compile()
+    executable = compile_shared(computation)
     const_args = place(executable, computation.const_args)
     return executable.unsafe_call(*const_args, *operands), executable, const_args
 

@@ -13,6 +13,7 @@ ours; and a lowered computation has to carry const args that JAX did not hoist i
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import itertools
@@ -493,6 +494,26 @@ def follows_arguments_as_it_is(value: Any) -> bool:
     return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
 
 
+def compile_as(computation: Computation, equal: Callable[[Any], Any], options: dict) -> Executable:
+    """Compile a computation by way of an equal module; it goes on showing its own.
+
+    `equal` is asked for that module where the computation has not been compiled yet. `options` are
+    those of `compile`.
+    """
+    if computation._executable is not None and not any(options.values()):
+        return computation._executable
+    twin = copy.copy(computation)
+    twin._hlo = equal(computation._hlo)
+    executable = twin.compile(**options)
+    computation._executable = twin._executable
+    return executable
+
+
+def register_cache(cache: Any, name: str) -> None:
+    """Have `jax.clear_caches` clear a table that follows the protocol of JAX's caches."""
+    _util.register_cache(cache, name)
+
+
 def const_shardings(executable: Any, count: int) -> Sequence[Any]:
     """The shardings that an executable takes its leading `count` inputs in: the const args."""
     return executable._in_shardings[:count]
@@ -550,7 +571,7 @@ class CallCache:
 
     def __init__(self) -> None:
         self._cache = pjit.make_jit_cpp_cache(8192)
-        _util.register_cache(self, "dispatchers of engine.jit")
+        register_cache(self, "dispatchers of engine.jit")
 
     def cache_clear(self) -> None:
         """Forget every program; the protocol of JAX's caches."""

@@ -22,6 +22,7 @@ from engine.configuration import (
     strict_placement,
 )
 from engine.device_pool import place
+from engine.executable_sharing import compile_shared
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
 
@@ -195,8 +196,8 @@ class Lowered(jax.stages.Lowered):
         device_assignment: tuple[jax.Device, ...] | None = None,
     ) -> Compiled:
         """Compile for the devices that the lowering was made for, or for `device_assignment`."""
-        executable = self._lowering.compile(
-            compiler_options=compiler_options, device_assignment=device_assignment
+        executable = compile_shared(
+            self._lowering, compiler_options=compiler_options, device_assignment=device_assignment
         )
         return Compiled(
             executable,
