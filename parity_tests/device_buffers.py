@@ -57,7 +57,9 @@ def due_to_constants(before: Buffers, results: Iterable[Any], captured: Iterable
     def new() -> Buffers:
         return {key: size for key, size in alive().items() if key not in others}
 
-    # Garbage of tracing is rare, and to collect it every time would cost more than to measure.
-    if new().keys() - constants.keys():
+    # Garbage of tracing is rare, and to collect it every time would cost more than to measure. Of
+    # a NumPy array, one buffer is expected.
+    unexplained = sum(size for key, size in new().items() if key not in constants)
+    if unexplained > sum(each.nbytes for each in captured if isinstance(each, np.ndarray)):
         gc.collect()
     return sum({**new(), **constants}.values())
