@@ -10,6 +10,7 @@ from engine.configuration import SIDES as SIDES
 from engine.configuration import config as config
 from engine.configuration import constant_policy as constant_policy
 from engine.configuration import embedded_constants_max_bytes as embedded_constants_max_bytes
+from engine.configuration import precompute_constants as precompute_constants
 from engine.configuration import strict_placement as strict_placement
 from engine.configuration import use_simplified_constants as use_simplified_constants
 from engine.front_door import jit as jit

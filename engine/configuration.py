@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
 
 from engine import jax_internals
 
@@ -20,6 +21,20 @@ SIDES: tuple[Side, ...] = ("legacy", "simplified")
 # Takes an `engine.CapturedConstant` (a record of a floor above this one) and returns "inline",
 # "hoist" or None; `engine/policies.py` asks it.
 ConstantPolicy = Callable[[Any], str | None]
+
+# "off", or "auto": `engine/preamble.py` decides which equations are done once.
+Precompute = Literal["off", "auto"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a program was staged with, and keeps: so does what transformations derive from it."""
+
+    policy: ConstantPolicy | None
+    precompute: Precompute
+
+
+NO_CHOICES = Choices(None, "off")
 
 _TRUE = ("1", "true", "yes", "on", "y", "t")
 _FALSE = ("0", "false", "no", "off", "n", "f")
@@ -64,6 +79,15 @@ def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
             f"{what} must be hashable, since what is compiled is cached by it, got {value!r}"
         ) from error
     return value
+
+
+def parse_precompute(value: Any, what: str) -> Precompute:
+    """Read whether work on constants alone is done once."""
+    if isinstance(value, str) and value.strip().lower() in get_args(Precompute):
+        return cast(Precompute, value.strip().lower())
+    raise ValueError(
+        f"{what} must be {' or '.join(map(repr, get_args(Precompute)))}, got {value!r}"
+    )
 
 
 def parse_side(value: Any) -> Side | None:
@@ -210,6 +234,32 @@ constant_policy = Setting(
     traced=False,  # it decides what is hoisted, not what is traced
 )
 
+precompute_constants = Setting(
+    "precompute_constants",
+    parse_precompute,
+    "off",
+    """Let the simplified pipeline do work on constants alone once, instead of at every call.
+
+    With `"auto"`, the equations that depend on captured constants alone become a program of their
+    own, the preamble, where that is worth it: it runs once, compiled, on the device that the
+    function runs on, and its results are const args. `"off"` is the default. The
+    `precompute_constants` of `engine.jit` goes before this setting.
+
+    The preamble runs when a program is lowered, never when it is traced, and again for another
+    device. The value in force when a function is called or traced is the program's, as that of
+    `engine.constant_policy`. The legacy pipeline takes no notice: there XLA computes with constants
+    while it compiles. Nor does an export, or lowering for `lowering_platforms`.
+
+    Example::
+
+        with engine.precompute_constants("auto"):
+            y = engine.jit(lambda x: x @ jnp.linalg.inv(kernel), constants="simplified")(x)
+
+    Raises ValueError for anything but `"off"` and `"auto"`.
+    """,
+    traced=False,  # it decides what is hoisted, not what is traced
+)
+
 _SETTINGS = {
     setting.name: setting
     for setting in (
@@ -217,6 +267,7 @@ _SETTINGS = {
         embedded_constants_max_bytes,
         strict_placement,
         constant_policy,
+        precompute_constants,
     )
 }
 
@@ -281,6 +332,16 @@ def side_now(constants: Side | None) -> Side:
     if constants is not None:
         return constants
     return "simplified" if use_simplified_constants.value else "legacy"
+
+
+def choices_now(
+    policy: ConstantPolicy | None = None, precompute: Precompute | None = None
+) -> Choices:
+    """The choices of a function staged now: its own, else those of the settings."""
+    return Choices(
+        policy if policy is not None else constant_policy.value,
+        precompute if precompute is not None else precompute_constants.value,
+    )
 
 
 def tracing_a_program() -> bool:

@@ -19,9 +19,11 @@ from engine import jax_internals
 from engine.configuration import (
     SIDES,
     ConstantPolicy,
+    Precompute,
     Side,
-    constant_policy,
+    choices_now,
     parse_policy,
+    parse_precompute,
     parse_side,
     side_now,
     tracing_for,
@@ -66,6 +68,7 @@ def jit(
     *,
     constants: Side | None = None,
     constant_policy: ConstantPolicy | None = None,
+    precompute_constants: Precompute | None = None,
     **options: Any,
 ) -> Any:
     """Compile a function with XLA, handling the arrays that it captures as `constants` says.
@@ -80,11 +83,15 @@ def jit(
     `engine.constant_policy`); None: the setting of that name decides. In the legacy pipeline it
     has no effect.
 
+    `precompute_constants` is `"auto"` where work on captured arrays alone is to be done once by the
+    simplified pipeline, `"off"` where at every call (see `engine.precompute_constants`); None: the
+    setting of that name decides. In the legacy pipeline, XLA does it while it compiles.
+
     The result has the methods of a `jax.jit` function: `trace`, `lower`, `eval_shape`,
     `clear_cache`.
 
-    Raises ValueError for another `constants` or `constant_policy`, and what `jax.jit` raises for
-    its keywords.
+    Raises ValueError for another `constants`, `constant_policy` or `precompute_constants`, and what
+    `jax.jit` raises for its keywords.
 
     Example::
 
@@ -98,26 +105,34 @@ def jit(
     """
     constants = parse_side(constants)
     own_policy = parse_policy(constant_policy, "constant_policy")
+    own_precompute = None
+    if precompute_constants is not None:
+        own_precompute = parse_precompute(precompute_constants, "precompute_constants")
+    own = own_policy, own_precompute
     if isinstance(fun, _NotGiven):
         _jax_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(
-            jit, constants=constants, constant_policy=constant_policy, **options
+            jit,
+            constants=constants,
+            constant_policy=constant_policy,
+            precompute_constants=precompute_constants,
+            **options,
         )
     # JAX validates `fun` and the options, with its own errors. What it makes is not kept: pickled
     # by value (cloudpickle), a dispatcher loses its attributes.
     jit_info = _jax_jit(fun, **options)._jit_info
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
-        pipeline, program, operands = _stage(fun, jit_info, constants, own_policy, args, kwargs)
+        pipeline, program, operands = _stage(fun, jit_info, constants, own, args, kwargs)
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
             return *_call(pipeline, program, operands), False
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        pipeline, program, operands = _stage(fun, jit_info, constants, own_policy, args, kwargs)
+        pipeline, program, operands = _stage(fun, jit_info, constants, own, args, kwargs)
         return Traced(pipeline, jax_internals.argument_types(operands), program)
 
     return _call_caches[constants].dispatcher(
-        fun, jit_info, own_policy, jax_internals.api_boundary(cache_miss), trace
+        fun, jit_info, own, jax_internals.api_boundary(cache_miss), trace
     )
 
 
@@ -125,7 +140,7 @@ def _signature() -> inspect.Signature:
     """That of `jax.jit` and our keywords: what `help` and editors show."""
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-        for name in ("constants", "constant_policy")
+        for name in ("constants", "constant_policy", "precompute_constants")
     ]
     of_jax = inspect.signature(_jax_jit)
     return of_jax.replace(parameters=[*of_jax.parameters.values(), *keywords])
@@ -183,13 +198,13 @@ def _stage(
     fun: Callable,
     jit_info: jax_internals.JitInfo,
     constants: Side | None,
-    own_policy: ConstantPolicy | None,
+    own: tuple[ConstantPolicy | None, Precompute | None],
     args: tuple,
     kwargs: dict,
 ) -> tuple[Pipeline, jax_internals.PjitParams, list]:
     """Trace for the side that is in force, and give the program its form and its name."""
     side = side_now(constants)
-    policy = own_policy if own_policy is not None else constant_policy.value
+    choices = choices_now(*own)
     pipeline = pipeline_of(side)
     with tracing_for(side), while_tracing():
         program, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
@@ -202,7 +217,7 @@ def _stage(
     params = {
         **program.params,
         "jaxpr": forms[side] or closed_jaxpr,
-        "name": jax_internals.ProgramName(program.params["name"], side, policy),
+        "name": jax_internals.ProgramName(program.params["name"], side, choices),
     }
     return pipeline, program._replace(params=params), operands
 
@@ -217,7 +232,7 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
-    plan = plan_of(pipeline, closed_jaxpr, params["name"].policy)
+    plan = plan_of(pipeline, closed_jaxpr, params["name"].choices)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args
@@ -242,7 +257,7 @@ def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     pipeline = pipeline_of(side)
 
     def cache_miss(*_: Any, **__: Any) -> tuple[Any, Any, bool]:
-        plan = plan_of(pipeline, params["jaxpr"], params["name"].policy)
+        plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
         types = jax_internals.argument_types(operands)
         names = jax_internals.argument_names(params["jaxpr"])
         with jax_internals.placement_errors(params["name"], types, names):

@@ -140,6 +140,62 @@ def is_tracer(value: Any) -> bool:
     return isinstance(value, core.Tracer)
 
 
+NO_NAMES = _source_info_util.new_name_stack()
+
+
+def names_inside(names: Any, eqn: core.JaxprEqn) -> Any:
+    """The name stack of what is in the bodies of an equation that stands within `names`."""
+    inside = names + eqn.source_info.name_stack
+    if eqn.primitive is pjit.jit_p:
+        return inside.extend(_util.wrap_name("jit", eqn.params["name"]))
+    return inside
+
+
+def named_within(names: Any, eqn: core.JaxprEqn) -> core.JaxprEqn:
+    """An equation as it is named where its function or loop, named `names`, is not around it."""
+    name_stack = names + eqn.source_info.name_stack
+    return eqn.replace(source_info=eqn.source_info.replace(name_stack=name_stack))
+
+
+def is_plain_equation(eqn: core.JaxprEqn) -> bool:
+    """Whether an equation is about arrays in the memory of the device that it is computed on.
+
+    Not: references, tokens, shapes that are not numbers, manual axes, host memory, computing on the
+    host, metadata for XLA, and inner jits with shardings or layouts of their own.
+    """
+    if eqn.ctx.compute_type is not None or eqn.ctx.xla_metadata:
+        return False
+    if eqn.primitive is pjit.jit_p:
+        constrained = [
+            *eqn.params["in_shardings"], *eqn.params["out_shardings"],
+            *eqn.params["in_layouts"], *eqn.params["out_layouts"],
+        ]  # fmt: skip
+        if any(c is not None and c is not UNSPECIFIED for c in constrained):
+            return False
+    return all(_is_plain_aval(atom.aval) for atom in (*eqn.invars, *eqn.outvars))
+
+
+def _is_plain_aval(aval: Any) -> bool:
+    return (
+        type(aval) is core.ShapedArray
+        and all(isinstance(size, int) for size in aval.shape)
+        and aval.memory_space == core.MemorySpace.Device
+        and aval.manual_axis_type == core.empty_mat
+    )
+
+
+def in_default_memory(value: jax.Array) -> bool:
+    """Whether an array is in the default memory of its devices."""
+    devices: set[Any] = value.sharding.device_set
+    kind = value.sharding.memory_kind
+    return kind is None or all(kind == device.default_memory().kind for device in devices)
+
+
+def give_type_to(stand_in: type) -> None:
+    """Let objects of a class stand in jaxprs as constants whose type is their `aval`."""
+    core.pytype_aval_mappings[stand_in] = lambda value: value.aval
+
+
 def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
     """The same program without the equations that nothing depends on; all inputs stay.
 
@@ -240,7 +296,7 @@ def bind_jit(args: Sequence[Any], params: dict) -> list:
 
 
 class ProgramName(str):
-    """The name of a jitted program, remembering the side and the policy that it was staged for.
+    """The name of a jitted program, remembering the side and the choices it was staged with.
 
     JAX's rules for jit carry `name` unchanged through jvp, vmap, partial evaluation and
     transposition (jax 0.10.2), so what they derive from our programs still says whose it is. A
@@ -248,14 +304,14 @@ class ProgramName(str):
     be unknown to checkify, jet, sparsify and every other reader of jaxprs.
     """
 
-    __slots__ = ("policy", "side")
+    __slots__ = ("choices", "side")
     side: str
-    policy: Any  # the constant policy, or None
+    choices: Any  # `engine.configuration.Choices`
 
-    def __new__(cls, name: str, side: str, policy: Any = None) -> ProgramName:
+    def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
         self = super().__new__(cls, name)
         self.side = side
-        self.policy = policy
+        self.choices = choices
         return self
 
 
@@ -468,6 +524,38 @@ def _is_invariant(loop: Any, index: int) -> bool:
     return last.operands[index] == body.arguments[index]
 
 
+def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
+    """The device of this process on which a program with arguments of these types will run.
+
+    The first of several. None where there is none, as for an abstract mesh. Raises what lowering
+    raises for devices that do not go together.
+    """
+    shardings = [
+        *((s, stages.MismatchType.ARG_SHARDING, None)
+          for s in pjit._resolve_in_shardings(types, params["in_shardings"])),
+        *((s, stages.MismatchType.OUT_SHARDING, None) for s in params["out_shardings"]),
+        *((s, stages.MismatchType.SHARDING_INSIDE_COMPUTATION, source_info)
+          for s, source_info in dispatch.get_intermediate_shardings(params["jaxpr"].jaxpr)),
+    ]  # fmt: skip
+    _, devices, _ = pxla._get_and_check_device_assignment(
+        shardings, pxla._get_context_mesh(params["ctx_mesh"])
+    )
+    of_process = (d for d in devices or () if d.process_index == d.client.process_index())
+    return next(of_process, None)
+
+
+def without_arguments(params: dict, closed_jaxpr: core.ClosedJaxpr, name: str) -> dict:
+    """The params of jit for a program that only returns, beside the program of `params`."""
+    none: dict[str, tuple] = {"in_shardings": (), "in_layouts": (), "donated_invars": ()}
+    count = len(closed_jaxpr.jaxpr.outvars)
+    return params | none | {
+        "jaxpr": closed_jaxpr,
+        "name": name,
+        "out_shardings": (UNSPECIFIED,) * count,
+        "out_layouts": (None,) * count,
+    }  # fmt: skip
+
+
 # -- execution -------------------------------------------------------------------------------------
 
 
@@ -586,11 +674,11 @@ class CallCache:
         return []
 
     def dispatcher(
-        self, fun: Callable, info: JitInfo, policy: Any, cache_miss: Callable, trace: Callable
+        self, fun: Callable, info: JitInfo, choices: Any, cache_miss: Callable, trace: Callable
     ) -> Any:
         """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.
 
-        `policy` is a key beside JAX's own, which two dispatchers of one function may differ in.
+        `choices` is a key beside JAX's own, which two dispatchers of one function may differ in.
         `trace` is its method of that name, and what its `lower` and `eval_shape` begin with.
         """
         key = pxla.JitGlobalCppCacheKeys(
@@ -614,7 +702,7 @@ class CallCache:
             cache_miss,
             info.static_argnums,
             info.static_argnames,
-            (key, policy),
+            (key, choices),
             _tree_util.dispatch_registry,
             pxla.cc_shard_arg,
             self._cache,
@@ -639,7 +727,7 @@ class CallCache:
         rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
         dispatcher = _jaxlib.pjit(
             params["name"],
-            _stand_in(params["jaxpr"], params["name"].side, params["name"].policy, rest),
+            _stand_in(params["jaxpr"], params["name"].side, params["name"].choices, rest),
             cache_miss,
             [],
             [],
@@ -652,12 +740,12 @@ class CallCache:
 
 
 @_util.weakref_lru_cache
-def _stand_in(jaxpr: core.ClosedJaxpr, side: str, policy: Any, params: tuple) -> Callable:
+def _stand_in(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
     """The function that a derived program goes by in a `CallCache`; it lives as long as `jaxpr`.
 
-    Side and policy are keys of their own: the names of two sides are equal as strings.
+    Side and choices are keys of their own: the names of two sides are equal as strings.
     """
-    del jaxpr, side, policy, params
+    del jaxpr, side, choices, params
 
     def derived(*operands: Any) -> None:
         raise AssertionError("a dispatcher calls its cache miss, never its function")

@@ -8,7 +8,9 @@ belongs to. The arguments that a stage describes (`args_info`, `in_avals`, `inpu
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -16,7 +18,8 @@ import jax
 from engine import jax_internals
 from engine.captured_constants import warn_of_large_constants
 from engine.configuration import (
-    ConstantPolicy,
+    NO_CHOICES,
+    Choices,
     Side,
     embedded_constants_max_bytes,
     strict_placement,
@@ -24,6 +27,8 @@ from engine.configuration import (
 from engine.device_pool import place
 from engine.executable_sharing import compile_shared
 from engine.jaxprs import ClosedJaxpr
+from engine.preamble import LIMITS
+from engine.preamble_extraction import Preamble
 from engine.programs import LoweringPlan, Pipeline
 
 # Programs are lowered again for other placements; their constants are reported once.
@@ -31,7 +36,7 @@ _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
 
 # Per traced program. JAX caches what it lowers by the identity of a program, so planning anew for
 # each `lower` would compile anew, too. The table must not hold a program longer than JAX does.
-_PlanKey = tuple[Side, int, bool, ConstantPolicy | None]
+_PlanKey = tuple[Side, int, bool, Choices]
 _plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[_PlanKey, LoweringPlan]] = (
     weakref.WeakKeyDictionary()
 )
@@ -40,23 +45,30 @@ _plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[_PlanKey, LoweringPlan]] = (
 def plan_of(
     pipeline: Pipeline,
     closed_jaxpr: ClosedJaxpr,
-    policy: ConstantPolicy | None,
+    choices: Choices,
     *,
     hoist: bool = True,
 ) -> LoweringPlan:
-    """The plan of a program on a side, under its policy and the embed threshold; made once.
+    """The plan of a program on a side, under its choices and the embed threshold; made once.
 
-    The threshold is the one that is in force, the policy the one that the program was staged with.
+    The threshold is the one that is in force, the choices those that the program was staged with.
     """
     max_bytes = embedded_constants_max_bytes.value
     plans = _plans.setdefault(closed_jaxpr, {})
-    key = pipeline.side, max_bytes, hoist, policy
+    key = pipeline.side, max_bytes, hoist, choices
     if key not in plans:
-        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist, policy)
+        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
         if plan.closed_jaxpr is closed_jaxpr:
             return plan  # cheap to make, and would keep its own key alive
+        if plan.preamble is None:  # then it is what it would be without: one executable
+            without = pipeline.side, max_bytes, hoist, _without_preamble(choices)
+            plan = plans.setdefault(without, plan)
         plans.setdefault(key, plan)  # another thread's plan stands: one program, one executable
     return plans[key]
+
+
+def _without_preamble(choices: Choices) -> Choices:
+    return dataclasses.replace(choices, precompute="off")
 
 
 def lower_plan(
@@ -64,13 +76,29 @@ def lower_plan(
     plan: LoweringPlan,
     types: list,
     params: dict,
+    *,
+    lowering_platforms: tuple[str, ...] | None = None,
     **options: Any,
 ) -> jax_internals.Computation:
-    """Have JAX lower what a pipeline planned: the arguments of the user, after the const args."""
+    """Have JAX lower what a pipeline planned: the arguments of the user, after the const args.
+
+    A preamble runs here, on the device that the program will run on. Where there is none, as for an
+    abstract mesh, or where other platforms are lowered for, the program is lowered as a whole.
+    """
+    results: Sequence[Any] = ()
+    if plan.preamble is not None:
+        computed = None
+        if lowering_platforms is None:
+            computed = _precomputed(pipeline, plan.preamble, types, params)
+        if computed is None:
+            choices = _without_preamble(params["name"].choices)
+            plan = plan_of(pipeline, params["jaxpr"], choices)
+        else:
+            results = computed
     donated = [
         t.aval for t, is_donated in zip(types, params["donated_invars"], strict=True) if is_donated
     ]
-    operands = pipeline.operands(plan, donated)
+    operands = plan.with_results(pipeline.operands(plan, donated), results)
     if params["jaxpr"] not in _reported:
         _reported.add(params["jaxpr"])
         warn_of_large_constants(params["jaxpr"])
@@ -82,7 +110,47 @@ def lower_plan(
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,
     )
-    return jax_internals.lower(types, params, hoisted, **options)
+    return jax_internals.lower(
+        types, params, hoisted, lowering_platforms=lowering_platforms, **options
+    )
+
+
+def _precomputed(
+    pipeline: Pipeline, preamble: Preamble, types: list, params: dict
+) -> Sequence[Any] | None:
+    """The results of a preamble for a program, which is run once for each device and its options.
+
+    None where there is no device to run it on, and where the results of sharded constants would be
+    copied to each device.
+    """
+    device = jax_internals.computing_device(types, params)
+    if device is None:
+        return None
+    strict = strict_placement.value
+    key = device, strict, params["ctx_mesh"], params["compiler_options_kvs"]
+    return preamble.once(key, lambda: _run(pipeline, preamble.closed_jaxpr, device, strict, params))
+
+
+def _run(
+    pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, device: jax.Device, strict: bool, params: dict
+) -> Sequence[Any] | None:
+    _reported.add(closed_jaxpr)  # its constants are reported as those of the program
+    own = jax_internals.without_arguments(params, closed_jaxpr, f"{params['name']}_preamble")
+    # Whether NaN is an error is asked of what the program returns: the rest may not use all of it.
+    with jax.default_device(device), jax.debug_nans(False), jax.debug_infs(False):
+        computation = lower_plan(pipeline, plan_of(pipeline, closed_jaxpr, NO_CHOICES), [], own)
+        results, _, const_args = jax_internals.execute(computation, [])
+    if _copied_bytes(results) > _copied_bytes(const_args) + LIMITS.extra_bytes:
+        return None
+    return results if strict else tuple(map(jax_internals.uncommitted, results))
+
+
+def _copied_bytes(arrays: Sequence[Any]) -> int:
+    """How many bytes more the devices hold together than the arrays have."""
+    return sum(
+        sum(shard.data.nbytes for shard in array.addressable_shards) - array.nbytes
+        for array in arrays
+    )
 
 
 class Traced(jax.stages.Traced):
@@ -140,7 +208,7 @@ class Traced(jax.stages.Traced):
         plan = plan_of(
             self._pipeline,
             lo._params["jaxpr"],
-            self._params["name"].policy,
+            self._params["name"].choices,
             hoist=hoist_constants_as_args,
         )
         names = jax_internals.argument_names(lo.jaxpr)

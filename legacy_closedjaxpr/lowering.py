@@ -8,7 +8,7 @@ Source: the constants note (seed 000), "Previous implementation".
 
 from __future__ import annotations
 
-from engine.configuration import ConstantPolicy
+from engine.configuration import NO_CHOICES, Choices
 from engine.jaxprs import ClosedJaxpr
 from engine.policies import Selection
 from engine.programs import LoweringPlan
@@ -19,12 +19,12 @@ def plan(
     closed_jaxpr: ClosedJaxpr,
     max_bytes: int,
     hoist_constants_as_args: bool,
-    policy: ConstantPolicy | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> LoweringPlan:
     """Lower the program as it is; there is nothing to hoist, so no choice changes anything.
 
     Raises NotImplementedError for what neither pipeline can lower.
     """
-    del hoist_constants_as_args, policy
+    del hoist_constants_as_args, choices
     refuse_unsupported(closed_jaxpr, Selection(max_bytes).is_hoisted)
     return LoweringPlan(closed_jaxpr)

@@ -7,7 +7,9 @@ In the lowered module the order of arguments is: dimension variables, tokens, co
 A `stablehlo.constant` is left for scalars, for constants at or below the threshold, for constants
 that only arise while JAX lowers (tables of the random number generators), and everywhere when
 `hoist_constants_as_args` is False, as it is for export. A constant policy goes before the
-threshold: what it inlines becomes a constvar, which JAX inlines once per function.
+threshold: what it inlines becomes a constvar, which JAX inlines once per function. Where constants
+are precomputed, a preamble is taken out of the program first, and its results are const args of any
+size. Arrays that a policy inlines take no part in it: computing with them is left to XLA.
 
 Source: the constants note (seed 000), "Lowering".
 """
@@ -19,10 +21,11 @@ from typing import Any
 
 from engine import jax_internals
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.configuration import ConstantPolicy
+from engine.configuration import NO_CHOICES, Choices
 from engine.jaxprs import ClosedJaxpr, jaxpr_const_args
 from engine.lifting import lift
 from engine.policies import Selection, select
+from engine.preamble_extraction import Result, extract
 from engine.programs import LoweringPlan
 from engine.unsupported import refuse_unsupported
 
@@ -31,7 +34,7 @@ def plan(
     closed_jaxpr: ClosedJaxpr,
     max_bytes: int,
     hoist_constants_as_args: bool,
-    policy: ConstantPolicy | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> LoweringPlan:
     """Hoist the constants larger than `max_bytes` that live equations use, each array once.
 
@@ -39,18 +42,30 @@ def plan(
     and NotImplementedError for what neither pipeline can lower and where JAX, which hoists the
     rest, could not follow the policy.
     """
+    policy = choices.policy
     if policy is None or not hoist_constants_as_args:
         refuse_unsupported(closed_jaxpr, Selection(max_bytes).is_hoisted)
     if not hoist_constants_as_args:
         # As constvars, JAX inlines an array once per function; as Literals, once per use.
         return LoweringPlan(lift(closed_jaxpr))
-    if policy is None and not jaxpr_const_args(closed_jaxpr, max_bytes):
+    precompute = choices.precompute == "auto"
+    if policy is None and not precompute and not jaxpr_const_args(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
     live = jax_internals.live_part(closed_jaxpr)
     selection = select(live, max_bytes, policy)
     if policy is not None:
         refuse_unsupported(live, selection.is_hoisted)
-    conversion = Conversion(rules=CONTROL_FLOW | FUNCTIONS, wanted=selection.is_hoisted)
+    extraction = None
+    if precompute:
+        extraction = extract(live, max_bytes, lambda v: not selection.is_inlined_by_policy(v))
+    if extraction is not None:
+        live = jax_internals.live_part(extraction.rest)
+    elif policy is None and not jaxpr_const_args(closed_jaxpr, max_bytes):
+        return LoweringPlan(closed_jaxpr)
+    conversion = Conversion(
+        rules=CONTROL_FLOW | FUNCTIONS,
+        wanted=lambda v: isinstance(v, Result) or selection.is_hoisted(v),
+    )
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
@@ -58,4 +73,5 @@ def plan(
         lift(conversion.body(live, constants), selection.is_inlined_by_policy),
         tuple(constants.values()),
         jax_hoists_the_rest=bool(conversion.unconverted),
+        preamble=extraction.preamble if extraction is not None else None,
     )

@@ -365,7 +365,8 @@ def test_the_engine_may_stand_in_for_jax(side, table, monkeypatch):
 
 def test_the_signature_shows_the_keywords_of_jax_jit():
     ours, stock = inspect.signature(engine.jit), inspect.signature(jax.jit)
-    assert set(ours.parameters) == {*stock.parameters, "constants", "constant_policy"}
+    own = {"constants", "constant_policy", "precompute_constants"}
+    assert set(ours.parameters) == {*stock.parameters, *own}
 
 
 def test_places_in_a_program_are_those_of_the_user(side, table):

@@ -1,0 +1,316 @@
+"""What in a program depends on constants alone: the values, and the equations that make them.
+
+The bodies of a program are looked into where their inputs are known: a constant may reach an
+equation as a Literal, as a constvar, or as an operand that is handed down to a body. An equation in
+the body of a loop is constant where it reads neither the carry nor a slice, so it is
+loop-invariant, too. A body that two equations share is looked at once for each choice of known
+inputs.
+
+Nothing is judged here; `engine/preamble.py` does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from engine import jax_internals
+from engine.jaxprs import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    bodies_of,
+    constant_key,
+    jaxpr_const_args,
+)
+from engine.operation_work import TURNS, Work, WorkTable
+
+# The body is called once, with the operands as its inputs, and its outputs are the results.
+CALLS = frozenset(
+    {
+        "checkpoint", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "jit",
+        "remat2",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A constant that a program begins with: an array, or a scalar that stands as a Literal."""
+
+    value: Any
+    atom: Any  # the Literal or the constvar
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array; 0 for a scalar of Python."""
+        return getattr(self.value, "nbytes", 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A result of an equation that depends on constants alone."""
+
+    operation: Operation
+    aval: Any
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the result."""
+        return math.prod(self.aval.shape) * self.aval.dtype.itemsize
+
+
+Known = Captured | Computed
+
+
+@dataclass(eq=False)
+class Operation:
+    """An equation that depends on constants alone; `work` counts its scalar operations per call.
+
+    `scope` is the name stack of the functions and loops that it stands in.
+    """
+
+    eqn: JaxprEqn
+    inputs: tuple[Known, ...]
+    work: float
+    scope: Any
+    outputs: list[Computed] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Scope:
+    """One body of a program, and what is known in it.
+
+    `within` has the scopes of the bodies of an equation, by its index; `constant` are the indices
+    of the equations that are operations.
+    """
+
+    body: Jaxpr | ClosedJaxpr
+    known: dict[Var, Known] = field(default_factory=dict)
+    within: dict[int, list[Scope]] = field(default_factory=dict)
+    constant: dict[int, Operation] = field(default_factory=dict)
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The jaxpr of the body."""
+        return self.body.jaxpr if isinstance(self.body, ClosedJaxpr) else self.body
+
+
+@dataclass(frozen=True)
+class ConstantGraph:
+    """The operations of a program in an order in which they can be done.
+
+    `demanded` are the known values that the rest of the program reads: its equations, its outputs.
+    """
+
+    program: Scope
+    operations: Sequence[Operation]
+    demanded: Sequence[Known]
+
+
+def constant_graph(
+    closed_jaxpr: ClosedJaxpr, is_constant: Callable[[Any], bool] = lambda value: True
+) -> ConstantGraph:
+    """Find what depends on constants alone; `is_constant` may leave captured arrays out.
+
+    Never constant: mutable references, arrays over devices of other processes, arrays outside of
+    the default memory of their device, and arrays over several devices where another one lies on
+    other ones.
+
+        constant_graph(closed_jaxpr).operations
+    """
+    walk = _Walk(is_constant)
+    program = walk.scope(closed_jaxpr, [None] * len(closed_jaxpr.jaxpr.invars), _Place())
+    for atom in program.jaxpr.outvars:
+        walk.demand(walk.look_up(program, atom))
+    return ConstantGraph(program, walk.operations, list(walk.demanded))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a body stands: how often a call runs it, whether it surely does, in which scopes."""
+
+    times: float = 1
+    certain: bool = True
+    stack: Any = jax_internals.NO_NAMES
+
+    def inside(self, eqn: JaxprEqn, times: float = 1, certain: bool = True) -> _Place:
+        stack = jax_internals.names_inside(self.stack, eqn)
+        return _Place(self.times * times, self.certain and certain, stack)
+
+
+class _Walk:
+    def __init__(self, is_constant: Callable[[Any], bool]) -> None:
+        self._is_constant = is_constant
+        self._work = WorkTable()
+        self._captured: dict[Hashable, Captured | None] = {}
+        self._scopes: dict[tuple[Any, ...], Scope] = {}
+        self._devices: set[Any] | None = None
+        self.operations: list[Operation] = []
+        self.demanded: dict[Known, None] = {}
+
+    def demand(self, known: Known | None) -> None:
+        if known is not None:
+            self.demanded.setdefault(known)
+
+    def look_up(self, scope: Scope, atom: Any) -> Known | None:
+        if isinstance(atom, Literal):
+            return self.captured(atom.val, atom)
+        return scope.known.get(atom)
+
+    def captured(self, value: Any, atom: Any) -> Captured | None:
+        key = constant_key(value) if _is_array(value) else id(atom)
+        if key not in self._captured:
+            usable = self._is_usable(value) and self._is_constant(value)
+            self._captured[key] = Captured(value, atom) if usable else None
+        return self._captured[key]
+
+    def _is_usable(self, value: Any) -> bool:
+        if not _is_array(value):
+            return True
+        if jax_internals.is_tracer(value) or jax_internals.is_reference(value):
+            return False
+        if not isinstance(value, jax.Array):
+            return True
+        devices = value.sharding.device_set
+        if not value.is_fully_addressable or not jax_internals.in_default_memory(value):
+            return False
+        if len(devices) > 1:
+            self._devices = self._devices or devices
+            return devices == self._devices
+        return True
+
+    def scope(
+        self, body: Jaxpr | ClosedJaxpr, given: Sequence[Known | None], place: _Place
+    ) -> Scope:
+        key = (id(body), *map(id, given), place.times, place.certain)
+        if key not in self._scopes:
+            self._scopes[key] = self._walk(body, given, place)
+        return self._scopes[key]
+
+    def _walk(
+        self, body: Jaxpr | ClosedJaxpr, given: Sequence[Known | None], place: _Place
+    ) -> Scope:
+        scope = Scope(body)
+        jaxpr = scope.jaxpr
+        values: Mapping[Var, Any] = {}
+        if isinstance(body, ClosedJaxpr):
+            values = dict(zip(jaxpr.constvars, body.consts, strict=True))
+        for var, value in values.items():
+            if (known := self.captured(value, var)) is not None:
+                scope.known[var] = known
+        for var, handed in zip(jaxpr.invars, given, strict=True):
+            if handed is not None:
+                scope.known[var] = handed
+        for index, eqn in enumerate(jaxpr.eqns):
+            inputs = [self.look_up(scope, atom) for atom in eqn.invars]
+            if eqn.primitive.name in CALLS and jax_internals.is_plain_equation(eqn):
+                self._enter_call(scope, index, eqn, inputs, place)
+            elif (work := self._movable(eqn, inputs, place)) is not None:
+                self._note(scope, index, eqn, inputs, work.operations * place.times, place)
+            elif not self._enter(scope, index, eqn, inputs, place):
+                for handed in inputs:
+                    self.demand(handed)
+                for inner in bodies_of(eqn):
+                    for value in jaxpr_const_args(inner, 0):
+                        self.demand(self.captured(value, None))
+        return scope
+
+    def _movable(self, eqn: JaxprEqn, inputs: Sequence[Known | None], place: _Place) -> Work | None:
+        if any(known is None for known in inputs):
+            return None
+        work = self._work.of(eqn)
+        if work is None or (work.may_not_end and not place.certain):
+            return None  # in a branch that is not taken, or a loop without turns, it is not met
+        return work
+
+    def _note(
+        self,
+        scope: Scope,
+        index: int,
+        eqn: JaxprEqn,
+        inputs: Sequence[Known | None],
+        work: float,
+        place: _Place,
+    ) -> None:
+        known = tuple(value for value in inputs if value is not None)
+        operation = Operation(eqn, known, work, place.stack)
+        operation.outputs = [Computed(operation, var.aval) for var in eqn.outvars]
+        scope.known.update(zip(eqn.outvars, operation.outputs, strict=True))
+        scope.constant[index] = operation
+        self.operations.append(operation)
+
+    def _enter_call(
+        self,
+        scope: Scope,
+        index: int,
+        eqn: JaxprEqn,
+        inputs: Sequence[Known | None],
+        place: _Place,
+    ) -> None:
+        [body] = bodies_of(eqn)
+        inner = self.scope(body, inputs, place.inside(eqn))
+        scope.within[index] = [inner]
+        for var, atom in zip(eqn.outvars, inner.jaxpr.outvars, strict=True):
+            if (known := self.look_up(inner, atom)) is not None:
+                scope.known[var] = known
+
+    def _enter(
+        self,
+        scope: Scope,
+        index: int,
+        eqn: JaxprEqn,
+        inputs: Sequence[Known | None],
+        place: _Place,
+    ) -> bool:
+        """Look into the bodies of control flow; False for what has none, or none that is known."""
+        bodies = list(bodies_within(eqn))
+        for body, first, count in bodies:
+            jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
+            given = [*inputs[first : first + count], *[None] * (len(jaxpr.invars) - count)]
+            inner = self.scope(body, given, _place_of(eqn, body, place))
+            scope.within.setdefault(index, []).append(inner)
+            for atom in inner.jaxpr.outvars:
+                self.demand(self.look_up(inner, atom))
+        handed = {i for _, first, count in bodies for i in range(first, first + count)}
+        if bodies:
+            for i, known in enumerate(inputs):
+                if i not in handed:
+                    self.demand(known)
+        return bool(bodies)
+
+
+def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int]]:
+    """The bodies of control flow that run with operands of it: each with the first, and how many.
+
+    Those operands are the leading inputs of the body; the others change from turn to turn.
+    """
+    name, params = eqn.primitive.name, eqn.params
+    if name == "scan":
+        yield params["jaxpr"], 0, params["num_consts"]
+    elif name == "while":
+        yield params["cond_jaxpr"], 0, params["cond_nconsts"]
+        yield params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"]
+    elif name == "cond":
+        for branch in params["branches"]:
+            yield branch, 1, len(eqn.invars) - 1
+
+
+def _place_of(eqn: JaxprEqn, body: Any, place: _Place) -> _Place:
+    name, params = eqn.primitive.name, eqn.params
+    if name == "scan":
+        return place.inside(eqn, params["length"], certain=params["length"] > 0)
+    if name == "while":
+        return place.inside(eqn, TURNS, certain=body is params["cond_jaxpr"])
+    return place.inside(eqn, certain=False)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray)) or jax_internals.is_reference(value)

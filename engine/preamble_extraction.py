@@ -1,0 +1,287 @@
+"""Taking a preamble out of a program: two jaxprs, and a stand-in for each result.
+
+The rest of the program has a Literal wherever it read a value that the preamble computes, in bodies
+too: a result is a constant like those that were captured, and what hoists those carries it
+(`engine/closure_conversion.py`). Passing results down as operands was the alternative; it is that
+pass, written again.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from engine import jax_internals
+from engine.constant_graph import (
+    Captured,
+    Computed,
+    Known,
+    Scope,
+    bodies_within,
+    constant_graph,
+)
+from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, constant_key
+from engine.preamble import LIMITS, Limits, choose_results, operations_below
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Stands for a result of a preamble until the preamble has run, with its number and aval."""
+
+    index: int
+    aval: Any
+
+
+jax_internals.give_type_to(Result)
+
+
+@dataclass(frozen=True, eq=False)
+class Preamble:
+    """A program without arguments, and what it computed for whom.
+
+    `results` holds what `compute` returned, by the key that it was asked for with.
+    """
+
+    closed_jaxpr: ClosedJaxpr
+    results: dict[Hashable, Any] = field(default_factory=dict)
+    _computing: threading.Lock = field(default_factory=threading.Lock)
+
+    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """What `compute` returns, which is called once for each key."""
+        with self._computing:
+            if key not in self.results:
+                self.results[key] = compute()
+            return self.results[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Extraction:
+    """A preamble and the rest of its program, in which `Result`s stand as Literals."""
+
+    preamble: Preamble
+    rest: ClosedJaxpr
+
+
+def extract(
+    closed_jaxpr: ClosedJaxpr,
+    max_bytes: int,
+    is_constant: Callable[[Any], bool] = lambda value: True,
+    limits: Limits | None = None,
+) -> Extraction | None:
+    """Take what is worth it out of a live program, or return None where nothing is.
+
+    `max_bytes` is the embed threshold, `is_constant` may leave captured arrays out, and `limits`
+    defaults to `engine.preamble.LIMITS`.
+
+        extract(closed_jaxpr, 32).preamble.closed_jaxpr
+    """
+    graph = constant_graph(closed_jaxpr, is_constant)
+    chosen = choose_results(graph, max_bytes, limits or LIMITS)
+    if not chosen:
+        return None
+    stand_ins = {value: Result(i, value.aval) for i, value in enumerate(chosen)}
+    rest = _Rest(stand_ins).closed(graph.program)
+    operations = operations_below(chosen)
+    in_order = [operation for operation in graph.operations if operation in operations]
+    return Extraction(_shared(_program_of(in_order, chosen, closed_jaxpr)), rest)
+
+
+# -- the rest ------------------------------------------------------------------------------------
+
+
+class _Rest:
+    """Rewrites each scope once; a body in which nothing changes stays the object that it is."""
+
+    def __init__(self, stand_ins: Mapping[Computed, Result]) -> None:
+        self._literals = {value: Literal(r, r.aval) for value, r in stand_ins.items()}
+        self._bodies: dict[int, Jaxpr | ClosedJaxpr] = {}
+
+    def closed(self, scope: Scope) -> ClosedJaxpr:
+        body = self._body(scope)
+        assert isinstance(body, ClosedJaxpr)
+        return body
+
+    def _body(self, scope: Scope) -> Jaxpr | ClosedJaxpr:
+        if id(scope) not in self._bodies:
+            jaxpr = self._jaxpr(scope)
+            body: Jaxpr | ClosedJaxpr = scope.body
+            if jaxpr is not scope.jaxpr:
+                body = ClosedJaxpr(jaxpr, body.consts) if isinstance(body, ClosedJaxpr) else jaxpr
+            self._bodies[id(scope)] = body
+        return self._bodies[id(scope)]
+
+    def _jaxpr(self, scope: Scope) -> Jaxpr:
+        def read(atom: Any) -> Any:
+            known = None if isinstance(atom, Literal) else scope.known.get(atom)
+            return self._literals.get(known, atom) if isinstance(known, Computed) else atom
+
+        outvars = [read(atom) for atom in scope.jaxpr.outvars]
+        needed = {atom for atom in outvars if isinstance(atom, Var)}
+        eqns: list[JaxprEqn] = []
+        for index, eqn in reversed(list(enumerate(scope.jaxpr.eqns))):
+            if index in scope.constant and needed.isdisjoint(eqn.outvars):
+                continue
+            eqn = self._equation(scope, index, eqn, [read(atom) for atom in eqn.invars])
+            needed.update(atom for atom in eqn.invars if isinstance(atom, Var))
+            eqns.append(eqn)
+        eqns.reverse()
+        unchanged = len(eqns) == len(scope.jaxpr.eqns) and all(
+            a is b for a, b in zip(eqns, scope.jaxpr.eqns, strict=True)
+        )
+        if unchanged and all(a is b for a, b in zip(outvars, scope.jaxpr.outvars, strict=True)):
+            return scope.jaxpr
+        return scope.jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=scope.jaxpr.debug_info)
+
+    def _equation(self, scope: Scope, index: int, eqn: JaxprEqn, invars: list) -> JaxprEqn:
+        changed: dict[int, Any] = {}
+        for inner in scope.within.get(index, ()):
+            body = self._body(inner)
+            if body is not inner.body:
+                changed[id(inner.body)] = body
+        if changed:
+            eqn = eqn.replace(params=_with_bodies(eqn.params, changed))
+        if any(a is not b for a, b in zip(invars, eqn.invars, strict=True)):
+            eqn = eqn.replace(invars=invars)
+        return _without_unread_operands(eqn) if changed and eqn.primitive.name == "while" else eqn
+
+
+def _with_bodies(params: Mapping[str, Any], changed: Mapping[int, Any]) -> dict[str, Any]:
+    def replace(value: Any) -> Any:
+        if isinstance(value, tuple) and any(id(item) in changed for item in value):
+            return tuple(changed.get(id(item), item) for item in value)
+        return changed.get(id(value), value)
+
+    return {name: replace(value) for name, value in params.items()}
+
+
+def _without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
+    """A `while` whose bodies are not handed what they no longer read; JAX has no rule for that.
+
+    JAX does it for the other primitives when it removes dead code (jax 0.10.2). What is handed on
+    in vain keeps alive all that it is computed from.
+    """
+    params, invars, start = dict(loop.params), [], 0
+    for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
+        assert isinstance(body, ClosedJaxpr)
+        jaxpr = body.jaxpr
+        keep = [True] * count
+        if not jaxpr.effects:  # effects on references name their input by number
+            read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}
+            read |= {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+            keep = [var in read for var in jaxpr.invars[:count]]
+        handed = loop.invars[start : start + count]
+        invars += [atom for atom, kept in zip(handed, keep, strict=True) if kept]
+        start += count
+        left = [var for var, kept in zip(jaxpr.invars, keep, strict=False) if kept]
+        names = jaxpr.debug_info.arg_names
+        debug_info = jaxpr.debug_info
+        if names is not None:
+            gone = {i for i, kept in enumerate(keep) if not kept}
+            names = tuple(name for i, name in enumerate(names) if i not in gone)
+            debug_info = debug_info._replace(arg_names=names)
+        params[f"{name}_jaxpr"] = ClosedJaxpr(
+            jaxpr.replace(invars=[*left, *jaxpr.invars[count:]], debug_info=debug_info),
+            body.consts,
+        )
+        params[f"{name}_nconsts"] = len(left)
+    return loop.replace(invars=[*invars, *loop.invars[start:]], params=params)
+
+
+# -- the preamble --------------------------------------------------------------------------------
+
+
+def _program_of(
+    operations: Sequence[Any], results: Sequence[Computed], closed_jaxpr: ClosedJaxpr
+) -> ClosedJaxpr:
+    """The operations one after another: what they captured as constvars, and no inputs."""
+    constvars: dict[Captured, Var] = {}
+    variables: dict[Computed, Var] = {}
+
+    def atom_of(known: Known) -> Any:
+        if isinstance(known, Computed):
+            return variables[known]
+        if not isinstance(known.value, (jax.Array, np.ndarray)):
+            return known.atom  # a Literal of a scalar, with the type that it was given
+        if known not in constvars:
+            constvars[known] = jax_internals.new_var(jax_internals.typeof(known.value))
+        return constvars[known]
+
+    eqns = []
+    for operation in operations:
+        invars = [atom_of(known) for known in operation.inputs]
+        outvars = [jax_internals.new_var(value.aval) for value in operation.outputs]
+        variables.update(zip(operation.outputs, outvars, strict=True))
+        eqn = operation.eqn.replace(invars=invars, outvars=outvars)
+        eqns.append(jax_internals.named_within(operation.scope, eqn))
+    jaxpr = closed_jaxpr.jaxpr.replace(
+        constvars=list(constvars.values()),
+        invars=[],
+        outvars=[variables[value] for value in results],
+        eqns=eqns,
+        effects=frozenset(),
+        debug_info=closed_jaxpr.jaxpr.debug_info._replace(arg_names=(), result_paths=None),
+    )
+    return ClosedJaxpr(jaxpr, [constant.value for constant in constvars])
+
+
+# A function is traced for each signature, and each trace has its own preamble; those that compute
+# the same from the same arrays are one. It holds its arrays, so their identities stay theirs.
+_preambles: weakref.WeakValueDictionary[Hashable, Preamble] = weakref.WeakValueDictionary()
+
+
+def _shared(closed_jaxpr: ClosedJaxpr) -> Preamble:
+    return _preambles.setdefault(_meaning(closed_jaxpr), Preamble(closed_jaxpr))
+
+
+def _meaning(body: Jaxpr | ClosedJaxpr) -> Hashable:
+    """What a program computes, as a key: equal for programs that differ in their variables alone.
+
+    Functions and what has no hash count by identity, so equal keys mean equal programs and not the
+    other way around.
+    """
+    jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
+    numbers: dict[Var, int] = {}
+
+    def number(atom: Any) -> Hashable:
+        if isinstance(atom, Literal):
+            return _meaning_of_param(atom.val), atom.aval
+        return numbers.setdefault(atom, len(numbers)), atom.aval
+
+    consts = tuple(map(constant_key, body.consts)) if isinstance(body, ClosedJaxpr) else ()
+    return (
+        consts,
+        tuple(map(number, (*jaxpr.constvars, *jaxpr.invars))),
+        tuple(
+            (
+                eqn.primitive,
+                tuple(map(number, eqn.invars)),
+                tuple((name, _meaning_of_param(value)) for name, value in eqn.params.items()),
+                tuple(map(number, eqn.outvars)),
+                id(eqn.ctx),  # JAX makes one object of equal ones (jax 0.10.2)
+            )
+            for eqn in jaxpr.eqns
+        ),
+        tuple(map(number, jaxpr.outvars)),
+    )
+
+
+def _meaning_of_param(value: Any) -> Hashable:
+    if isinstance(value, (Jaxpr, ClosedJaxpr)):
+        return _meaning(value)
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(map(_meaning_of_param, value))
+    if isinstance(value, (jax.Array, np.ndarray)):
+        return constant_key(value)
+    if isinstance(value, (float, complex, np.generic)):
+        return type(value), np.asarray(value).tobytes()  # -0.0 and 0.0 are equal, and differ
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return type(value), value
