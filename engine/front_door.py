@@ -28,10 +28,9 @@ from engine.configuration import (
     side_now,
     tracing_for,
 )
-from engine.device_pool import place
-from engine.executable_sharing import compile_shared
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan, Pipeline
+from engine.running import run
 from engine.snapshots import snapshot, while_tracing
 from engine.stages import Traced, lower_plan, plan_of
 
@@ -246,9 +245,7 @@ def _execute(
     types = jax_internals.argument_types(operands)
     computation = lower_plan(pipeline, plan, types, params)
     jax_internals.count_cache_miss()
-    executable = compile_shared(computation)
-    const_args = place(executable, computation.const_args)
-    return executable.unsafe_call(*const_args, *operands), executable, const_args
+    return run(computation, operands)
 
 
 def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:

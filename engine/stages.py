@@ -30,6 +30,7 @@ from engine.jaxprs import ClosedJaxpr
 from engine.preamble import LIMITS
 from engine.preamble_extraction import Preamble
 from engine.programs import LoweringPlan, Pipeline
+from engine.running import run
 
 # Programs are lowered again for other placements; their constants are reported once.
 _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
@@ -139,7 +140,7 @@ def _run(
     # Whether NaN is an error is asked of what the program returns: the rest may not use all of it.
     with jax.default_device(device), jax.debug_nans(False), jax.debug_infs(False):
         computation = lower_plan(pipeline, plan_of(pipeline, closed_jaxpr, NO_CHOICES), [], own)
-        results, _, const_args = jax_internals.execute(computation, [])
+        results, _, const_args = run(computation, [])
     if _copied_bytes(results) > _copied_bytes(const_args) + LIMITS.extra_bytes:
         return None
     return results if strict else tuple(map(jax_internals.uncommitted, results))
