@@ -9,6 +9,7 @@ from engine.captured_constants import captured_constants as captured_constants
 from engine.configuration import SIDES as SIDES
 from engine.configuration import config as config
 from engine.configuration import constant_policy as constant_policy
+from engine.configuration import deduplicate_constants as deduplicate_constants
 from engine.configuration import embedded_constants_max_bytes as embedded_constants_max_bytes
 from engine.configuration import precompute_constants as precompute_constants
 from engine.configuration import strict_placement as strict_placement

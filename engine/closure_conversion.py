@@ -145,12 +145,14 @@ FUNCTIONS: dict[str, Rule] = {
 class Conversion:
     """One run of the pass; shared bodies are converted once, so they stay shared.
 
-    `rules` says which primitives are entered. `wanted` says which constants are made explicit, and
-    `unconverted` collects the names of the primitives without a rule that hold such constants.
+    `rules` says which primitives are entered. `wanted` says which constants are made explicit,
+    `key` which of them are one and the same, and `unconverted` collects the names of the primitives
+    without a rule that hold such constants.
     """
 
     rules: Mapping[str, Rule]
     wanted: Callable[[Any], bool]
+    key: Callable[[Any], Hashable] = constant_key
     unconverted: set[str] = field(default_factory=set)
     _bodies: dict[tuple, tuple[Body, Body]] = field(default_factory=dict)
     _needs: dict[int, tuple[Body, dict[Hashable, Any]]] = field(default_factory=dict)
@@ -168,7 +170,7 @@ class Conversion:
             read = {id(a) for eqn in body.jaxpr.eqns for a in eqn.invars}
             read |= {id(a) for a in body.jaxpr.outvars}
             found = {
-                constant_key(const): const
+                self.key(const): const
                 for var, const in zip(body.jaxpr.constvars, body.consts, strict=True)
                 if id(var) in read and self.wanted(const)
             }
@@ -191,7 +193,7 @@ class Conversion:
 
     def _add(self, atom: Any, found: dict[Hashable, Any]) -> None:
         if isinstance(atom, Literal) and self.wanted(atom.val):
-            found.setdefault(constant_key(atom.val), atom.val)
+            found.setdefault(self.key(atom.val), atom.val)
 
     def body(self, body: B, constants: Mapping[Hashable, Any]) -> B:
         """The body taking `constants` as leading inputs, in that order."""
@@ -211,8 +213,8 @@ class Conversion:
         kept_vars, kept, substitution = [], [], {}
         for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
             if self.wanted(const):
-                if constant_key(const) in variables:  # it is not where nothing reads it
-                    substitution[var] = variables[constant_key(const)]
+                if self.key(const) in variables:  # it is not where nothing reads it
+                    substitution[var] = variables[self.key(const)]
             else:
                 kept_vars.append(var)
                 kept.append(const)
@@ -232,7 +234,7 @@ class Conversion:
 
         def read(atom: Any) -> Any:
             if isinstance(atom, Literal):
-                return const_lowering[constant_key(atom.val)] if self.wanted(atom.val) else atom
+                return const_lowering[self.key(atom.val)] if self.wanted(atom.val) else atom
             return substitution.get(atom, atom)
 
         def close(bodies: Sequence[Body]) -> tuple[list[Body], list[Var]]:

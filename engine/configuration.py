@@ -32,9 +32,13 @@ class Choices:
 
     policy: ConstantPolicy | None
     precompute: Precompute
+    deduplicate: int = 0  # captured arrays up to this many bytes are compared by value
 
 
 NO_CHOICES = Choices(None, "off")
+
+# Hashing an array reads all of it, once for each program, and copies it from its device.
+DEDUPLICATED_MAX_BYTES = 64 * 2**20
 
 _TRUE = ("1", "true", "yes", "on", "y", "t")
 _FALSE = ("0", "false", "no", "off", "n", "f")
@@ -88,6 +92,17 @@ def parse_precompute(value: Any, what: str) -> Precompute:
     raise ValueError(
         f"{what} must be {' or '.join(map(repr, get_args(Precompute)))}, got {value!r}"
     )
+
+
+def parse_deduplicate(value: Any, what: str) -> int:
+    """Read up to how many bytes captured arrays are compared by value: True has a default size."""
+    if value is True:
+        return DEDUPLICATED_MAX_BYTES
+    if value is False:
+        return 0
+    if isinstance(value, int) and value >= 0:
+        return value
+    raise ValueError(f"{what} must be True, False or a number of bytes, 0 or more, got {value!r}")
 
 
 def parse_side(value: Any) -> Side | None:
@@ -260,6 +275,33 @@ precompute_constants = Setting(
     traced=False,  # it decides what is hoisted, not what is traced
 )
 
+deduplicate_constants = Setting(
+    "deduplicate_constants",
+    parse_deduplicate,
+    False,
+    """Let captured arrays of equal value be one const arg, and share one buffer in the process.
+
+    Without it, an array is one const arg by its identity, whatever it holds. `True` compares arrays
+    of up to 64 MiB, a number those of up to that many bytes; `False`, the default, none. Equal
+    means the same bytes, dtype and shape, and the same placement. The `deduplicate_constants` of
+    `engine.jit` goes before this setting. The legacy pipeline takes no notice.
+
+    The cost: when a program is planned, each array is read once and hashed (SHA-256), and one on an
+    accelerator is copied to the host for that. Arrays that the user holds stay where they are; what
+    is saved is the transfer of NumPy arrays, and whatever XLA does with two equal arguments. The
+    first array of a value stands for the others: one that is deleted or donated later is gone for
+    all of their programs.
+
+    Example::
+
+        with engine.deduplicate_constants(True):
+            lowered = engine.jit(f, constants="simplified").lower(x)
+
+    Raises ValueError for anything but a boolean or a number of bytes, 0 or more.
+    """,
+    traced=False,  # it decides what is hoisted, not what is traced
+)
+
 _SETTINGS = {
     setting.name: setting
     for setting in (
@@ -268,6 +310,7 @@ _SETTINGS = {
         strict_placement,
         constant_policy,
         precompute_constants,
+        deduplicate_constants,
     )
 }
 
@@ -335,12 +378,15 @@ def side_now(constants: Side | None) -> Side:
 
 
 def choices_now(
-    policy: ConstantPolicy | None = None, precompute: Precompute | None = None
+    policy: ConstantPolicy | None = None,
+    precompute: Precompute | None = None,
+    deduplicate: int | None = None,
 ) -> Choices:
     """The choices of a function staged now: its own, else those of the settings."""
     return Choices(
         policy if policy is not None else constant_policy.value,
         precompute if precompute is not None else precompute_constants.value,
+        deduplicate if deduplicate is not None else deduplicate_constants.value,
     )
 
 

@@ -22,6 +22,7 @@ from engine.configuration import (
     Precompute,
     Side,
     choices_now,
+    parse_deduplicate,
     parse_policy,
     parse_precompute,
     parse_side,
@@ -68,6 +69,7 @@ def jit(
     constants: Side | None = None,
     constant_policy: ConstantPolicy | None = None,
     precompute_constants: Precompute | None = None,
+    deduplicate_constants: bool | int | None = None,
     **options: Any,
 ) -> Any:
     """Compile a function with XLA, handling the arrays that it captures as `constants` says.
@@ -86,11 +88,14 @@ def jit(
     simplified pipeline, `"off"` where at every call (see `engine.precompute_constants`); None: the
     setting of that name decides. In the legacy pipeline, XLA does it while it compiles.
 
+    `deduplicate_constants` lets captured arrays of equal value be one const arg of the simplified
+    pipeline: True, False, or up to how many bytes (see `engine.deduplicate_constants`); None: the
+    setting of that name decides.
+
     The result has the methods of a `jax.jit` function: `trace`, `lower`, `eval_shape`,
     `clear_cache`.
 
-    Raises ValueError for another `constants`, `constant_policy` or `precompute_constants`, and what
-    `jax.jit` raises for its keywords.
+    Raises ValueError for other values of these keywords, and what `jax.jit` raises for its own.
 
     Example::
 
@@ -107,7 +112,10 @@ def jit(
     own_precompute = None
     if precompute_constants is not None:
         own_precompute = parse_precompute(precompute_constants, "precompute_constants")
-    own = own_policy, own_precompute
+    own_deduplicate = None
+    if deduplicate_constants is not None:
+        own_deduplicate = parse_deduplicate(deduplicate_constants, "deduplicate_constants")
+    own = own_policy, own_precompute, own_deduplicate
     if isinstance(fun, _NotGiven):
         _jax_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(
@@ -115,6 +123,7 @@ def jit(
             constants=constants,
             constant_policy=constant_policy,
             precompute_constants=precompute_constants,
+            deduplicate_constants=deduplicate_constants,
             **options,
         )
     # JAX validates `fun` and the options, with its own errors. What it makes is not kept: pickled
@@ -139,7 +148,12 @@ def _signature() -> inspect.Signature:
     """That of `jax.jit` and our keywords: what `help` and editors show."""
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-        for name in ("constants", "constant_policy", "precompute_constants")
+        for name in (
+            "constants",
+            "constant_policy",
+            "precompute_constants",
+            "deduplicate_constants",
+        )
     ]
     of_jax = inspect.signature(_jax_jit)
     return of_jax.replace(parameters=[*of_jax.parameters.values(), *keywords])
@@ -197,7 +211,7 @@ def _stage(
     fun: Callable,
     jit_info: jax_internals.JitInfo,
     constants: Side | None,
-    own: tuple[ConstantPolicy | None, Precompute | None],
+    own: tuple[ConstantPolicy | None, Precompute | None, int | None],
     args: tuple,
     kwargs: dict,
 ) -> tuple[Pipeline, jax_internals.PjitParams, list]:

@@ -22,6 +22,7 @@ from typing import Any
 from engine import jax_internals
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.configuration import NO_CHOICES, Choices
+from engine.deduplication import Deduplication
 from engine.jaxprs import ClosedJaxpr, jaxpr_const_args
 from engine.lifting import lift
 from engine.policies import Selection, select
@@ -62,16 +63,18 @@ def plan(
         live = jax_internals.live_part(extraction.rest)
     elif policy is None and not jaxpr_const_args(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
+    same = Deduplication(choices.deduplicate)
     conversion = Conversion(
         rules=CONTROL_FLOW | FUNCTIONS,
         wanted=lambda v: isinstance(v, Result) or selection.is_hoisted(v),
+        key=same.key,
     )
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     return LoweringPlan(
         lift(conversion.body(live, constants), selection.is_inlined_by_policy),
-        tuple(constants.values()),
+        tuple(map(same.representative, constants.values())),
         jax_hoists_the_rest=bool(conversion.unconverted),
         preamble=extraction.preamble if extraction is not None else None,
     )

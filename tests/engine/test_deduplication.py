@@ -1,0 +1,100 @@
+"""Arrays of equal value are one const arg where that is asked for, and never otherwise."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import engine
+
+N = 41
+
+
+def two(make=np.ones, other=None):
+    first, second = make(N, np.float32), (other or make)(N, np.float32)
+
+    def fun(x):
+        return jax.lax.cond(x > 0, lambda: first * x, lambda: second - x) + jnp.sin(second)
+
+    return fun
+
+
+def const_args(fun, deduplicate=None, x=2.0):
+    jitted = engine.jit(fun, constants="simplified", deduplicate_constants=deduplicate)
+    lowered = jitted.lower(x)
+    np.testing.assert_array_equal(lowered.compile()(x), jax.jit(fun)(x))
+    np.testing.assert_array_equal(jitted(x), jax.jit(fun)(x))
+    return lowered.const_args
+
+
+@pytest.mark.parametrize("make", [np.ones, jnp.ones])
+@pytest.mark.parametrize(("deduplicate", "count"), [(None, 2), (False, 2), (True, 1), (4 * N, 1)])
+def test_equal_arrays_are_one_const_arg_where_it_is_on(make, deduplicate, count):
+    assert len(const_args(two(make), deduplicate)) == count
+
+
+def test_arrays_above_the_size_are_not_read():
+    assert len(const_args(two(), 4 * N - 1)) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda n, dtype: np.full(n, np.nextafter(np.float32(1), np.float32(2))),
+        lambda n, dtype: np.ones(n, np.int32),
+        lambda n, dtype: np.ones((1, n), dtype),
+        jnp.ones,
+        lambda n, dtype: jax.device_put(np.ones(n, dtype), jax.devices()[0]),
+    ],
+    ids=["value", "dtype", "shape", "owner", "committed"],
+)
+def test_arrays_that_differ_in_anything_are_two(other):
+    left = np.ones(N, np.float32)
+    right = other(N, np.float32)
+    lowered = engine.jit(
+        lambda x: (left + x, right - x), constants="simplified", deduplicate_constants=True
+    ).lower(2.0)
+    assert len(lowered.const_args) == 2
+
+
+def test_zeros_of_two_signs_are_two():
+    def negative(n, dtype):
+        return -np.zeros(n, dtype)
+
+    assert len(const_args(two(np.zeros, negative), deduplicate=True)) == 2
+
+
+def test_programs_share_the_array_that_was_first():
+    first, second = jnp.arange(47.0), jnp.arange(47.0)
+    jitted = engine.jit(constants="simplified", deduplicate_constants=True)
+    [a] = jitted(lambda x: x + first).lower(1.0).const_args
+    [b] = jitted(lambda x: x * second).lower(1.0).const_args
+    assert a.unsafe_buffer_pointer() == b.unsafe_buffer_pointer()
+    first.delete()
+    third = jnp.arange(47.0)
+    np.testing.assert_array_equal(jitted(lambda x: x - third)(1.0), 1 - np.arange(47.0))
+
+
+def test_it_is_a_setting_and_part_of_every_key():
+    fun = two()
+    jitted = engine.jit(fun, constants="simplified")
+    counts = []
+    for on in (False, True, False):
+        with engine.deduplicate_constants(on):
+            jitted(2.0)
+            counts.append(len(jitted.lower(2.0).const_args))
+    assert counts == [2, 1, 2]
+
+
+def test_what_transformations_derive_keeps_it():
+    jitted = engine.jit(two(), constants="simplified", deduplicate_constants=True)
+    expected = jax.grad(lambda x: two()(x).sum())(2.0)
+    np.testing.assert_allclose(jax.grad(lambda x: jitted(x).sum())(2.0), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, "on"])
+def test_other_values_are_refused(value):
+    with pytest.raises(ValueError, match="deduplicate_constants must be True, False or a number"):
+        engine.jit(lambda x: x, deduplicate_constants=value)
+    with pytest.raises(ValueError, match="deduplicate_constants must be True, False or a number"):
+        engine.config.update("deduplicate_constants", value)
