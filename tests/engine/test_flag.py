@@ -193,7 +193,7 @@ def test_illegal_values_are_refused():
     for bad in (-1, 1.5, True, "many"):
         with pytest.raises(ValueError, match=r"number of bytes, 0 or more, got"):
             engine.embedded_constants_max_bytes(bad)
-    with pytest.raises(AttributeError, match="the options are constant_policy, embedded"):
+    with pytest.raises(AttributeError, match="the options are constant_policy, deduplicate"):
         engine.config.update("no_such_option", 1)
     with pytest.raises(AttributeError, match=r"use engine\.config\.update"):
         engine.config.use_simplified_constants = True
