@@ -70,7 +70,7 @@ def measure(
     side: Side,
     *,
     on_stage: Callable[[str], object] = lambda name: None,
-    most_calls: int = 3,
+    most_calls: int = 0,
     fresh: bool = False,
     reload: bool = False,
 ) -> Measured:

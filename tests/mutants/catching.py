@@ -59,7 +59,7 @@ def _load(name):
 
 
 def _measure(program, side):
-    measured = measure.measure(program, side, steady_calls=1)
+    measured = measure.measure(program, side)
     return Evidence(measured.observation, measured.values, measured.jaxpr)
 
 
