@@ -118,11 +118,11 @@ def calls_left_in_python():
 
 
 @mutant(
-    "a program is planned anew for each call, so that JAX compiles it anew",
+    "a program is planned anew for each call, so that JAX lowers it anew",
     program="uses_table",
     side="simplified",
     metric="recompiles",
-    says="1 compilation",
+    says="1 lowering",
 )
 def plan_not_remembered():
     def plan_of(pipeline, closed_jaxpr, policy, *, hoist=True):

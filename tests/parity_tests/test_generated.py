@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 import engine
-from engine import closure_conversion
+from engine import deduplication
 from parity_tests import arbiter, fuzz, measure, numerics, targets, values
 from parity_tests.generated import rendering, strategy
 from parity_tests.generated.recipe import Captured, Recipe, Step
@@ -133,7 +133,7 @@ def test_a_wrong_key_of_constants_is_caught(load, monkeypatch):
     check_against_stock(program)
     check_calls(TWO_ARRAYS, program)
     monkeypatch.setattr(
-        closure_conversion, "constant_key", lambda value: (np.shape(value), str(value.dtype))
+        deduplication, "constant_key", lambda value: (np.shape(value), str(value.dtype))
     )
     with pytest.raises(AssertionError, match=r"outputs differ|one each"):
         check_against_stock(program)
