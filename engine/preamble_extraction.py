@@ -161,15 +161,15 @@ def _with_bodies(params: Mapping[str, Any], changed: Mapping[int, Any]) -> dict[
 
 
 def _without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
-    """A `while` whose bodies are not handed what they no longer read; JAX has no rule for that.
+    """A `while` whose bodies do not compute, and are not handed, what they no longer read.
 
-    JAX does it for the other primitives when it removes dead code (jax 0.10.2). What is handed on
-    in vain keeps alive all that it is computed from.
+    JAX does this for the other primitives when it removes dead code (jax 0.10.2). What is handed on
+    in vain would keep alive all that it is computed from.
     """
     params, invars, start = dict(loop.params), [], 0
     for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
         assert isinstance(body, ClosedJaxpr)
-        jaxpr = body.jaxpr
+        jaxpr = jax_internals.live_part(body).jaxpr
         keep = [True] * count
         if not jaxpr.effects:  # effects on references name their input by number
             read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}

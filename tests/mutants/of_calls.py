@@ -125,9 +125,9 @@ def calls_left_in_python():
     says="1 lowering",
 )
 def plan_not_remembered():
-    def plan_of(pipeline, closed_jaxpr, policy, *, hoist=True):
+    def plan_of(pipeline, closed_jaxpr, choices, *, hoist=True):
         max_bytes = configuration.embedded_constants_max_bytes.value
-        return pipeline.plan(closed_jaxpr, max_bytes, hoist, policy)
+        return pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
 
     with replaced(stages.plan_of, plan_of):
         yield

@@ -1,0 +1,334 @@
+"""What a preamble takes out of a program, and what it leaves: the graph, the judgement, the cut."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import engine
+from engine import constant_graph, preamble_extraction
+from engine.preamble import Limits
+from engine.preamble_extraction import Result, extract
+
+TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
+KEY = jax.random.key(7)
+ANYTHING = Limits(extra_bytes=2**30, least_operations=0, least_operations_of_a_result=1)
+
+
+def names_of(body):
+    """The primitives of a body and of the bodies within."""
+    jaxpr = getattr(body, "jaxpr", body)
+    for eqn in jaxpr.eqns:
+        yield eqn.primitive.name
+        for inner in engine.jaxprs.bodies_of(eqn):
+            yield from names_of(inner)
+
+
+def cut(fun, *args, limits=ANYTHING):
+    """The primitives of the preamble and of the rest, and the shapes of the results."""
+    closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(*args)
+    extraction = extract(engine.jax_internals.live_part(closed_jaxpr), 32, limits=limits)
+    if extraction is None:
+        return set(), set(names_of(closed_jaxpr)), []
+    rest = engine.jax_internals.live_part(extraction.rest)
+    preamble = extraction.preamble.closed_jaxpr
+    assert preamble.jaxpr.invars == []
+    return set(names_of(preamble)), set(names_of(rest)), [aval.shape for aval in preamble.out_avals]
+
+
+def ordered(x):
+    return jnp.sort(x, axis=-1)
+
+
+def in_scan(x):
+    return lax.scan(lambda c, row: (c + ordered(TABLE)[0] * row, None), x, TABLE)[0]
+
+
+def handed_to_scan(x):
+    table = ordered(TABLE)
+    return lax.scan(lambda c, row: (c + (table @ table)[0] * row, None), x, TABLE)[0]
+
+
+def in_while(x):
+    return lax.while_loop(
+        lambda c: c.sum() < ordered(TABLE)[0, 0], lambda c: c + ordered(TABLE)[1], x
+    )
+
+
+def handed_to_while(x):
+    table = ordered(TABLE)
+    return lax.while_loop(lambda c: c.sum() < (table @ table)[0, 0], lambda c: c + table[1], x)
+
+
+def in_fori(x):
+    return lax.fori_loop(0, 3, lambda i, c: c + ordered(TABLE)[i], x)
+
+
+def in_cond(x):
+    return lax.cond(x[0] > 0, lambda x: x + ordered(TABLE)[0], lambda x: x, x)
+
+
+def handed_to_cond(x):
+    table = TABLE @ TABLE
+    return lax.cond(x[0] > 0, lambda x: x + ordered(table)[0], lambda x: x, x)
+
+
+def in_nested_jit(x):
+    return jax.jit(lambda x: jax.jit(lambda y: y + ordered(TABLE)[0])(x) * 2)(x)
+
+
+def handed_to_nested_jit(x):
+    inner = jax.jit(lambda table, y: y @ ordered(table))
+    return inner(TABLE, inner(TABLE * 2, x))
+
+
+def in_checkpoint(x):
+    return jax.checkpoint(lambda x: jnp.sin(x + ordered(TABLE)[0]))(x)
+
+
+def in_custom_jvp(x):
+    scaled = jax.custom_jvp(lambda x: x * ordered(TABLE)[0])
+    scaled.defjvp(lambda primals, tangents: (scaled(*primals), tangents[0] * 2))
+    return scaled(x)
+
+
+def in_custom_vjp(x):
+    scaled = jax.custom_vjp(lambda x: x * ordered(TABLE)[0])
+    scaled.defvjp(lambda x: (scaled(x), None), lambda _, cotangent: (cotangent * 2,))
+    return scaled(x)
+
+
+def as_output(x):
+    return x, ordered(TABLE)
+
+
+BODIES = [
+    in_scan, handed_to_scan, in_while, handed_to_while, in_fori, in_cond, handed_to_cond,
+    in_nested_jit, handed_to_nested_jit, in_checkpoint, in_custom_jvp, in_custom_vjp, as_output,
+]  # fmt: skip
+X = np.linspace(-1, 1, 16, dtype=np.float32)
+
+
+@pytest.fixture
+def anything(monkeypatch):
+    """Let every bit of work be worth a preamble."""
+    monkeypatch.setattr(preamble_extraction, "LIMITS", ANYTHING)
+
+
+def off_and_auto(fun):
+    return tuple(
+        engine.jit(fun, constants="simplified", precompute_constants=precompute)
+        for precompute in ("off", "auto")
+    )
+
+
+@pytest.mark.parametrize("fun", BODIES)
+def test_constant_work_is_taken_out_of_every_body(fun, anything):
+    off, auto = off_and_auto(fun)
+    assert "sort" in off.lower(X).as_text()
+    assert "sort" not in auto.lower(X).as_text()
+    for _ in range(2):
+        jax.tree.map(np.testing.assert_array_equal, auto(X), off(X))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), auto(X), jax.jit(fun)(X))
+
+
+@pytest.mark.parametrize("transform", [jax.vmap, jax.grad, jax.jacfwd, jax.linearize])
+@pytest.mark.parametrize("fun", [in_scan, in_cond, in_nested_jit, in_checkpoint, in_custom_vjp])
+def test_derived_programs(fun, transform, anything):
+    if fun is in_custom_vjp and transform in (jax.jacfwd, jax.linearize):
+        pytest.skip("JAX has no forward mode for custom_vjp")
+    if transform is jax.linearize:
+        results = [jax.linearize(jitted, X)[1](X) for jitted in off_and_auto(fun)]
+    else:
+        summed = [lambda x, j=j: j(x).sum() for j in off_and_auto(fun)]
+        x = np.stack([X, -X]) if transform is jax.vmap else X
+        results = [transform(fun)(x) for fun in summed]
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+def test_what_depends_on_a_carry_or_a_slice_stays():
+    def fun(x):
+        def body(carry, row):
+            return carry + jnp.sort(carry * TABLE[0]) + jnp.cumsum(row * TABLE[1]), None
+
+        return lax.scan(body, x, TABLE)[0]
+
+    moved, left, _ = cut(fun, X)
+    assert {"sort", "cumsum"} <= left
+    assert not {"sort", "cumsum"} & moved
+
+
+def test_a_carry_that_is_taken_for_a_constant_is_noticed(anything, monkeypatch):
+    """A planted fault: the first carry of a scan counts among its constant operands."""
+    stock = constant_graph.bodies_within
+
+    def bodies_within(eqn):
+        for body, first, count in stock(eqn):
+            yield body, first, count + (eqn.primitive.name == "scan")
+
+    def fun(x):
+        return lax.scan(lambda c, row: (ordered(c) + row, None), TABLE[0] - 2, TABLE)[0] + x
+
+    off, auto = off_and_auto(fun)
+    np.testing.assert_array_equal(auto(X), off(X))
+    monkeypatch.setattr(constant_graph, "bodies_within", bodies_within)
+    monkeypatch.setattr(constant_graph.WorkTable, "of", without_loops(constant_graph.WorkTable.of))
+    _, wrong = off_and_auto(lambda x: fun(x))
+    assert not np.array_equal(wrong(X), off(X))
+
+
+def without_loops(of):
+    return lambda table, eqn: None if eqn.primitive.name == "scan" else of(table, eqn)
+
+
+def test_a_loop_of_constants_alone_is_done_once_as_a_whole():
+    def fun(x):
+        total, rows = lax.scan(lambda c, row: (c + row, jnp.sort(row)), TABLE[0], TABLE)
+        return x + total @ rows
+
+    moved, left, shapes = cut(fun, X)
+    assert {"scan", "sort", "dot_general"} <= moved
+    assert "scan" not in left
+    assert shapes == [(16,)]
+
+
+def test_a_loop_that_may_not_end_is_not_begun_where_it_may_not_be_met():
+    def endless(_):
+        return lax.while_loop(lambda c: c[0] < jnp.inf, lambda c: c * 0 + TABLE[0], TABLE[0])
+
+    def fun(x):
+        return lax.cond(x[0] > 5, endless, lambda x: x, x)
+
+    assert "while" in cut(fun, X)[1]
+    auto = engine.jit(fun, constants="simplified", precompute_constants="auto")
+    np.testing.assert_array_equal(auto(X), X)
+    moved, _, _ = cut(lambda x: x + lax.while_loop(lambda c: c[0] < 9, jnp.exp, TABLE[0]), X)
+    assert "while" in moved  # where it is surely met
+
+
+@pytest.mark.parametrize(
+    ("fun", "primitive"),
+    [
+        (
+            lambda x: x + jax.pure_callback(lambda t: t, TABLE[0], ordered(TABLE)[0]),
+            "pure_callback",
+        ),
+        (lambda x: (jax.debug.callback(lambda t: None, ordered(TABLE)), x)[1], "debug_callback"),
+        (lambda x: x + lax.rng_uniform(0.0, TABLE[0, 0], (16,)), "rng_uniform"),
+        (lambda x: x + lax.optimization_barrier(ordered(TABLE))[0], "optimization_barrier"),
+        (lambda x: x + jax.device_put(ordered(TABLE), jax.devices()[0])[0], "device_put"),
+    ],
+)
+def test_what_is_more_than_a_function_of_its_operands_stays(fun, primitive):
+    moved, left, _ = cut(fun, X)
+    assert primitive in left
+    assert primitive not in moved
+
+
+def test_broadcasts_iotas_and_reshapes_are_not_materialised():
+    """Each result is what the cheap equations begin with."""
+
+    def fun(x):
+        column = jnp.sum(TABLE, axis=1)
+        mask = jnp.tri(16) * 2 + jnp.arange(16)
+        spread = jnp.broadcast_to(column[:, None, None], (16, 16, 16)).reshape(256, 16)
+        outer = column[:, None] - ordered(TABLE)[0][None, :]
+        return x @ mask, spread * x, x @ outer
+
+    moved, left, shapes = cut(fun, X)
+    assert [np.prod(shape) for shape in shapes] == [16, 16]
+    assert "iota" in left
+    assert {"sort", "reduce_sum"} <= moved
+    assert not {"iota", "mul", "sub", "reshape"} & moved
+
+
+def test_a_table_that_is_unpacked_stays_packed():
+    packed = jnp.asarray(TABLE * 100, jnp.int8)
+    assert cut(lambda x: x @ (packed.astype(jnp.float32) * 0.01), X)[2] == []
+
+
+def test_work_that_is_not_worth_it_stays():
+    def fun(x):
+        return x @ jnp.linalg.inv(TABLE @ TABLE)
+
+    assert cut(fun, X)[2] == [(16, 16)]
+    assert cut(fun, X, limits=Limits())[2] == []
+    large = jnp.ones((256, 256))
+    assert cut(lambda x: x @ (large @ large), np.ones(256), limits=Limits())[2] == [(256, 256)]
+    assert cut(lambda x: x @ large.T.reshape(256, 256) * 2, np.ones(256), limits=Limits())[2] == []
+
+
+def test_results_take_no_more_bytes_than_what_they_replace_and_the_budget():
+    def two(x):
+        return x @ ordered(TABLE) + x @ jnp.cumsum(TABLE, axis=0)
+
+    def drawn(x):
+        return x + jax.random.normal(KEY, (16, 16)) @ ordered(TABLE)[0]
+
+    size = TABLE.nbytes
+    one_more = Limits(size, 0, 1)
+    assert cut(two, X, limits=one_more)[2] == [(16, 16), (16, 16)]
+    assert cut(two, X, limits=Limits(size - 1, 0, 1))[2] == []
+    moved, left, shapes = cut(
+        lambda x: two(x) + jnp.sum(jnp.cumprod(TABLE)), X, limits=Limits(100, 0, 1)
+    )
+    assert shapes == [()]  # the small one is still worth it
+    assert "cumprod" in moved
+    assert {"sort", "cumsum"} <= left
+    assert cut(drawn, X, limits=Limits(0, 0, 1))[2] == [(16,)]
+
+
+def test_a_captured_array_that_nothing_else_reads_is_no_const_arg(anything):
+    fun = lambda x: x @ ordered(TABLE)  # noqa: E731
+    [result] = (
+        engine.jit(fun, constants="simplified", precompute_constants="auto").lower(X).const_args
+    )
+    np.testing.assert_array_equal(result, np.sort(TABLE, axis=-1))
+    also = engine.jit(
+        lambda x: fun(x) @ TABLE, constants="simplified", precompute_constants="auto"
+    ).lower(X)
+    assert len(also.const_args) == 2
+
+
+def test_equations_keep_their_names_and_what_they_were_made_under():
+    @jax.jit
+    def inner(x):
+        with jax.named_scope("deep"):
+            return x + TABLE @ TABLE[0]
+
+    def fun(x):
+        with jax.named_scope("wide"), jax.default_matmul_precision("highest"):
+            return inner(x)
+
+    closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(X)
+    [dot] = (
+        eqn
+        for eqn in extract(closed_jaxpr, 32, limits=ANYTHING).preamble.closed_jaxpr.eqns
+        if eqn.primitive.name == "dot_general"
+    )
+    assert str(dot.source_info.name_stack) == "wide/jit(inner)/deep"
+    assert set(dot.params["precision"]) == {lax.Precision.HIGHEST}
+
+
+def test_what_is_left_alone_stays_the_object_that_it_is():
+    body = jax.jit(lambda x: jnp.sin(x) + TABLE[0])
+    closed_jaxpr = engine.make_jaxpr(lambda x: body(x) @ ordered(TABLE), constants="simplified")(X)
+    [jit] = (e for e in closed_jaxpr.eqns if e.params.get("name") == "<lambda>")
+    rest = extract(closed_jaxpr, 32, limits=ANYTHING).rest
+    [same] = (e for e in rest.eqns if e.params.get("name") == "<lambda>")
+    assert same is jit
+    literals = [a for e in rest.eqns for a in e.invars if isinstance(a, engine.Literal)]
+    assert sum(isinstance(a.val, Result) for a in literals) == 1
+
+
+def test_preambles_are_one_where_they_compute_the_same_from_the_same():
+    def preamble_for(x, table=TABLE, axis=-1):
+        fun = lambda x: x[..., None] + jnp.sort(table, axis=axis)  # noqa: E731
+        closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(x)
+        return extract(closed_jaxpr, 32, limits=ANYTHING).preamble
+
+    one = preamble_for(X)
+    assert preamble_for(np.ones((3, 16))) is one
+    assert preamble_for(X, axis=0) is not one
+    assert preamble_for(X, table=TABLE + 0) is not one

@@ -1,0 +1,386 @@
+"""`precompute_constants`: a preamble runs once, where and when it should, and nobody notices."""
+
+import concurrent.futures
+import gc
+import sys
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import engine
+from engine import preamble_extraction, stages
+from engine.preamble import Limits
+
+TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
+X = np.linspace(-1, 1, 16, dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def anything(monkeypatch):
+    """Let every bit of work be worth a preamble."""
+    limits = Limits(extra_bytes=2**30, least_operations=0, least_operations_of_a_result=1)
+    monkeypatch.setattr(preamble_extraction, "LIMITS", limits)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The devices on which preambles have run, one by one."""
+    found = []
+    stock = stages._run
+    # Those of other tests that use the same table would do.
+    monkeypatch.setattr(preamble_extraction, "_preambles", weakref.WeakValueDictionary())
+
+    def run(pipeline, closed_jaxpr, device, *rest):
+        found.append(device)
+        return stock(pipeline, closed_jaxpr, device, *rest)
+
+    monkeypatch.setattr(stages, "_run", run)
+    return found
+
+
+def auto(fun, **options):
+    return engine.jit(fun, constants="simplified", precompute_constants="auto", **options)
+
+
+def off(fun, **options):
+    return engine.jit(fun, constants="simplified", precompute_constants="off", **options)
+
+
+def using(table):
+    return lambda x: x @ jnp.sort(table, axis=0)
+
+
+def frames_of(call, *args):
+    frames = []
+    sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
+    try:
+        call(*args)
+    finally:
+        sys.setprofile(None)
+    return len(frames)
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def test_it_runs_when_a_program_is_lowered_and_once(runs):
+    jitted = auto(using(TABLE))
+    traced = jitted.trace(X)
+    jitted.eval_shape(X)
+    assert runs == []
+    lowered = traced.lower()
+    assert len(runs) == 1
+    [result] = lowered.const_args
+    np.testing.assert_array_equal(result, np.sort(TABLE, axis=0))
+    compiled = lowered.compile()
+    [again] = compiled.const_args
+    assert again.unsafe_buffer_pointer() == result.unsafe_buffer_pointer()
+    for call in (compiled, jitted, jitted):
+        np.testing.assert_array_equal(call(X), off(using(TABLE))(X))
+    assert len(runs) == 1
+    assert lowered.args_info[0][0].shape == X.shape
+    assert [aval.shape for aval in lowered.in_avals[0]] == [X.shape]
+
+
+def test_signatures_share_what_was_computed(runs):
+    jitted = auto(using(TABLE))
+    for rows in (1, 2, 3):
+        x = np.ones((rows, 16), np.float32)
+        np.testing.assert_array_equal(jitted(x), off(using(TABLE))(x))
+    jax.vmap(jitted)(x)
+    assert len(runs) == 1
+
+
+def test_later_calls_run_no_python():
+    jitted = auto(using(TABLE))
+    plain = engine.jit(using(TABLE), constants="simplified")
+    assert frames_of(jitted, X) > 0
+    assert frames_of(jitted, X) == 0
+    for precompute in ("auto", "off"):
+        with engine.precompute_constants(precompute):
+            assert frames_of(plain, X) > 0  # the other one's executable is not this one's
+            assert frames_of(plain, X) == 0
+    with engine.precompute_constants("auto"):
+        assert frames_of(plain, X) == 0
+
+
+def sorts(lowered):
+    return "sort" in lowered.as_text()
+
+
+def test_a_flip_is_another_program_and_the_keyword_goes_first(runs):
+    plain = engine.jit(using(TABLE), constants="simplified")
+    assert sorts(plain.lower(X))
+    with engine.precompute_constants("auto"):
+        assert not sorts(plain.lower(X))
+        assert sorts(off(using(TABLE)).lower(X))
+        kept = plain.trace(X)
+    assert sorts(plain.lower(X))
+    assert not sorts(kept.lower())  # the setting of the trace stays with it
+    assert not sorts(auto(using(TABLE)).lower(X))
+    try:
+        engine.config.update("precompute_constants", "auto")
+        assert engine.config.precompute_constants == "auto"
+        assert not sorts(plain.lower(X))
+    finally:
+        engine.config.update("precompute_constants", "off")
+    assert len(runs) == 1
+
+
+def test_where_there_is_nothing_to_compute_both_are_one_executable():
+    fun = engine.jit(lambda x: x @ TABLE, constants="simplified")
+    lowerings = []
+    for precompute in ("off", "auto"):
+        with engine.precompute_constants(precompute):
+            fun(X)
+            lowerings.append(fun.lower(X)._lowering)
+    assert lowerings[0] is lowerings[1]
+
+
+def test_many_threads_wait_for_one_run(runs):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        table = TABLE + 1
+        jitted = auto(using(table))
+        results = list(pool.map(lambda _: jitted(X), range(16)))
+    assert len(runs) == 1
+    for result in results:
+        np.testing.assert_array_equal(result, off(using(table))(X))
+
+
+def test_results_are_released_with_the_function():
+    def one():
+        jitted = auto(using(TABLE * 3))
+        jitted(X)
+        return weakref.ref(jitted.lower(X).const_args[0])
+
+    result = one()
+    gc.collect()
+    assert result() is None
+    held = auto(using(TABLE))
+    held(X)
+    alive = weakref.ref(held.lower(X).const_args[0])
+    gc.collect()
+    assert alive() is not None  # it can fail
+
+
+@pytest.mark.parametrize("bad", ["on", True, 1, ""])
+def test_other_values_are_refused(bad):
+    for refuse in (
+        lambda: engine.jit(using(TABLE), precompute_constants=bad),
+        lambda: engine.precompute_constants(bad),
+        lambda: engine.config.update("precompute_constants", bad),
+    ):
+        with pytest.raises(ValueError, match="precompute_constants must be 'off' or 'auto', got"):
+            refuse()
+
+
+# -- what else decides -----------------------------------------------------------------------------
+
+
+def test_legacy_and_what_inlines_constants_take_no_notice(runs):
+    legacy = [
+        engine.jit(using(TABLE), constants="legacy", precompute_constants=value)
+        for value in ("off", "auto")
+    ]
+    assert legacy[0].lower(X).as_text() == legacy[1].lower(X).as_text()
+    jitted = auto(using(TABLE))
+    assert sorts(jitted.trace(X).lower(hoist_constants_as_args=False))
+    assert sorts(jitted.trace(X).lower(lowering_platforms=("cpu",)))
+    exported = jax.export.export(jitted)(X)
+    np.testing.assert_array_equal(exported.call(X), off(using(TABLE))(X))
+    assert "stablehlo.sort" in exported.mlir_module()
+    assert runs == []
+
+
+def test_the_outermost_program_decides(runs):
+    inner = auto(using(TABLE))
+    assert sorts(off(lambda x: inner(x) + 1).lower(X))
+    assert not sorts(auto(lambda x: off(using(TABLE))(x) + 1).lower(X))
+    assert len(runs) == 1
+    np.testing.assert_array_equal(jax.jit(inner)(X), off(using(TABLE))(X))
+    assert len(runs) == 1  # a program of plain JAX is lowered by JAX
+
+
+def test_an_array_that_a_policy_inlines_is_left_to_xla(runs):
+    jitted = auto(using(TABLE), constant_policy=lambda constant: "inline")
+    lowered = jitted.lower(X)
+    assert lowered.const_args == []
+    assert sorts(lowered)
+    assert runs == []
+    hoisted = auto(using(TABLE), constant_policy=lambda constant: "hoist").lower(X)
+    assert not sorts(hoisted)
+
+
+@pytest.mark.parametrize(
+    "key", [jax.random.key(3), jax.random.PRNGKey(3), jax.random.split(jax.random.key(3), 2)[1]]
+)
+def test_random_numbers_have_the_same_bits(key):
+    def fun(x):
+        one, other = jax.random.split(key)
+        return x + jax.random.normal(one, (64,)).sum() + jax.random.uniform(other, (16,))
+
+    text = auto(fun).lower(X).as_text()
+    assert "threefry" not in text
+    np.testing.assert_array_equal(auto(fun)(X), off(fun)(X))
+    np.testing.assert_allclose(auto(fun)(X), jax.jit(fun)(X), rtol=1e-6)
+
+
+def test_keys_may_be_results():
+    key = jax.random.key(5)
+    fun = lambda x: jax.random.normal(jax.random.split(key, 4)[x], (3,))  # noqa: E731
+    for call in (auto(fun), auto(fun).lower(1).compile()):
+        for _ in range(2):
+            np.testing.assert_array_equal(call(1), off(fun)(1))
+
+
+def test_effects_happen_at_every_call():
+    seen = []
+
+    def fun(x):
+        jax.debug.callback(lambda total: seen.append(float(total)), jnp.sort(TABLE).sum())
+        return x
+
+    jitted = auto(fun)
+    for _ in range(3):
+        jitted(X)
+    jax.effects_barrier()
+    assert len(seen) == 3
+
+
+def test_nan_is_an_error_only_where_the_program_returns_it():
+    def masked(x):
+        logs = jnp.log(TABLE - 1)  # NaN where it is negative
+        return x + jnp.sum(jnp.where(x[:, None] > 5, logs, 0.0))
+
+    def returned(x):
+        return x + jnp.log(TABLE - 1)[0]
+
+    with jax.debug_nans(True):
+        np.testing.assert_array_equal(auto(masked)(X), X)
+        with pytest.raises(FloatingPointError, match="nan"):
+            auto(returned)(X)
+    with jax.debug_infs(True), pytest.raises(FloatingPointError, match="inf"):
+        auto(lambda x: x / jnp.sort(TABLE * 0)[0])(X)
+
+
+def test_double_precision_is_that_of_the_trace():
+    table = np.linspace(0, 1, 64).reshape(8, 8)
+    with jax.enable_x64(True):
+        jitted = auto(lambda x: x @ jnp.linalg.inv(table.T @ table + jnp.eye(8)))
+        x = np.ones(8)
+        traced = jitted.trace(x)
+        assert jitted(x).dtype == np.float64
+        expected = x @ np.linalg.inv(table.T @ table + np.eye(8))
+        np.testing.assert_allclose(jitted(x), expected, rtol=1e-12)
+    assert [c.dtype for c in traced.lower().const_args] == [np.float64]
+
+
+# -- where -----------------------------------------------------------------------------------------
+
+
+def test_it_runs_where_the_arguments_are_once_for_each_device(runs):
+    jitted = auto(using(TABLE))
+    first, third = jax.devices()[0], jax.devices()[3]
+    for device in (third, first, third):
+        result = jitted(jax.device_put(X, device))
+        assert result.devices() == {device}
+        np.testing.assert_array_equal(result, off(using(TABLE))(X))
+    with jax.default_device(third):
+        assert jitted(X).devices() == {third}
+    assert runs == [third, first]
+
+
+def test_a_committed_table_follows_the_arguments_as_it_does_without():
+    table = jax.device_put(TABLE, jax.devices()[2])
+    for make in (auto, off):
+        assert make(using(table))(X).devices() == {jax.devices()[0]}
+        with engine.strict_placement(True):
+            assert make(using(table))(X).devices() == {jax.devices()[2]}
+            with pytest.raises(ValueError, match="incompatible devices"):
+                make(using(table))(jax.device_put(X, jax.devices()[1]))
+
+
+@pytest.mark.parametrize("kind", list(jax.sharding.AxisType)[:2])
+@pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P("x", "y"), P()])
+def test_results_of_sharded_constants_stay_on_their_devices(spec, kind):
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(kind,) * 2)
+    table = jax.device_put(TABLE, NamedSharding(mesh, spec))
+
+    def fun(x):
+        return x + jnp.exp(table) * 2, jnp.exp(table)
+
+    x = jax.device_put(np.ones((16, 16), np.float32), NamedSharding(mesh, P()))
+    lowered = auto(fun).lower(x)
+    assert "exponential" not in lowered.as_text()
+    assert all(c.sharding.device_set == set(mesh.devices.flat) for c in lowered.const_args)
+    for ours, plain in zip(auto(fun)(x), off(fun)(x), strict=True):
+        np.testing.assert_array_equal(ours, plain)
+        assert ours.sharding.is_equivalent_to(plain.sharding, 2)
+
+
+def test_results_of_sharded_constants_are_not_copied_to_each_device(runs, monkeypatch):
+    """Sorting along a sharded axis may gather; then the program stays whole."""
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    table = jax.device_put(TABLE, NamedSharding(mesh, P("x")))
+    monkeypatch.setattr(stages, "LIMITS", Limits(extra_bytes=0))
+    copied = []
+    stock = stages._copied_bytes
+    monkeypatch.setattr(stages, "_copied_bytes", lambda a: copied.append(stock(a)) or copied[-1])
+    fun = lambda x: x * jnp.broadcast_to(jnp.sum(table), (16,)) + jnp.sum(table, axis=0)  # noqa: E731
+    x = jax.device_put(X, NamedSharding(mesh, P()))
+    lowered = auto(fun).lower(x)
+    results, constants = copied
+    assert results > constants == 0
+    assert len(runs) == 1
+    [whole] = lowered.const_args
+    assert whole is table
+    np.testing.assert_array_equal(auto(fun)(x), off(fun)(x))
+
+
+def test_a_mesh_in_context():
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    with jax.set_mesh(mesh):
+        fun = lambda x: jax.lax.with_sharding_constraint(x @ jnp.sort(TABLE), P("x"))  # noqa: E731
+        ours, plain = auto(fun)(X), off(fun)(X)
+    np.testing.assert_array_equal(ours, plain)
+    assert ours.sharding == plain.sharding
+
+
+def test_arrays_in_other_memory_stay():
+    host = jax.device_put(TABLE, TABLE.sharding.with_memory_kind("pinned_host"))
+    fun = lambda x: x @ jnp.sort(jax.device_put(host, jax.memory.Space.Device))  # noqa: E731
+    np.testing.assert_array_equal(auto(fun)(X), off(fun)(X))
+
+
+# -- buffers ---------------------------------------------------------------------------------------
+
+
+def test_a_result_that_is_returned_may_be_donated_to_another_function():
+    jitted = auto(lambda x: (x, jnp.sort(TABLE)))
+    for _ in range(3):
+        _, returned = jitted(X)
+        jax.jit(lambda table: table + 1, donate_argnums=0)(returned)
+    np.testing.assert_array_equal(jitted(X)[1], np.sort(TABLE))
+
+
+def test_a_captured_array_may_be_donated():
+    table = TABLE + 2
+    expected = off(using(TABLE + 2))(X)
+    jitted = auto(lambda x, t: (using(table)(x), t + 1), donate_argnums=1)
+    np.testing.assert_array_equal(jitted(X, table)[0], expected)
+    np.testing.assert_array_equal(jitted(X, TABLE + 0)[0], expected)
+
+
+def test_a_numpy_array_has_the_value_that_it_was_captured_with():
+    table = np.array(TABLE)
+    jitted = auto(using(table))
+    expected = np.asarray(jitted(X))
+    table[:] = 0
+    np.testing.assert_array_equal(jitted(X), expected)
+    elsewhere = jax.device_put(X, jax.devices()[5])  # the preamble runs again, of one trace
+    np.testing.assert_array_equal(jitted(elsewhere), expected)

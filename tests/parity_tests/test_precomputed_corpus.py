@@ -1,0 +1,62 @@
+"""Every program of the built-in corpus with all its constant work done once, and without."""
+
+import jax
+import numpy as np
+import pytest
+
+import engine
+from engine import preamble, preamble_extraction
+from parity_tests import numerics, targets
+from parity_tests.program import Program
+from simplified_consts import lowering
+
+PROGRAMS = [each for each in targets.load(()) if isinstance(each, Program)]
+
+
+@pytest.fixture
+def extractions(monkeypatch):
+    """Let all work be worth a preamble, also broadcasts; what was extracted from each program."""
+    limits = preamble.Limits(2**40, 0, 0)
+    monkeypatch.setattr(preamble_extraction, "LIMITS", limits)
+    monkeypatch.setattr(preamble, "_staying", lambda operations, least: set())
+    found = []
+    stock = lowering.extract
+
+    def extract(*args):
+        found.append(stock(*args))
+        return found[-1]
+
+    monkeypatch.setattr(lowering, "extract", extract)
+    return found
+
+
+def outputs(program, precompute):
+    fun, args, kwargs = program.build()
+    jitted = engine.jit(fun, constants="simplified", precompute_constants=precompute)
+    jitted(*args, **kwargs)
+    return jax.tree.flatten(jitted(*args, **kwargs))
+
+
+def plain(leaf):
+    """A leaf as NumPy has it, of a typed key its data."""
+    if jax.dtypes.issubdtype(getattr(leaf, "dtype", np.float32), jax.dtypes.extended):
+        leaf = jax.random.key_data(leaf)
+    return np.asarray(leaf)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_results_are_the_same(extractions):
+    mismatches, extracted = [], 0
+    for program in PROGRAMS:
+        extractions.clear()
+        (ours, tree), (expected, expected_tree) = (outputs(program, p) for p in ("auto", "off"))
+        extracted += any(e is not None for e in extractions)
+        assert tree == expected_tree, program.name
+        for left, right in zip(ours, expected, strict=True):
+            if left is not right:
+                rung = numerics.compare("", plain(left), plain(right)).rung
+                if rung not in ("bitwise", "ulp", "tolerance"):
+                    mismatches.append((program.name, rung))
+                assert getattr(left, "sharding", 0) == getattr(right, "sharding", 0), program.name
+    assert mismatches == []
+    assert extracted > 50
