@@ -45,6 +45,16 @@ def plain(leaf):
 
 
 @pytest.mark.filterwarnings("default")
+def test_none_is_worth_a_preamble():
+    """They compute in microseconds, so `"auto"` has the executable of `"off"`: it is as fast."""
+    for program in PROGRAMS:
+        fun, args, kwargs = program.build()
+        traced = engine.jit(fun, constants="simplified").trace(*args, **kwargs)
+        live = engine.jax_internals.live_part(traced.lojax.jaxpr)
+        assert preamble_extraction.extract(live, 32) is None, program.name
+
+
+@pytest.mark.filterwarnings("default")
 def test_the_results_are_the_same(extractions):
     mismatches, extracted = [], 0
     for program in PROGRAMS:
