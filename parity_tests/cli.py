@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from parity_tests.cli_aa import aa
+from parity_tests.cli_bench import bench
 from parity_tests.cli_culprit import culprit
 from parity_tests.cli_reduce import reduce
 from parity_tests.cli_reports import checked_reports, write_reports
@@ -414,6 +415,7 @@ def fuzz(
 
 
 app.command()(aa)
+app.command()(bench)
 app.command()(culprit)
 app.command()(sweep)
 app.command()(reduce)

@@ -14,18 +14,25 @@ from parity_tests.exits import Exit, fail
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports import ReportRequest
+    from reports import ReportFormat, ReportRequest
     from reports.rows import Campaign
 
 
-def checked_reports(texts: Sequence[str]) -> list[ReportRequest]:
-    """Parse the --report options and make sure, before anything runs, that all can be written."""
+def checked_reports(
+    texts: Sequence[str], formats: Sequence[ReportFormat] | None = None
+) -> list[ReportRequest]:
+    """Parse the --report options and make sure, before anything runs, that all can be written.
+
+    `formats` are those that the command can write, where it cannot write all.
+    """
     import reports
 
     requests: dict[Path, ReportRequest] = {}
     for text in texts:
         try:
             request = reports.parse_report_option(text)
+            if formats is not None and request.format not in formats:
+                fail(f"this command reports as {' or '.join(formats)} alone, got {text!r}")
             reports.check_writable(request.path)
         except (ValueError, OSError) as error:
             fail(str(error))

@@ -12,7 +12,6 @@ from parity_tests.exits import Exit, fail
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports import ReportRequest
     from reports.experiment_rows import Sweep
 
 
@@ -52,12 +51,13 @@ def sweep(
       constparity sweep my_model.py:step --thresholds 0,32,4096 --report json:sweep.json
     """
     from parity_tests import experiments, render
+    from parity_tests.cli_reports import checked_reports
     from parity_tests.targets import TargetError
     from reports import write_atomically
     from reports.experiment_rows import SweepQuestion
 
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
-    requests = _json_reports(report or ())
+    requests = checked_reports(report or (), formats=("json",))
     try:
         swept = experiments.sweep_thresholds(target, question, timeout=timeout)
     except TargetError as error:
@@ -103,19 +103,3 @@ def _parse_thresholds(text: str) -> tuple[int, ...]:
     if not parts or not all(part.isdecimal() for part in parts):
         fail(f"--thresholds must be numbers of bytes separated by commas, got {text!r}")
     return tuple(int(part) for part in parts)
-
-
-def _json_reports(texts: list[str] | tuple[str, ...]) -> list[ReportRequest]:
-    import reports
-
-    requests = []
-    for text in texts:
-        try:
-            request = reports.parse_report_option(text)
-            reports.check_writable(request.path)
-        except (ValueError, OSError) as error:
-            fail(str(error))
-        if request.format != "json":
-            fail(f"a sweep is reported as JSON alone, as in json:sweep.json; got {text!r}")
-        requests.append(request)
-    return requests

@@ -52,7 +52,7 @@ def judge_times(
     for metric, margin in margins.items():
         for pair in pairs:
             ratios = {
-                name: _Ratio(*both)
+                name: Ratio(*both)
                 for name in found
                 if (both := _both(left[name], right[name], metric, pair))
             }
@@ -88,8 +88,14 @@ def _both(
     return None if a is None or b is None else (a, b)
 
 
-class _Ratio:
-    """The ratio of the medians of two samples, its interval, and the p-value of a difference."""
+class Ratio:
+    """The ratio of the medians of two samples, its interval, and the p-value of a difference.
+
+    The ratio is the right one's to the left one's. `low`, `high` and `p_value` are NaN where either
+    has fewer than `FEWEST_SAMPLES`.
+
+        Ratio(np.full(8, 2.0), np.full(8, 3.0)).ratio == 1.5
+    """
 
     def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
         self.left, self.right = left, right
@@ -112,6 +118,7 @@ class _Ratio:
         self.low, self.high = math.exp(interval.low), math.exp(interval.high)
 
     def verdict(self, p_value: float, margin: float) -> TimeVerdict:
+        """Judge the ratio by a p-value that may have been corrected, and a margin less 1."""
         if math.isnan(p_value):
             return "not measured"
         if 1 / (1 + margin) <= self.low and self.high <= 1 + margin:
@@ -124,7 +131,7 @@ class _Ratio:
 
 
 def _corrected(
-    ratios: Sequence[_Ratio], metric: TimeMetric, pair: Pair, margin: float
+    ratios: Sequence[Ratio], metric: TimeMetric, pair: Pair, margin: float
 ) -> list[TimeComparison]:
     p_values = np.array([each.p_value for each in ratios])
     known = ~np.isnan(p_values)

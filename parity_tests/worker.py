@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from reports.bench_rows import BenchTurn, TurnTaken
 from reports.experiment_rows import CulpritFound, CulpritQuestion, Sweep, SweepQuestion
 from reports.rows import Environment, Failure, Hazard, Observation, Side
 
@@ -45,14 +46,15 @@ class Request(BaseModel):
 
     `steady_calls` is how often each program is called to time it, `reload` says that it is exported
     and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
-    `sweep` ask a question about the one job.
+    `sweep` ask a question about the one job, and `bench` has rows of the benchmark and no job.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal[
-        "list", "run", "arbitrate", "foresee", "culprit", "sweep", "draft", "serve", "serve truth"
-    ]
+        "list", "run", "arbitrate", "foresee", "culprit", "sweep", "draft", "bench",
+        "serve", "serve truth",
+    ]  # fmt: skip
     folder: Path
     sys_path: tuple[str, ...]
     targets: tuple[str, ...] = ()
@@ -63,10 +65,11 @@ class Request(BaseModel):
     hazards: bool = False
     culprit: CulpritQuestion | None = None
     sweep: SweepQuestion | None = None
+    bench: BenchTurn | None = None
 
 
 class Answer(BaseModel):
-    """The answer to a question about one program, or that the target names none.
+    """The answer to a question about one program, or that the target names none; or of a benchmark.
 
     A `draft` is JSON, with what its variables hold in `draft.npz` beside the answer; `unreadable`
     says why there is none.
@@ -76,6 +79,7 @@ class Answer(BaseModel):
 
     culprits: CulpritFound | None = None
     sweep: Sweep | None = None
+    bench: TurnTaken | None = None
     unknown_target: str | None = None
     draft: str | None = None
     unreadable: str | None = None
@@ -137,6 +141,12 @@ def main() -> None:
         # Unlike a side's worker it catches nothing: there is one program, and its traceback is the
         # end of what this process prints.
         write(request.folder / "answer.json", to_json(experiment(request)))
+        return
+    if request.action == "bench":
+        from parity_tests.bench.taking import take
+
+        assert request.bench is not None
+        write(request.folder / "answer.json", to_json(Answer(bench=take(request.bench))))
         return
     # Before the first program, so that it is not charged for the start of JAX and its backend.
     import jax

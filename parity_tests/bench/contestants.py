@@ -1,0 +1,64 @@
+"""The contestants: five ways to run one function of constants and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from reports.bench_rows import Contestant
+from reports.rows import Side
+
+# Ours, and stock JAX in the same mode.
+SAME_MODE: tuple[tuple[Contestant, Contestant], ...] = (
+    ("legacy", "jax-legacy"),
+    ("simplified", "jax-simplified"),
+)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A jitted function and the arguments that it is called with."""
+
+    jitted: Any
+    args: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        """Call it."""
+        return self.jitted(*self.args)
+
+
+def side_of(contestant: Contestant) -> Side:
+    """Return the side whose process a contestant runs in; the manual way is plain stock JAX."""
+    return "jax-legacy" if contestant == "manual" else contestant
+
+
+def jit(contestant: Contestant, fun: Callable[..., Any], **options: Any) -> Any:
+    """Jit a function as a contestant does. Stock JAX must not have the engine beside it."""
+    if contestant in ("legacy", "simplified"):
+        import engine
+
+        return engine.jit(fun, constants=contestant, **options)
+    return jax.jit(fun, **options)
+
+
+def bind(
+    contestant: Contestant,
+    fun: Callable[..., Any],
+    constants: Sequence[Any],
+    args: Sequence[Any],
+) -> Bound:
+    """Jit `fun(constants, *args)` with its constants captured, or as an argument: the manual way.
+
+    bind("manual", lambda constants, x: x + constants[0], [table], (x,))()
+    """
+    if contestant == "manual":
+        return Bound(jax.jit(fun), (tuple(constants), *args))
+    captured = tuple(constants)
+
+    def program(*args: Any) -> Any:
+        return fun(captured, *args)
+
+    return Bound(jit(contestant, program), tuple(args))

@@ -1,0 +1,62 @@
+"""Row 6: peak host memory of lowering and compiling a program with one large constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests import host_memory
+from parity_tests.bench.contestants import bind
+from parity_tests.bench.pool import Pool
+from parity_tests.bench.row import Row, Size, sampler
+from reports.bench_rows import BenchLine, Contestant, Sample, Target
+from reports.figures import humanise_bytes
+
+WIDTH: dict[Size, int] = {"quick": 64, "default": 4096, "full": 4096}  # 64 MiB
+SMALL = 32
+PAGE = 4096
+PEAK = "peak bytes of trace, lower and compile"
+WITHIN = Target(bound="at most", value=1.1)
+LESS = Target(bound="below", value=1.0)
+_sample = sampler(6)
+
+
+def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+    """Measure the first large program of a process: a second would be given memory of the first.
+
+    A small one goes before it: what XLA loads for the first program of a process is some 40 MiB,
+    and in a ratio it would hide the rest. Nothing on a system that does not tell, any but Linux.
+    """
+    _stage(contestant, SMALL)
+    nbytes, peak = _stage(contestant, WIDTH[size])
+    if peak is not None:
+        # Memory comes in pages; less than one is none, of which there are no ratios.
+        yield _sample(f"a constant of {humanise_bytes(nbytes)}", PEAK, "bytes", max(peak, PAGE))
+
+
+def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
+    matrix = jax.device_put(np.random.default_rng(0).random((width, width), np.float32))
+    x = jax.device_put(np.ones(width, np.float32))
+    bound = bind(contestant, _product, [matrix], (x,))
+    with host_memory.peak() as of_stages:
+        bound.jitted.trace(*bound.args).lower().compile()
+    return matrix.nbytes, of_stages.nbytes
+
+
+def _product(constants: Sequence[Any], x: Any) -> Any:
+    [matrix] = constants
+    return x @ matrix
+
+
+def judge(pool: Pool) -> Iterable[BenchLine]:
+    """Compare with stock JAX in the same mode, and with the manual way."""
+    for case in pool.cases(6, PEAK):
+        yield pool.ratio(6, case, PEAK, "simplified", "jax-simplified", WITHIN)
+        yield pool.ratio(6, case, PEAK, "legacy", "jax-legacy", LESS)
+        yield pool.ratio(6, case, PEAK, "simplified", "manual")
+
+
+ROW = Row(6, "peak host memory", measure, judge, alone=True)

@@ -1,0 +1,175 @@
+"""The samples of all processes together, and the lines that are made of them.
+
+A process gives one sample of a quantity, the median of what it measured itself: samples of one
+process resemble each other more than those of two, and an interval over all of them would be too
+narrow. The statistics are those of `parity_tests.timing`.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from parity_tests.timing import Ratio
+from reports.bench_rows import BenchLine, Contestant, Outcome, Sample, Samples, Target, Unit
+
+_Key = tuple[int, str, str, Contestant]
+
+
+@dataclass
+class Pool:
+    """Samples by row, case, quantity and contestant, in the order in which they were taken."""
+
+    taken: dict[_Key, list[float]] = field(default_factory=dict)
+    units: dict[tuple[int, str, str], Unit] = field(default_factory=dict)
+
+    def add(self, contestant: Contestant, samples: Iterable[Sample]) -> None:
+        """Put the samples of one process to the others."""
+        for each in samples:
+            quantity = each.row, each.case, each.what
+            self.units[quantity] = each.unit
+            self.taken.setdefault((*quantity, contestant), []).append(each.value)
+
+    def cases(self, row: int, what: str) -> list[str]:
+        """Return the cases of a row that have a quantity, in the order in which they were taken."""
+        return list(dict.fromkeys(c for r, c, w, _ in self.taken if (r, w) == (row, what)))
+
+    def has(self, row: int, case: str, what: str, contestant: Contestant) -> bool:
+        """Say whether a contestant has samples of a quantity."""
+        return (row, case, what, contestant) in self.taken
+
+    def of(self, row: int, case: str, what: str, contestant: Contestant) -> np.ndarray:
+        """Return the samples of a quantity on a contestant. Raises KeyError where it has none."""
+        return np.array(self.taken[row, case, what, contestant])
+
+    def rows(self) -> tuple[Samples, ...]:
+        """Return all samples as rows of the report."""
+        return tuple(
+            Samples(
+                row=row,
+                case=case,
+                what=what,
+                contestant=contestant,
+                unit=self.units[row, case, what],
+                values=tuple(values),
+            )
+            for (row, case, what, contestant), values in self.taken.items()
+        )
+
+    def ratio(
+        self,
+        row: int,
+        case: str,
+        what: str,
+        contestant: Contestant,
+        against: Contestant,
+        target: Target | None = None,
+    ) -> BenchLine:
+        """Compare the medians of two contestants; with "at least" the ratio is turned round."""
+        own, other = (self.of(row, case, what, each) for each in (contestant, against))
+        ratio = Ratio(own, other) if _turned(target) else Ratio(other, own)
+        return BenchLine(
+            row=row,
+            case=case,
+            what=what,
+            contestant=contestant,
+            against=against,
+            kind="ratio",
+            value=ratio.ratio,
+            low=_known(ratio.low),
+            high=_known(ratio.high),
+            target=target,
+            outcome=outcome(target, ratio.low, ratio.high),
+            medians=(statistics.median(own), statistics.median(other)),
+            unit=self.units[row, case, what],
+        )
+
+    def growth(
+        self,
+        row: int,
+        sizes: tuple[tuple[str, int], tuple[str, int]],
+        case: str,
+        what: str,
+        contestant: Contestant,
+        target: Target | None = None,
+    ) -> BenchLine:
+        """Return the exponent with which a quantity grows from one (case, size) to another."""
+        (small, from_size), (large, to_size) = sizes
+        before, after = (self.of(row, each, what, contestant) for each in (small, large))
+        ratio, factor = Ratio(before, after), math.log(to_size / from_size)
+        low, high = (math.log(each) / factor for each in (ratio.low, ratio.high))
+        return BenchLine(
+            row=row,
+            case=case,
+            what=what,
+            contestant=contestant,
+            against=None,
+            kind="exponent",
+            value=math.log(ratio.ratio) / factor,
+            low=_known(low),
+            high=_known(high),
+            target=target,
+            outcome=outcome(target, low, high),
+            medians=(statistics.median(before), statistics.median(after)),
+            unit=self.units[row, small, what],
+        )
+
+    def count(
+        self,
+        row: int,
+        case: str,
+        what: str,
+        contestant: Contestant,
+        target: Target | None = None,
+        note: str = "",
+    ) -> BenchLine:
+        """Return a count, or bytes that are counted: the largest of all processes."""
+        found = self.of(row, case, what, contestant)
+        low, high = float(found.min()), float(found.max())
+        if low != high:
+            note = f"{low:g} to {high:g} over the processes{'; ' if note else ''}{note}"
+        unit = self.units[row, case, what]
+        return BenchLine(
+            row=row,
+            case=case,
+            what=what,
+            contestant=contestant,
+            against=None,
+            kind="bytes" if unit == "bytes" else "count",
+            value=high,
+            target=target,
+            outcome=outcome(target, low, high),
+            unit=unit,
+            note=note,
+        )
+
+
+def outcome(target: Target | None, low: float, high: float) -> Outcome | None:
+    """Hold an interval against a target; NaN, where there is none, is "inconclusive".
+
+    outcome(Target(bound="at most", value=1.05), 0.9, 1.02) == "met"
+    """
+    if target is None:
+        return None
+    value = target.value
+    if target.bound == "exactly":
+        return "met" if low == high == value else "missed"
+    if target.bound == "at most":
+        met, missed = high <= value, low > value
+    elif target.bound == "below":
+        met, missed = high < value, low >= value
+    else:
+        met, missed = low >= value, high < value
+    return "met" if met else "missed" if missed else "inconclusive"
+
+
+def _turned(target: Target | None) -> bool:
+    return target is not None and target.bound == "at least"
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

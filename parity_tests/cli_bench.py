@@ -1,0 +1,129 @@
+"""The command `constparity bench`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.exits import Exit, fail
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports.bench_rows import Bench
+
+
+def bench(
+    context: typer.Context,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,...", help="The rows to measure; else all of them.", show_default=False
+        ),
+    ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Of two turns each; intervals need 4 and more."),
+    ] = 4,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: to see that it runs, not for figures.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also 10,000 equations and 1,000 closures.")
+    ] = False,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND:PATH", help="Write the figures as json or md. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For one process.")
+    ] = 600.0,
+) -> None:
+    """Measure what the engine costs beside stock JAX, each figure with its target.
+
+    Five contestants run the same programs in fresh processes, one at a time and in turns: legacy,
+    simplified, jax-legacy, jax-simplified, and the manual way, constants as arguments of jax.jit.
+    Ratios are of medians. Exits with 0 whatever the figures are, and with 2 where a process failed.
+
+    Examples:
+
+      constparity bench
+
+      constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
+    """
+    from parity_tests import render
+    from parity_tests.bench import taking
+    from parity_tests.cli_reports import checked_reports
+    from reports import write_atomically
+    from reports.bench_rows import BenchQuestion
+
+    if quick and full:
+        fail("--quick and --full contradict each other: give one of them")
+    requests = checked_reports(report or (), formats=("json", "md"))
+    question = BenchQuestion(
+        rows=_parse_rows(rows),
+        rounds=rounds,
+        size="quick" if quick else "full" if full else "default",
+    )
+    console = render.console()
+    try:
+        with render.progress(console) as advance:
+            found = taking.run(question, timeout=timeout, progress=advance)
+    except taking.BenchError as error:
+        print(f"constparity: could not measure {error}", file=sys.stderr)
+        context.obj.code = Exit.COULD_NOT_COMPARE
+        return
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    print_bench(console, found)
+    for request in requests:
+        write_atomically(request.path, _rendered(request.format, found))
+        console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+
+
+def print_bench(console: Console, found: Bench) -> None:
+    """Print one line for each figure, and how many targets were met."""
+    from collections import Counter
+
+    from rich.markup import escape
+    from rich.table import Table
+
+    from reports import bench_report
+
+    styles = {"met": "green", "missed": "bold red", "inconclusive": "yellow"}
+    table = Table(title="; ".join(bench_report.facts(found)), title_justify="left", pad_edge=False)
+    for column in bench_report.COLUMNS:
+        table.add_column(column, overflow="fold")
+    for line in found.lines:
+        table.add_row(
+            *map(escape, bench_report.cells(line)), style=styles.get(line.outcome or "", "")
+        )
+    console.print(table)
+    totals = Counter(line.outcome for line in found.lines if line.outcome is not None)
+    texts = (f"{totals[outcome]} {outcome}" for outcome in styles)  # type: ignore[index]
+    console.print("targets: " + ", ".join(texts), highlight=False)
+
+
+def _rendered(format_: str, found: Bench) -> str:
+    from reports import bench_report
+
+    return bench_report.render(found) if format_ == "md" else found.model_dump_json(indent=2) + "\n"
+
+
+def _parse_rows(text: str | None) -> tuple[int, ...]:
+    from parity_tests.bench.rows import ROWS
+
+    if text is None:
+        return tuple(ROWS)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    names = {str(number): number for number in ROWS}
+    for part in parts:
+        if part not in names:
+            fail(f"--rows has {part!r}, and the rows are {', '.join(names)}")
+    if not parts:
+        fail(f"--rows must be numbers separated by commas, got {text!r}")
+    return tuple(dict.fromkeys(names[part] for part in parts))
