@@ -51,7 +51,7 @@ def run(
     for step, turn in enumerate(turns):
         rows = ("rows " if len(turn.rows) > 1 else "row ") + ", ".join(map(str, turn.rows))
         progress(step, len(turns), f"{turn.contestant}: {rows}")
-        taken = _take(turn, timeout)
+        taken = ask_for(turn, timeout=timeout)
         environment = environment or taken.environment
         pool.add(turn.contestant, taken.samples)
     progress(len(turns), len(turns), "")
@@ -76,7 +76,8 @@ def processes_of(rows: Sequence[int]) -> list[tuple[int, ...]]:
     return [*([together] if together else []), *alone]
 
 
-def _take(turn: BenchTurn, timeout: float) -> TurnTaken:
+def ask_for(turn: BenchTurn, *, timeout: float = TIMEOUT) -> TurnTaken:
+    """Measure rows on a contestant in a process of its own. Raises `BenchError`."""
     with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
         request = Request(action="bench", folder=Path(folder), sys_path=tuple(sys.path), bench=turn)
         text = ask(request, side_of(turn.contestant), timeout=timeout)

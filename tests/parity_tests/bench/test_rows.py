@@ -1,0 +1,123 @@
+"""Counts of the benchmark's rows, each contestant in a process of its own; never their times."""
+
+import functools
+
+import jax.numpy as jnp
+import pytest
+
+import engine
+from parity_tests.bench import closures, first_call, one_buffer, peak_memory, steady_call, taking
+from parity_tests.bench.measuring import python_frames, seconds_per_call
+from parity_tests.bench.pool import Pool
+from parity_tests.bench.rows import ROWS
+from reports.bench_rows import CONTESTANTS, BenchTurn
+
+
+@pytest.fixture(scope="module")
+def pool():
+    """Every row once on each contestant; in one process each, as memory is not looked at here."""
+    found = Pool()
+    for contestant in CONTESTANTS:
+        turn = BenchTurn(contestant=contestant, rows=tuple(ROWS), size="quick")
+        found.add(contestant, taking.ask_for(turn).samples)
+    return found
+
+
+@pytest.fixture(scope="module")
+def lines(pool):
+    return [line for row in ROWS.values() for line in row.judge(pool)]
+
+
+def figures(lines, row, what):
+    return {
+        (line.case, line.contestant): (line.value, line.outcome)
+        for line in lines
+        if (line.row, line.what) == (row, what)
+    }
+
+
+def test_a_second_call_enters_no_python_but_for_compiled(lines):
+    found = figures(lines, 1, steady_call.FRAMES)
+    ways = ("jitted function", "jitted method", "several signatures")
+    for side in ("legacy", "simplified"):
+        assert {found[way, side] for way in ways} == {(0, "met")}
+        # `jax.stages.Compiled.__call__` is a Python function (jax 0.10.2), and ours is that one.
+        assert found["Compiled", side] == (1, "missed")
+    notes = [line.note for line in lines if line.case == "Compiled"]
+    assert notes == ["jax-legacy: 1", "jax-simplified: 1"]
+
+
+def test_one_array_is_one_const_arg_and_stock_jax_passes_more(lines, pool):
+    found = figures(lines, 3, one_buffer.CONST_ARGS)
+    assert len(found) == 3
+    assert set(found.values()) == {(1, "met")}
+    stock = [
+        pool.of(3, case, one_buffer.CONST_ARGS, "jax-simplified").tolist() for case, _ in found
+    ]
+    assert stock == [[2], [2], [3]]
+
+
+def test_three_executables_share_the_buffers(lines):
+    unique = 2 * 4 * one_buffer.ELEMENTS["quick"]
+    case = one_buffer.EXECUTABLES
+    buffers = figures(lines, 3, one_buffer.BYTES)
+    assert buffers[case, "simplified"] == (unique, "met")
+    assert buffers[case, "jax-simplified"] == (2 * unique, None)  # the NumPy array three times
+    inlined = figures(lines, 3, one_buffer.INLINED)
+    assert inlined[case, "simplified"] == (0, "met")
+    assert inlined[case, "legacy"] == inlined[case, "jax-legacy"] == (3 * unique, None)
+
+
+def test_closures_over_other_values_compile_once(lines, pool):
+    found = figures(lines, 5, closures.COMPILATIONS)
+    assert len(found) == 2
+    assert set(found.values()) == {(1, "met")}
+    every = closures.CLOSURES["quick"]
+    for case, _ in found:
+        counts = {
+            each: pool.of(5, case, closures.COMPILATIONS, each).tolist() for each in CONTESTANTS
+        }
+        assert counts == {
+            "legacy": [every],
+            "simplified": [1],
+            "jax-legacy": [every],
+            "jax-simplified": [every],
+            "manual": [1],
+        }
+
+
+def test_every_row_has_lines_and_every_target_a_contestant_of_ours(lines):
+    assert {line.row for line in lines} == set(ROWS)
+    assert {line.contestant for line in lines if line.target} == {"legacy", "simplified"}
+    one_sample = [line for line in lines if line.kind in ("ratio", "exponent") and line.target]
+    assert {line.outcome for line in one_sample} == {"inconclusive"}
+
+
+def test_times_are_positive_and_peaks_are_there(pool):
+    for contestant in CONTESTANTS:
+        for row, what in ((1, steady_call.CALL), (2, first_call.STAGES), (5, closures.LOOP)):
+            for case in pool.cases(row, what):
+                assert pool.of(row, case, what, contestant).min() > 0
+    [case] = pool.cases(6, peak_memory.PEAK)
+    assert case == "a constant of 16.0 KiB"
+
+
+def test_python_in_a_call_is_counted():
+    jitted = engine.jit(lambda x: x + 1)
+    jitted(1.0)
+    assert python_frames(functools.partial(jitted, 1.0)) == 0
+    assert python_frames(lambda: jitted(1.0)) == 1
+    assert python_frames(functools.partial(jitted, jnp.ones(7))) > 10  # a miss
+
+
+def test_the_programs_have_as_many_equations_and_constants_as_they_say():
+    jaxpr = engine.make_jaxpr(
+        functools.partial(first_call.chain(40), steady_call.constants(7)), constants="legacy"
+    )(jnp.ones(16))
+    assert (len(jaxpr.eqns), len(jaxpr.consts)) == (40, 7)
+
+
+def test_a_block_of_calls_is_as_long_as_it_is_asked_to_be():
+    calls = []
+    seconds_per_call(lambda: calls.append(None), blocks=3, block_seconds=1e-9)
+    assert len(calls) == 2 + 3  # one call each to find out, and one in each block
