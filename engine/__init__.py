@@ -4,6 +4,7 @@
 `constants` argument or by the flag, when the function is traced.
 """
 
+from engine import export as export
 from engine.captured_constants import CapturedConstant as CapturedConstant
 from engine.captured_constants import captured_constants as captured_constants
 from engine.configuration import SIDES as SIDES

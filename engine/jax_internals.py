@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jaxlib
 
 _FIRST, _LIMIT = (0, 10, 2), (0, 11)
 if not _FIRST <= jax.__version_info__ < _LIMIT:
@@ -33,11 +34,13 @@ if not _FIRST <= jax.__version_info__ < _LIMIT:
         "install a supported one: pip install 'jax>=0.10.2,<0.11'"
     )
 
+from jax._src import ad_util as _ad_util  # noqa: E402
 from jax._src import api_util, array, config, core, dispatch, dtypes, pjit, stages  # noqa: E402
 from jax._src import source_info_util as _source_info_util  # noqa: E402
 from jax._src import traceback_util as _traceback_util  # noqa: E402
 from jax._src import tree_util as _tree_util  # noqa: E402
 from jax._src import util as _util  # noqa: E402
+from jax._src.export import _export  # noqa: E402
 from jax._src.interpreters import ad as _ad  # noqa: E402
 from jax._src.interpreters import mlir, pxla  # noqa: E402
 from jax._src.interpreters import partial_eval as _partial_eval  # noqa: E402
@@ -48,6 +51,8 @@ from jax._src.lib.mlir.dialects import hlo as _hlo  # noqa: E402
 from jax._src.sharding_impls import UNSPECIFIED  # noqa: E402
 
 __all__ = ["UNSPECIFIED"]
+
+JAXLIB_VERSION: str = jaxlib.__version__
 
 Computation = pxla.MeshComputation
 Executable = pxla.MeshExecutable
@@ -554,6 +559,37 @@ def without_arguments(params: dict, closed_jaxpr: core.ClosedJaxpr, name: str) -
         "out_shardings": (UNSPECIFIED,) * count,
         "out_layouts": (None,) * count,
     }  # fmt: skip
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+
+def argument_info(aval: Any) -> Any:
+    """What a stage says of an argument that is never donated."""
+    return stages.ArgInfo(aval, False)
+
+
+def call_exported(exported: _export.Exported, operands: Sequence[Any]) -> list[Any]:
+    """Apply an exported program to flat operands, without a rule for its derivative."""
+    return _export.call_exported_p.bind(*operands, exported=exported)
+
+
+def cotangent(value: Any, aval: Any) -> Any:
+    """A cotangent as an exported derivative takes it: float0 where `aval` says so."""
+    return _ad_util.zeros_like_jaxval(value) if aval.dtype == dtypes.float0 else value
+
+
+def tangent_aval(aval: Any) -> Any:
+    """The aval of the cotangent of an output: float0 for what has no derivative."""
+    return aval.to_tangent_aval()
+
+
+def exported_shardings(exported: _export.Exported) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The shardings of inputs and outputs over the abstract mesh of an export, None where unsaid.
+
+    The public `in_shardings_jax` needs a mesh, which whoever holds an Exported does not have.
+    """
+    return exported._in_named_shardings, exported._out_named_shardings
 
 
 # -- execution -------------------------------------------------------------------------------------

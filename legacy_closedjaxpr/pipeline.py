@@ -6,7 +6,7 @@ import os
 
 from engine import jax_internals
 from engine.programs import Pipeline
-from legacy_closedjaxpr import execution, lowering, tracing
+from legacy_closedjaxpr import execution, export, lowering, tracing
 
 jax_internals.hide_from_tracebacks(os.path.dirname(__file__))
 
@@ -15,4 +15,5 @@ PIPELINE = Pipeline(
     normalize=tracing.normalize,
     plan=lowering.plan,
     operands=execution.operands,
+    hoist_for_export=export.hoist_for_export,
 )

@@ -1,0 +1,234 @@
+"""Reading the file of a hoisted export, and replacing its constants.
+
+What is read is checked before it is used: the header and the programs when the file is opened, a
+constant when it is first needed, which is when its bytes are read at all. The checksums find
+damage, not malice: a program is code for XLA, and one from a stranger should not be run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from engine import jax_internals
+from engine.artifact_writing import Constant
+from engine.containers import Container, ContainerError
+from engine.hoisted_exports import HeldConstant, HoistedExport
+from engine.manifests import Manifest, stored_dtype
+
+Replacements = Mapping[int, Any] | Sequence[Any]
+
+
+def read(container: Container, constants: Replacements = (), mesh: Any = None) -> HoistedExport:
+    """The export that a container holds; `constants` replaces those of the file.
+
+    Raises ContainerError for a container that is none of an export or whose programs are damaged,
+    and ValueError for a replacement of another shape, dtype or sharding.
+    """
+    manifest = Manifest.of(container)
+    file = _File(container, manifest)
+    programs = [file.program(order) for order in range(len(manifest.programs))]
+    held = file.replaced(constants, programs, mesh)
+    exported: HoistedExport | None = None
+    for order in reversed(range(len(programs))):
+        of_program = tuple(held[i] for i in manifest.programs[order]["constants"])
+        exported = HoistedExport(programs[order], of_program, _always(exported))
+    assert exported is not None
+    return exported
+
+
+def _always(derivative: HoistedExport | None) -> Any:
+    return None if derivative is None else lambda _: derivative
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    """An open file: its arrays are read, checked and put on a device when first asked for."""
+
+    container: Container
+    manifest: Manifest
+    _arrays: dict[str, Any] = field(default_factory=dict)
+
+    def program(self, order: int) -> jax.export.Exported:
+        """Read a program; only one whose digest is right is given to JAX."""
+        entry = self.manifest.programs[order]
+        data = bytearray(self.container.tensors[entry["tensor"]].data)
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+            raise ContainerError(
+                f"{entry['tensor']} is not what was written: the file was damaged; copy it again, "
+                "or export again"
+            )
+        program = jax.export.deserialize(data)
+        avals = program.in_avals[: len(entry["constants"])]
+        expected = [self._type_of(number) for number in entry["constants"]]
+        if [(aval.shape, aval.dtype) for aval in avals] != expected:
+            raise ContainerError(
+                f"{entry['tensor']} takes constants of types {[str(a) for a in avals]}, and the "
+                f"file has {expected}"
+            )
+        return program
+
+    def _type_of(self, number: int) -> tuple[tuple[int, ...], Any]:
+        entry = self.manifest.constants[number]
+        shape, dtype = tuple(entry["shape"]), stored_dtype(entry["dtype"])
+        if entry["key_impl"] is None:
+            return shape, dtype
+        key = jax.eval_shape(
+            lambda data: jax.random.wrap_key_data(data, impl=entry["key_impl"]),
+            jax.ShapeDtypeStruct(shape, dtype),
+        )
+        return key.shape, key.dtype
+
+    def array(self, number: int) -> Any:
+        """A constant on the default device, following the arguments of a call to theirs.
+
+        Where the backend takes mapped bytes as they are (XLA's CPU does), nothing is copied.
+        Raises ContainerError where the bytes are not those that were written.
+        """
+        entry = self.manifest.constants[number]
+        name, dtype = entry["tensor"], stored_dtype(entry["dtype"])
+        if name not in self._arrays:
+            data = self.container.tensors[name].data
+            if zlib.crc32(data) != self.manifest.crc32[name]:
+                raise ContainerError(
+                    f"the bytes of constant {number} are not what was written: the file was "
+                    "damaged; copy it again, or export again"
+                )
+            stored = np.frombuffer(data, np.uint8).view(dtype).reshape(entry["shape"])
+            self._arrays[name] = _put(stored)
+        array = self._arrays[name]
+        if entry["key_impl"] is not None:
+            with jax.ensure_compile_time_eval():
+                array = jax.random.wrap_key_data(array, impl=entry["key_impl"])
+        return array
+
+    def replaced(
+        self, given: Replacements, programs: Sequence[jax.export.Exported], mesh: Any
+    ) -> list[Constant]:
+        """The constants of the file, or those that are given for them, put on `mesh` if any."""
+        count = len(self.manifest.constants)
+        if not isinstance(given, Mapping):
+            if given and len(given) != count:
+                raise ValueError(f"the file has {count} constants, and {len(given)} were given")
+            given = dict(enumerate(given))
+        for number in given:
+            if number not in range(count):
+                raise ValueError(
+                    f"there is no constant {number!r} to replace: the file has {count}"
+                )
+        held: list[Constant] = []
+        for number in range(count):
+            program, place = self._first_use(number, programs)
+            constant: Constant = _MappedConstant(self, number)
+            if number in given:
+                self._check(number, given[number], program, place)
+                constant = HeldConstant(number, given[number], given[number])
+            if mesh is not None:
+                constant = _PlacedConstant(constant, program, place, mesh)
+            held.append(constant)
+        return held
+
+    def _first_use(
+        self, number: int, programs: Sequence[jax.export.Exported]
+    ) -> tuple[jax.export.Exported, int]:
+        for program, entry in zip(programs, self.manifest.programs, strict=True):
+            if number in entry["constants"]:
+                return program, entry["constants"].index(number)
+        raise ContainerError(f"no program of the file takes its constant {number}")
+
+    def _check(self, number: int, given: Any, program: jax.export.Exported, place: int) -> None:
+        shape, dtype = self._type_of(number)
+        if np.shape(given) != shape or getattr(given, "dtype", None) != dtype:
+            raise ValueError(
+                f"constant {number} is {dtype} of shape {shape}, and cannot be replaced by "
+                f"{getattr(given, 'dtype', type(given).__name__)} of shape {np.shape(given)}"
+            )
+        if isinstance(given, jax.Array) and not _same_sharding(given, program, place):
+            exported_with = jax_internals.exported_shardings(program)[0][place]
+            raise ValueError(
+                f"constant {number} was exported with sharding {exported_with}, and cannot be "
+                f"replaced by an array with sharding {given.sharding}; jax.device_put changes it"
+            )
+
+
+def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -> bool:
+    expected = jax_internals.exported_shardings(program)[0][place]
+    if expected is None or expected.mesh.empty:
+        return given.sharding.is_fully_replicated
+    if not isinstance(given.sharding, NamedSharding) or _axes(given.sharding) != _axes(expected):
+        return False
+    wanted = _sharding_on(given.sharding.mesh, program, place)
+    return given.sharding.is_equivalent_to(wanted, given.ndim)
+
+
+def _sharding_on(mesh: Any, program: jax.export.Exported, place: int) -> NamedSharding:
+    """The sharding of an input over a mesh of devices; replicated where the export says nothing.
+
+    Whether the axes of the mesh are explicit is for the caller to choose, unlike in JAX's
+    `in_shardings_jax`. Raises ValueError for a mesh of other axes.
+    """
+    exported = jax_internals.exported_shardings(program)[0][place]
+    if exported is None or exported.mesh.empty:
+        return NamedSharding(mesh, PartitionSpec())
+    sharding = NamedSharding(mesh, PartitionSpec())
+    if _axes(sharding) != _axes(exported):
+        raise ValueError(
+            f"{program.fun_name} was exported for a mesh with axes {_axes(exported)}, and cannot "
+            f"have its constants on one with axes {_axes(sharding)}"
+        )
+    return sharding.update(spec=exported.spec)
+
+
+def _axes(sharding: NamedSharding) -> dict[str, int]:
+    mesh = sharding.mesh.abstract_mesh
+    return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
+
+
+def _put(value: Any, sharding: NamedSharding | None = None) -> jax.Array:
+    """Put a constant on devices, now: also while a program that calls an export is traced."""
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # or 64 bits would become 32
+        return jax.device_put(value, sharding)
+
+
+@dataclass(frozen=True, eq=False)
+class _MappedConstant:
+    """A constant that stays in its file until it is needed."""
+
+    file: _File
+    key: int
+
+    @property
+    def value(self) -> Any:
+        return self.file.array(self.key)
+
+    operand = value
+
+
+@dataclass(frozen=True, eq=False)
+class _PlacedConstant:
+    """A constant on a mesh, sharded as it was exported, or replicated where no sharding was."""
+
+    constant: Constant
+    program: jax.export.Exported
+    place: int
+    mesh: Any
+
+    @property
+    def key(self) -> Hashable:
+        return self.constant.key
+
+    @cached_property
+    def value(self) -> Any:
+        return _put(self.constant.value, _sharding_on(self.mesh, self.program, self.place))
+
+    @property
+    def operand(self) -> Any:
+        return self.value

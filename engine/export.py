@@ -1,0 +1,156 @@
+"""`jax.export` for functions of `engine.jit`, name for name, and exports that do not inline.
+
+A plain export is a `jax.export.Exported`, and what it serializes to is JAX's own format. With
+`hoist_constants=True` it is a `HoistedExport`: the same attributes, with the constants beside the
+module.
+
+Source: `jax.export`; the export document (seed 003).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.export import DisabledSafetyCheck as DisabledSafetyCheck
+from jax.export import Exported as Exported
+from jax.export import SymbolicScope as SymbolicScope
+from jax.export import default_export_platform as default_export_platform
+from jax.export import is_symbolic_dim as is_symbolic_dim
+from jax.export import (
+    maximum_supported_calling_convention_version as maximum_supported_calling_convention_version,
+)
+from jax.export import (
+    minimum_supported_calling_convention_version as minimum_supported_calling_convention_version,
+)
+from jax.export import register_namedtuple_serialization as register_namedtuple_serialization
+from jax.export import register_pytree_node_serialization as register_pytree_node_serialization
+from jax.export import symbolic_args_specs as symbolic_args_specs
+from jax.export import symbolic_shape as symbolic_shape
+
+from engine import artifact_reading, containers, exporting, jax_internals
+from engine.artifact_reading import Replacements
+from engine.configuration import ConstantPolicy, Side
+from engine.containers import ContainerError as ContainerError
+from engine.front_door import jit
+from engine.hoisted_exports import HoistedExport as HoistedExport
+from engine.hoisted_exports import inputs_as_arguments
+
+# Taken once, as `engine.front_door` does with `jax.jit`.
+_jax_export: Any = jax.export.export
+
+
+@jax_internals.api_boundary
+def export(
+    fun_jit: Any,
+    *,
+    platforms: Sequence[str] | None = None,
+    disabled_checks: Sequence[DisabledSafetyCheck] = (),
+    hoist_constants: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that exports `fun_jit`, a result of `engine.jit`, for given arguments.
+
+    `platforms` ("cpu", "cuda", "rocm", "tpu") and `disabled_checks` are those of
+    `jax.export.export`. The arguments of the returned function may be arrays or
+    `jax.ShapeDtypeStruct`s, with dimension variables in their shapes. The side is that of the
+    function. Without `hoist_constants` both sides inline the captured arrays, and the result is a
+    `jax.export.Exported`. With it the simplified side makes them inputs of the module, and the
+    result is a `HoistedExport`.
+
+    Raises ValueError for a function that is not of `engine.jit`, for a function of the legacy
+    side with `hoist_constants`, and what `jax.export.export` raises.
+
+    Example::
+
+        exported = engine.export.export(engine.jit(f))(jax.ShapeDtypeStruct((8,), "float32"))
+        blob = exported.serialize(vjp_order=1)
+
+    Source: `jax.export.export`.
+    """
+    if not isinstance(fun_jit, jax.stages.Wrapped):
+        raise ValueError(
+            f"Function to be exported must be the result of `engine.jit` but is: {fun_jit}"
+        )
+
+    def do_export(*args: Any, **kwargs: Any) -> Any:
+        function = exporting.Exporting(fun_jit, hoist_constants)
+        exported = _jax_export(function, platforms=platforms, disabled_checks=disabled_checks)(
+            *args, **kwargs
+        )
+        closed_jaxpr = function.traced.lojax.jaxpr
+        side, policy = function.traced.side, function.traced.fun_name.policy
+
+        def vjp_of(primal: Any) -> Any:
+            return _export_vjp(closed_jaxpr, primal, side, policy, hoist_constants)
+
+        if not hoist_constants:
+            return dataclasses.replace(exported, _get_vjp=vjp_of)
+        return HoistedExport(inputs_as_arguments(exported), function.constants, vjp_of)
+
+    return do_export
+
+
+def _export_vjp(
+    closed_jaxpr: Any, primal: Any, side: Side, policy: ConstantPolicy | None, hoist: bool
+) -> Any:
+    fun, options, avals = exporting.derivative(closed_jaxpr, primal)
+    jitted = jit(fun, constants=side, constant_policy=policy, **options)
+    return export(
+        jitted,
+        platforms=primal.platforms,
+        disabled_checks=primal.disabled_safety_checks,
+        hoist_constants=hoist,
+    )(*avals)
+
+
+def deserialize(
+    blob: bytes | bytearray, *, constants: Replacements = (), mesh: Any = None
+) -> Exported | HoistedExport:
+    """Read what `serialize` of either kind of export returned.
+
+    `constants` and `mesh` are those of `load`, for hoisted exports.
+
+    A plain export is JAX's own format and is read by JAX, which trusts it. Raises ContainerError
+    (a ValueError) for a hoisted export that is not what was written.
+
+    Example::
+
+        exported = engine.export.deserialize(blob)
+
+    Source: `jax.export.deserialize`.
+    """
+    if containers.looks_like_a_container(blob):
+        return artifact_reading.read(
+            containers.parse(memoryview(blob).toreadonly()), constants, mesh
+        )
+    if len(constants) or mesh is not None:
+        raise ValueError("a plain export has its constants inside: none can be replaced or placed")
+    return jax.export.deserialize(bytearray(blob))
+
+
+def load(
+    path: str | os.PathLike, *, constants: Replacements = (), mesh: Any = None
+) -> HoistedExport:
+    """Open the file of a hoisted export; its constants are mapped, and read when first used.
+
+    `constants` replaces those of the file: all, as a sequence, or some, as a mapping from their
+    numbers (`constparity export inspect` lists them) to arrays of the same shape, dtype and
+    sharding. `mesh` puts the constants on its devices, with the shardings that they were exported
+    with; otherwise they follow the arguments of each call. The file must not be written to while
+    it is in use; `save` never does.
+
+    The file is checked for damage, not for malice: call exports of strangers as you would run
+    their programs.
+
+    Raises OSError as `open` does, ContainerError (a ValueError) for a file that is none or is
+    damaged, and ValueError for constants that do not fit.
+
+    Example::
+
+        y = engine.export.load("f.safetensors").call(x)
+        z = engine.export.load("f.safetensors", constants={0: new_weights}).call(x)
+    """
+    return artifact_reading.read(containers.parse(containers.mapped(path)), constants, mesh)

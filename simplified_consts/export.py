@@ -1,0 +1,24 @@
+"""Export, simplified: const args may become inputs of the exported module, kept beside it.
+
+A plain export inlines, as in JAX, whose serialization has no place for arrays; the file of a
+hoisted export has one.
+
+Source: the export document (seed 003); the constants note (seed 000), "Lowering".
+"""
+
+from __future__ import annotations
+
+from engine.configuration import ConstantPolicy
+from engine.jaxprs import ClosedJaxpr
+from engine.programs import LoweringPlan
+from simplified_consts import lowering
+
+
+def hoist_for_export(
+    closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy | None = None
+) -> LoweringPlan:
+    """Hoist what a call would hoist: the constants larger than `max_bytes`, each array once.
+
+    Raises ValueError and NotImplementedError where a call would.
+    """
+    return lowering.plan(closed_jaxpr, max_bytes, True, policy)

@@ -1,0 +1,367 @@
+"""Exports whose constants stand beside the module: made, called, differentiated, kept in files."""
+
+import subprocess
+import sys
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import engine
+from engine import export
+
+
+def exported(fun, *args, **options):
+    jitted = engine.jit(fun, constants="simplified")
+    return export.export(jitted, hoist_constants=True, **options)(*args)
+
+
+def equal(x, y):
+    jax.tree.map(np.testing.assert_array_equal, x, y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "f.safetensors"
+
+
+def test_one_array_is_one_constant(uses_table_everywhere, arguments, table):
+    f = exported(uses_table_everywhere, *arguments)
+    [constant] = f.constants
+    assert constant is table
+    assert f.mlir_module().count("jax.const = true") >= 1
+    assert len(f.in_avals) == 2
+    assert f.in_tree == jax.tree.structure((arguments, {}))
+    assert f.module_kept_var_idx == (0, 1)
+    equal(f.call(*arguments), jax.jit(uses_table_everywhere)(*arguments))
+
+
+def test_it_has_what_an_exported_of_jax_has(table):
+    names = {name for name in dir(jax.export.Exported) if not name.startswith("_")}
+    names |= set(jax.export.Exported.__dataclass_fields__) - {
+        "_has_named_shardings", "_in_named_shardings", "_out_named_shardings"
+    }  # fmt: skip
+    f = exported(lambda x: x @ table, jnp.ones(7))
+    plain = jax.export.export(jax.jit(lambda x: x @ table))(jnp.ones(7))
+    assert names <= set(dir(f))
+    differ = {"mlir_module_serialized", "_get_vjp"}
+    for name in names - differ:
+        if not callable(getattr(f, name)):
+            assert getattr(f, name) == getattr(plain, name), name
+
+
+def test_the_module_leads_with_the_constants_after_dimensions_and_tokens(table):
+    n, m = export.symbolic_shape("n, m")
+    f = exported(lambda x: x.sum(0) @ table + x.shape[0], jax.ShapeDtypeStruct((n, 7), jnp.float32))
+    text = f.mlir_module()
+    [inner] = [row for row in text.splitlines() if "func private @_wrapped_jax_export_main" in row]
+    places = [inner.index(word) for word in ('global_constant = "n"', "jax.const", "tensor<?x7")]
+    assert places == sorted(places)
+    x = jnp.arange(21.0).reshape(3, 7)
+    np.testing.assert_allclose(f.call(x), x.sum(0) @ table + 3, rtol=1e-6)
+    del m
+
+
+def test_derivatives_leave_the_constants_alone(table, path):
+    def f(x):
+        return jnp.sum(jnp.tanh(x @ table) ** 2)
+
+    x = jnp.linspace(-1, 1, 7)
+    here = exported(f, x)
+    derivative = here.vjp()
+    assert [a.shape for a in derivative.in_avals] == [(7,), ()]
+    assert [a.shape for a in derivative.out_avals] == [(7,)]
+    assert [c.key for c in derivative.held] == [c.key for c in here.held]
+    here.save(path, vjp_order=2)
+    for g in (here, export.load(path)):
+        equal(jax.grad(g.call)(x), jax.grad(jax.jit(f))(x))
+        ours = jax.grad(lambda x, g=g: jax.grad(g.call)(x).sum())(x)
+        theirs = jax.grad(lambda x: jax.grad(f)(x).sum())(x)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_a_derivative_may_need_constants_of_its_own(path):
+    scale = jnp.arange(100.0, 109.0)
+    table = jnp.ones((9, 3))
+
+    @jax.custom_vjp
+    def f(x):
+        return x @ table
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (ct.sum() * scale / 3,))
+    here = exported(lambda x: f(x).sum(), jnp.ones(9))
+    assert [c is table for c in here.constants] == [True]
+    assert [c is scale for c in here.vjp().constants] == [True]
+    here.save(path, vjp_order=1)
+    equal(jax.grad(export.load(path).call)(jnp.ones(9)), scale)
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_derivatives_end_where_the_file_ends(path, order):
+    table = jnp.linspace(0.5, 1.5, 9)
+
+    def f(x):
+        return jnp.sum(jnp.sin(table * x))
+
+    exported(f, 0.3).save(path, vjp_order=order)
+    ours, theirs = export.load(path).call, f
+    for _ in range(order):
+        ours, theirs = jax.grad(ours), jax.grad(theirs)
+        np.testing.assert_allclose(ours(0.3), theirs(0.3), rtol=1e-5)
+    with pytest.raises(ValueError, match="No VJP is available"):
+        jax.grad(ours)(0.3)
+    with pytest.raises(ValueError, match="does not have vjps of high-enough order"):
+        export.load(path).save(path, vjp_order=order + 1)
+
+
+def test_what_is_loaded_is_saved_again(path, table):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path, vjp_order=1)
+    first = path.read_bytes()
+    export.load(path).save(path, vjp_order=1)
+    assert path.read_bytes() == first
+    assert bytes(export.deserialize(first).serialize(vjp_order=1)) == first
+
+
+def test_equal_content_is_stored_once_and_replaced_one_by_one(path):
+    one, other = jnp.zeros(1000), jnp.zeros(1000)
+    f = exported(lambda x: x + one + 2 * other, jnp.ones(1000))
+    assert len(f.constants) == 2
+    f.save(path)
+    assert 4000 < path.stat().st_size < 4000 + 9000
+    for number, expected in enumerate((1.0 + 1.0, 1.0 + 2.0)):
+        g = export.load(path, constants={number: np.ones(1000, np.float32)})
+        equal(g.call(jnp.ones(1000)), jnp.full(1000, expected))
+
+
+def test_the_size_is_that_of_the_unique_arrays(path):
+    big = jnp.asarray(np.random.default_rng(0).normal(size=(512, 512)).astype(np.float32))
+
+    def f(x):
+        y = jax.lax.cond(x.sum() > 0, lambda a: a @ big, lambda a: a - 1, x @ big)
+        return jax.jit(lambda z: z * big[0])(y)
+
+    x = jnp.ones(512)
+    here = exported(f, x)
+    here.save(path)
+    assert len(here.mlir_module_serialized) < 100_000
+    assert path.stat().st_size <= 1.01 * big.nbytes
+    assert len(jax.export.export(jax.jit(f))(x).serialize()) >= big.nbytes
+    equal(export.load(path).call(x), jax.jit(f)(x))
+
+
+def test_loading_maps_and_does_not_copy(path, table):
+    big = jnp.arange(4096.0)
+    exported(lambda x: x @ table + big[:7], jnp.ones(7)).save(path)
+    loaded = export.load(path)
+    addresses = {c.unsafe_buffer_pointer() for c in loaded.constants}
+    assert addresses == {c.unsafe_buffer_pointer() for c in loaded.constants}  # put there once
+    with open("/proc/self/maps") as maps:
+        ranges = [line.split()[0].split("-") for line in maps if line.rstrip().endswith(path.name)]
+    mapped = [(int(first, 16), int(last, 16)) for first, last in ranges]
+    assert all(any(a <= pointer < b for a, b in mapped) for pointer in addresses)
+
+
+KINDS = {
+    "float64": lambda: np.linspace(0, 1, 9),
+    "bool": lambda: np.arange(40) % 3 == 0,
+    "int4": lambda: jnp.arange(-4, 4).astype(jnp.int4).repeat(9),
+    "uint4": lambda: (jnp.arange(72) % 16).astype(jnp.uint4),
+    "bfloat16": lambda: jnp.arange(40, dtype=jnp.bfloat16),
+    "float8_e4m3fn": lambda: jnp.arange(40).astype(jnp.float8_e4m3fn),
+    "float8_e5m2fnuz": lambda: jnp.arange(40).astype(jnp.float8_e5m2fnuz),
+    "complex128": lambda: np.arange(9) * (1 + 2j),
+    "no order of rows": lambda: np.arange(40.0, dtype=np.float32).reshape(5, 8).T,
+    "not finite": lambda: np.array([np.nan, np.inf, -np.inf, -0.0] * 9, np.float32),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constants_of_every_dtype(path, kind):
+    with jax.enable_x64(True):
+        constant = KINDS[kind]()
+        f = exported(lambda x: (x, constant), 1.0)
+        assert len(f.constants) == 1
+        f.save(path)
+        expected = jax.jit(lambda: constant)()
+        one = jnp.float64(1)
+    with jax.enable_x64(False):  # the dtype of a constant is the exporter's
+        _, found = export.load(path).call(one)
+    assert found.dtype == expected.dtype
+    assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+
+
+def test_a_dtype_that_jax_cannot_export_is_named(path):
+    constant = (jnp.arange(72) % 4).astype(jnp.uint2)
+    with pytest.raises(ValueError, match=r"constants of dtype uint2 cannot be kept in a file"):
+        exported(lambda x: (x, constant), 1.0).save(path)
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_typed_keys_are_constants(path, impl):
+    keys = jax.random.split(jax.random.key(7, impl=impl), 9)
+
+    def f(i):
+        return jax.random.uniform(keys[i], (3,))
+
+    here = exported(f, 2)
+    assert [c.dtype for c in here.constants] == [keys.dtype]
+    here.save(path)
+    loaded = export.load(path)
+    equal(loaded.call(2), f(2))
+    others = jax.random.split(jax.random.key(8, impl=impl), 9)
+    equal(export.load(path, constants=[others]).call(2), jax.random.uniform(others[2], (3,)))
+    with pytest.raises(ValueError, match="constant 0 is key<"):
+        export.load(path, constants=[jax.random.key_data(others)])
+
+
+def test_constants_are_replaced_by_what_fits(path, table):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path, vjp_order=1)
+    new = table + 1
+    for constants in ([new], {0: new}, {0: np.asarray(new)}):
+        g = export.load(path, constants=constants)
+        equal(g.call(jnp.ones(7)), jax.jit(lambda x: x @ new)(jnp.ones(7)))
+        gradient = jax.grad(lambda x, g=g: g.call(x).sum())(jnp.ones(7))
+        equal(gradient, jax.jit(lambda ct: ct @ new.T)(jnp.ones(7)))
+    on_two = NamedSharding(jax.make_mesh((7,), ("a",)), P("a"))
+    for constants, message in [
+        ({0: new[:6]}, r"constant 0 is float32 of shape \(7, 7\).*float32 of shape \(6, 7\)"),
+        ({0: new.astype(jnp.int32)}, r"cannot be replaced by int32"),
+        ({0: [[1.0] * 7] * 7}, "cannot be replaced by list"),
+        ({1: new}, "no constant 1 to replace: the file has 1"),
+        ([new, new], "the file has 1 constants, and 2 were given"),
+        ({0: jax.device_put(new, on_two)}, "cannot be replaced by an array with sharding"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            export.load(path, constants=constants)
+
+
+def test_a_call_is_checked_in_the_words_of_jax(table):
+    def fun(x, *, y):
+        return x @ table + y["a"]
+
+    example = {"args": (jnp.ones(7),), "kwargs": {"y": {"a": jnp.ones(7)}}}
+    jitted = engine.jit(fun, constants="simplified")
+    f = export.export(jitted, hoist_constants=True)(*example["args"], **example["kwargs"])
+    plain = jax.export.export(jax.jit(fun))(*example["args"], **example["kwargs"])
+    for args, kwargs in [
+        ((jnp.ones(6),), {"y": {"a": jnp.ones(7)}}),
+        ((jnp.ones(7, jnp.int32),), {"y": {"a": jnp.ones(7)}}),
+        ((jnp.ones(7),), {"y": {"a": jnp.ones((7, 1))}}),
+        ((jnp.ones(7),), {"y": {"b": jnp.ones(7)}}),
+        ((), {"x": jnp.ones(7), "y": {"a": jnp.ones(7)}}),
+    ]:
+        messages = []
+        for e in (plain, f):
+            with pytest.raises(ValueError) as raised:  # noqa: PT011 - the two are compared
+                e.call(*args, **kwargs)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+
+
+def test_it_is_called_within_a_program(path, table):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path)
+    loaded = export.load(path)
+    outer = engine.jit(lambda x: 2 * loaded.call(x), constants="simplified")
+    equal(outer(jnp.ones(7)), 2 * jax.jit(lambda x: x @ table)(jnp.ones(7)))
+    assert outer.lower(jnp.ones(7)).num_const_args == 1
+    outermost = exported(lambda x: 2 * loaded.call(x), jnp.ones(7))
+    assert len(outermost.constants) == 1
+    equal(outermost.call(jnp.ones(7)), outer(jnp.ones(7)))
+
+
+def test_constants_follow_the_arguments(table, path):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path)
+    for f in (exported(lambda x: x @ table, jnp.ones(7)), export.load(path)):
+        x = jax.device_put(jnp.ones(7), jax.devices()[3])
+        assert f.call(x).devices() == {jax.devices()[3]}
+
+
+def test_sharded_constants(path):
+    mesh = jax.make_mesh((8,), ("a",))
+    sharded = jax.device_put(jnp.arange(64.0).reshape(8, 8), NamedSharding(mesh, P("a")))
+    x = jax.device_put(jnp.ones((8, 8)), NamedSharding(mesh, P("a")))
+    here = exported(lambda x: x + sharded, x)
+    assert here.nr_devices == 8
+    here.save(path)
+    equal(here.call(x), 1 + sharded)
+    other_mesh = jax.sharding.Mesh(np.array(jax.devices()[::-1]), ("a",))
+    y = jax.device_put(jnp.ones((8, 8)), NamedSharding(other_mesh, P("a")))
+    for options in ({}, {"mesh": other_mesh}):
+        loaded = export.load(path, **options)
+        result = loaded.call(y)
+        equal(result, 1 + sharded)
+        assert result.devices() == set(jax.devices())
+    assert loaded.constants[0].sharding == NamedSharding(other_mesh, P("a"))
+    assert [len(s.data) for s in loaded.constants[0].addressable_shards] == [1] * 8
+    export.load(path, constants=[sharded])
+    with pytest.raises(ValueError, match="was exported with sharding"):
+        export.load(path, constants=[jax.device_put(sharded, NamedSharding(mesh, P(None, "a")))])
+    with pytest.raises(ValueError, match="exported for 8 devices and is called in a context with"):
+        export.load(path).call(jnp.ones((8, 8)))
+
+
+def test_the_legacy_side_has_nothing_to_hoist(table):
+    jitted = engine.jit(lambda x: x @ table, constants="legacy")
+    with pytest.raises(ValueError, match="needs the simplified pipeline"):
+        export.export(jitted, hoist_constants=True)(jnp.ones(7))
+    with (
+        engine.use_simplified_constants(True),
+        pytest.raises(ValueError, match=r"must be the result of engine\.jit"),
+    ):
+        export.export(jax.jit(lambda x: x), hoist_constants=True)(1.0)
+
+
+def test_policy_and_threshold_are_those_of_a_call(table):
+    small = jnp.ones(3)
+    f = engine.jit(
+        lambda x: x @ table + small.sum(),
+        constants="simplified",
+        constant_policy=lambda c: "inline" if c.nbytes > 100 else "hoist",
+    )
+    [only] = export.export(f, hoist_constants=True)(jnp.ones(7)).constants
+    assert only is small
+    with engine.embedded_constants_max_bytes(1000):
+        assert exported(lambda x: x @ table, jnp.ones(7)).constants == ()
+
+
+def test_a_program_without_constants(path):
+    exported(lambda x: x + 1, 1.0).save(path, vjp_order=1)
+    assert export.load(path).call(1.0) == 2.0
+    assert jax.grad(export.load(path).call)(1.0) == 1.0
+
+
+def test_keys_of_a_generator_that_the_user_made_are_refused(path):
+    keys = jax.random.split(jax.random.key(0, impl=_own_generator()), 9)
+    with pytest.raises((ValueError, NotImplementedError), match="own"):
+        exported(lambda i: jax.random.key_data(keys[i]), 2).save(path)
+
+
+def _own_generator():
+    like = jax.extend.random.threefry_prng_impl
+    return jax.extend.random.define_prng_impl(
+        key_shape=(2,), seed=like.seed, split=like.split, random_bits=like.random_bits,
+        fold_in=like.fold_in, name="own", tag="own",
+    )  # fmt: skip
+
+
+def test_another_process_without_this_project_runs_the_program(path, table):
+    """What is in the file is an export of JAX and tensors in a format that others read."""
+    exported(lambda x: x @ table, jnp.ones(7)).save(path)
+    script = (
+        "import sys, numpy as np, jax, safetensors.numpy\n"
+        f"tensors = safetensors.numpy.load_file({str(path)!r})\n"
+        "program = jax.export.deserialize(bytearray(tensors['program.0'].tobytes()))\n"
+        "result = program.call((tensors['constant.0'],), np.ones(7, np.float32))\n"
+        "assert 'engine' not in sys.modules\n"
+        "print(np.asarray(result).tobytes().hex())\n"
+    )
+    pytest.importorskip("safetensors")
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    expected = jax.jit(lambda x: x @ table)(jnp.ones(7))
+    assert done.stdout.strip() == np.asarray(expected).tobytes().hex()
