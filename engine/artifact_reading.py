@@ -7,11 +7,11 @@ damage, not malice: a program is code for XLA, and one from a stranger should no
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import jax
@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from engine import jax_internals
 from engine.artifact_writing import Constant
 from engine.containers import Container, ContainerError
-from engine.hoisted_exports import HeldConstant, HoistedExport
+from engine.hoisted_exports import HeldConstant, HoistedExport, takes_constants
 from engine.manifests import Manifest, stored_dtype
 
 Replacements = Mapping[int, Any] | Sequence[Any]
@@ -35,6 +35,7 @@ def read(container: Container, constants: Replacements = (), mesh: Any = None) -
     """
     manifest = Manifest.of(container)
     file = _File(container, manifest)
+    file.check_programs()
     programs = [file.program(order) for order in range(len(manifest.programs))]
     held = file.replaced(constants, programs, mesh)
     exported: HoistedExport | None = None
@@ -43,6 +44,13 @@ def read(container: Container, constants: Replacements = (), mesh: Any = None) -
         exported = HoistedExport(programs[order], of_program, _always(exported))
     assert exported is not None
     return exported
+
+
+def check_constants(container: Container, manifest: Manifest) -> None:
+    """Raise ContainerError unless the bytes of all constants are those that were written."""
+    file = _File(container, manifest)
+    for number in range(len(manifest.constants)):
+        file.checked_bytes(number)
 
 
 def _always(derivative: HoistedExport | None) -> Any:
@@ -57,19 +65,24 @@ class _File:
     manifest: Manifest
     _arrays: dict[str, Any] = field(default_factory=dict)
 
+    def check_programs(self) -> None:
+        """Raise ContainerError unless all programs are what was written; JAX sees none before."""
+        for entry in self.manifest.programs:
+            data = self.container.tensors[entry["tensor"]].data
+            if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+                raise ContainerError(
+                    f"{entry['tensor']} is not what was written: the file was damaged; copy it "
+                    "again, or export again"
+                )
+
     def program(self, order: int) -> jax.export.Exported:
-        """Read a program; only one whose digest is right is given to JAX."""
+        """Read a program and compare what it takes with the constants of the file."""
         entry = self.manifest.programs[order]
-        data = bytearray(self.container.tensors[entry["tensor"]].data)
-        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            raise ContainerError(
-                f"{entry['tensor']} is not what was written: the file was damaged; copy it again, "
-                "or export again"
-            )
-        program = jax.export.deserialize(data)
+        program = jax.export.deserialize(bytearray(self.container.tensors[entry["tensor"]].data))
         avals = program.in_avals[: len(entry["constants"])]
         expected = [self._type_of(number) for number in entry["constants"]]
-        if [(aval.shape, aval.dtype) for aval in avals] != expected:
+        types = [(aval.shape, aval.dtype) for aval in avals]
+        if types != expected or not takes_constants(program, len(expected)):
             raise ContainerError(
                 f"{entry['tensor']} takes constants of types {[str(a) for a in avals]}, and the "
                 f"file has {expected}"
@@ -81,11 +94,18 @@ class _File:
         shape, dtype = tuple(entry["shape"]), stored_dtype(entry["dtype"])
         if entry["key_impl"] is None:
             return shape, dtype
-        key = jax.eval_shape(
-            lambda data: jax.random.wrap_key_data(data, impl=entry["key_impl"]),
-            jax.ShapeDtypeStruct(shape, dtype),
-        )
-        return key.shape, key.dtype
+        return _type_of_keys(shape, entry["key_impl"])
+
+    def checked_bytes(self, number: int) -> memoryview:
+        """The bytes of a constant, compared with their checksum."""
+        name = self.manifest.constants[number]["tensor"]
+        data = self.container.tensors[name].data
+        if zlib.crc32(data) != self.manifest.crc32[name]:
+            raise ContainerError(
+                f"the bytes of constant {number} are not what was written: the file was damaged; "
+                "copy it again, or export again"
+            )
+        return data
 
     def array(self, number: int) -> Any:
         """A constant on the default device, following the arguments of a call to theirs.
@@ -96,13 +116,11 @@ class _File:
         entry = self.manifest.constants[number]
         name, dtype = entry["tensor"], stored_dtype(entry["dtype"])
         if name not in self._arrays:
-            data = self.container.tensors[name].data
-            if zlib.crc32(data) != self.manifest.crc32[name]:
-                raise ContainerError(
-                    f"the bytes of constant {number} are not what was written: the file was "
-                    "damaged; copy it again, or export again"
-                )
-            stored = np.frombuffer(data, np.uint8).view(dtype).reshape(entry["shape"])
+            stored = (
+                np.frombuffer(self.checked_bytes(number), np.uint8)
+                .view(dtype)
+                .reshape(entry["shape"])
+            )
             self._arrays[name] = _put(stored)
         array = self._arrays[name]
         if entry["key_impl"] is not None:
@@ -157,6 +175,13 @@ class _File:
                 f"constant {number} was exported with sharding {exported_with}, and cannot be "
                 f"replaced by an array with sharding {given.sharding}; jax.device_put changes it"
             )
+
+
+@functools.lru_cache(maxsize=128)
+def _type_of_keys(shape: tuple[int, ...], impl: str) -> tuple[tuple[int, ...], Any]:
+    data = jax.ShapeDtypeStruct(shape, np.uint32)
+    keys = jax.eval_shape(lambda data: jax.random.wrap_key_data(data, impl=impl), data)
+    return keys.shape, keys.dtype
 
 
 def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -> bool:
@@ -225,7 +250,7 @@ class _PlacedConstant:
     def key(self) -> Hashable:
         return self.constant.key
 
-    @cached_property
+    @functools.cached_property
     def value(self) -> Any:
         return _put(self.constant.value, _sharding_on(self.mesh, self.program, self.place))
 

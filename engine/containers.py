@@ -114,7 +114,7 @@ def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes
 
     Raises ValueError for a name that a reader would refuse.
     """
-    entries: dict[str, Any] = {"__metadata__": {**metadata, _DIGEST: _NO_DIGEST}}
+    entries: dict[str, Any] = {"__metadata__": {_DIGEST: _NO_DIGEST, **metadata}}
     data: list[bytes | memoryview] = []
     end = 0
 
@@ -270,8 +270,13 @@ def _tensor(name: str, entry: Any, available: int) -> tuple[Tensor, tuple[int, i
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise ContainerError(f"tensor {name}: the header's entry is not one")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [-1]
-    if len(numbers) > _MAX_RANK + 2 or not all(type(n) is int and 0 <= n < 2**63 for n in numbers):
+    if (
+        not isinstance(shape, list)
+        or not isinstance(offsets, list)
+        or len(shape) > _MAX_RANK
+        or len(offsets) != 2
+        or not all(type(n) is int and 0 <= n < 2**63 for n in [*shape, *offsets])
+    ):
         raise ContainerError(f"tensor {name}: shape {shape!r} or offsets {offsets!r} are none")
     if not isinstance(dtype, str) or dtype not in _ITEM_BYTES:
         raise ContainerError(f"tensor {name}: unknown dtype {dtype!r}")

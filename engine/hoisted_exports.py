@@ -223,6 +223,14 @@ def _example(tree: jax.tree_util.PyTreeDef) -> Any:
     return jax.tree.unflatten(tree, [0] * tree.num_leaves)
 
 
+def takes_constants(program: jax.export.Exported, count: int) -> bool:
+    """Whether the first argument of a program is a tuple of so many constants."""
+    tree: Any = program.in_tree
+    children = tree.children()
+    args = children[0].children() if children else []
+    return len(children) == 2 and bool(args) and args[0] == jax.tree.structure((0,) * count)
+
+
 def inputs_as_arguments(program: jax.export.Exported) -> jax.export.Exported:
     """Let a program whose positional arguments are `Inputs` take a tuple of constants first."""
     inputs, kwargs = _example(program.in_tree)

@@ -84,6 +84,14 @@ class Manifest:
                     f"constant {number} should be {dtype} of shape {shape}, and the file has "
                     f"{tensor.dtype} of shape {tensor.shape} for it"
                 )
+            size = _KEY_WORDS.get(entry["key_impl"])
+            if entry["key_impl"] is not None and (size, np.dtype("uint32")) != (
+                shape[-1] if shape else None,
+                dtype,
+            ):
+                raise ContainerError(
+                    f"constant {number} cannot hold PRNG keys of {entry['key_impl']!r}"
+                )
             if entry["tensor"] not in self.crc32:
                 raise ContainerError(f"the file has no checksum of constant {number}")
 
@@ -100,6 +108,10 @@ _MANIFEST: dict[str, Any] = {
     "constants": [{"tensor": str, "dtype": str, "shape": [int], "key_impl": (str, type(None))}],
     "crc32": {str: int},
 }  # fmt: skip
+
+
+# The generators whose keys `jax.export` knows, and how many words a key of theirs has.
+_KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 
 
 def _fits(value: Any, form: Any) -> bool:
@@ -123,8 +135,8 @@ def _tensor_of(container: Container, name: str, whose: str) -> Tensor:
     return container.tensors[name]
 
 
-# Those that `jax.export` has a code for (jax 0.10.2). Names alone make a dtype, so that no text of a
-# file is given to NumPy's parser of dtypes.
+# Those that `jax.export` has a code for (jax 0.10.2). A file names one of these, and no text of it
+# is given to NumPy's parser of dtypes.
 _DTYPES = frozenset(
     np.dtype(getattr(jnp, name)).name
     for name in (

@@ -16,6 +16,7 @@ import typer
 from parity_tests.cli_aa import aa
 from parity_tests.cli_bench import bench
 from parity_tests.cli_culprit import culprit
+from parity_tests.cli_export import export
 from parity_tests.cli_reduce import reduce
 from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
@@ -419,6 +420,7 @@ app.command()(bench)
 app.command()(culprit)
 app.command()(sweep)
 app.command()(reduce)
+app.add_typer(export, name="export")
 
 
 if __name__ == "__main__":

@@ -281,7 +281,7 @@ def test_constants_follow_the_arguments(table, path):
 
 
 def test_sharded_constants(path):
-    mesh = jax.make_mesh((8,), ("a",))
+    mesh = jax.make_mesh((8,), ("a",), axis_types=(jax.sharding.AxisType.Auto,))
     sharded = jax.device_put(jnp.arange(64.0).reshape(8, 8), NamedSharding(mesh, P("a")))
     x = jax.device_put(jnp.ones((8, 8)), NamedSharding(mesh, P("a")))
     here = exported(lambda x: x + sharded, x)
