@@ -5,6 +5,7 @@
 """
 
 from engine import export as export
+from engine import serialize_executable as serialize_executable
 from engine.captured_constants import CapturedConstant as CapturedConstant
 from engine.captured_constants import captured_constants as captured_constants
 from engine.configuration import SIDES as SIDES

@@ -55,7 +55,7 @@ class Manifest:
             found = json.loads(metadata.get("manifest", ""))
         except (ValueError, RecursionError) as error:
             raise ContainerError(f"the manifest of the file is not JSON ({error})") from error
-        if not _fits(found, _MANIFEST) or not found["programs"]:
+        if not fits(found, _MANIFEST) or not found["programs"]:
             raise ContainerError("the manifest of the file lacks what a manifest has")
         manifest = cls(*(found[name] for name in _MANIFEST))
         manifest._check_references(container)
@@ -114,18 +114,20 @@ _MANIFEST: dict[str, Any] = {
 _KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 
 
-def _fits(value: Any, form: Any) -> bool:
+def fits(value: Any, form: Any) -> bool:
     """Whether a value parsed from JSON has a form: types, [of items], {str: of values}, {names}."""
     if isinstance(form, list):
-        return isinstance(value, list) and all(_fits(item, form[0]) for item in value)
+        return isinstance(value, list) and all(fits(item, form[0]) for item in value)
     if isinstance(form, dict) and str in form:
-        return isinstance(value, dict) and all(_fits(item, form[str]) for item in value.values())
+        return isinstance(value, dict) and all(fits(item, form[str]) for item in value.values())
     if isinstance(form, dict):
         return (
             isinstance(value, dict)
             and set(value) == set(form)
-            and all(_fits(value[name], of_name) for name, of_name in form.items())
+            and all(fits(value[name], of_name) for name, of_name in form.items())
         )
+    if form is bool:
+        return isinstance(value, bool)
     return isinstance(value, form) and not isinstance(value, bool)
 
 

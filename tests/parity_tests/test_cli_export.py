@@ -14,7 +14,7 @@ from parity_tests import cli
 def file(tmp_path):
     """A file with two constants of the same content, and keys; one derivative."""
     one, other = jnp.ones((8, 8)), jnp.ones((8, 8))
-    keys = jax.random.split(jax.random.key(0), 3)
+    keys = jax.random.split(jax.random.key(0), 5)
 
     def step(x):
         return jnp.sum(jnp.tanh(x @ one) @ other * jax.random.uniform(keys[0]))
@@ -29,13 +29,12 @@ def file(tmp_path):
 def test_inspect_shows_programs_constants_sizes_and_versions(file, capsys):
     assert cli.main(["export", "inspect", str(file)]) == 0
     out = capsys.readouterr().out
-    assert (
-        f"constparity.export version 1, {file.stat().st_size:,} bytes; jax {jax.__version__}" in out
-    )
+    size = f"{file.stat().st_size:,} bytes"
+    assert f"constparity.export version 1, {size}; jax {jax.__version__}" in out
     assert "program: step, " in out
     assert "for cpu/cuda on 1 device, calling convention 10" in out
     assert "inputs:    float32[8], float32[]\n" in out  # of the derivative
-    assert "constant 0: uint32 3x2 (PRNG keys of threefry2x32), 24 bytes" in out
+    assert "constant 0: uint32 5x2 (PRNG keys of threefry2x32), 40 bytes" in out
     assert "constant 1: float32 8x8, 256 bytes" in out
     assert "constant 2: float32 8x8, the bytes of constant 1" in out
     assert "stablehlo" not in out

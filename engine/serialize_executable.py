@@ -1,0 +1,238 @@
+"""Compiled programs as bytes, without their constants: whoever loads one passes them.
+
+The counterpart of `jax.experimental.serialize_executable` (jax 0.10.2), which refuses programs with
+const args and reads its bytes with pickle. What is written here is a container (`docs/export.md`)
+of the compiled code, of the interface in the format of `jax.export`, and of a manifest in JSON.
+
+Compiled code is machine code: who loads it, runs it. The checksums find damage and not malice, so
+load what you, or those you trust, have written. It runs where it was compiled for: the platform,
+its version and the kind of device are compared, and another is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from engine import containers, jax_internals
+from engine.containers import Container, ContainerError
+from engine.jax_internals import ExecutableParts
+from engine.manifests import fits
+from engine.stages import Compiled
+
+FORMAT = "constparity.executable"
+FORMAT_VERSION = "1"
+
+_TENSORS = ("code", "interface")
+_PARTS: dict[str, Any] = {
+    "platform": str, "platform_version": str, "kept": [int], "committed": bool,
+    "argument_names": [str], "weak_inputs": [bool], "weak_outputs": [bool], "in_kinds": [str],
+    "out_kinds": [str], "in_memories": [(str, type(None))], "out_memories": [(str, type(None))],
+}  # fmt: skip
+_MANIFEST: dict[str, Any] = {
+    "versions": {str: str}, "sha256": {str: str}, "num_const_args": int, "donated": [bool],
+    "no_kwargs": bool, "parts": _PARTS,
+}  # fmt: skip
+
+
+def serialize(compiled: Compiled) -> bytearray:
+    """The bytes of a compiled program of `engine.jit`; its const args are not among them.
+
+    Raises NotImplementedError for a program with effects, callbacks or captured references,
+    ValueError for one that was itself loaded, and TypeError for what is no `engine.Compiled`. On
+    CPU, compile with JAX's persistent compilation cache off: XLA does not serialize again what it
+    has found there, and calling the result fails with "Function ... not found" (jaxlib 0.10.2).
+
+    Example::
+
+        compiled = engine.jit(f, constants="simplified").lower(x).compile()
+        blob = engine.serialize_executable.serialize(compiled)
+
+    Source: `jax.experimental.serialize_executable.serialize`.
+    """
+    if not isinstance(compiled, Compiled):
+        raise TypeError(
+            f"expected the result of engine.jit(f).lower(...).compile(), got {compiled!r}"
+        )
+    if isinstance(compiled, _Loaded):
+        raise ValueError(
+            "this program was loaded, and XLA does not serialize again what it has loaded; keep "
+            "the bytes that it was loaded from"
+        )
+    infos, _ = jax.tree.flatten(compiled.args_info)
+    args, kwargs = compiled.args_info
+    const_args = tuple(compiled.const_args)
+    executable: Any = compiled._executable
+    parts = jax_internals.executable_parts(
+        executable,
+        jax.tree.structure(((const_args, *args), kwargs)),
+        compiled.out_tree,
+    )
+    data: dict[str, Any] = {"code": parts.code, "interface": parts.interface.serialize()}
+    manifest = {
+        "versions": {"jax": jax.__version__, "jaxlib": jax_internals.JAXLIB_VERSION},
+        "sha256": {name: hashlib.sha256(data[name]).hexdigest() for name in _TENSORS},
+        "num_const_args": len(const_args),
+        "donated": [info.donated for info in infos],
+        "no_kwargs": compiled._no_kwargs,
+        "parts": {name: getattr(parts, name) for name in _PARTS},
+    }
+    metadata = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "manifest": json.dumps(manifest, separators=(",", ":")),
+    }
+    tensors = [containers.raw_tensor(name, data[name]) for name in _TENSORS]
+    return bytearray().join(containers.chunks(metadata, tensors))
+
+
+class _Loaded(Compiled):
+    """A program that came from bytes: XLA's CPU would write it without its code."""
+
+
+def deserialize_and_load(
+    serialized: bytes | bytearray | memoryview,
+    const_args: Sequence[Any] = (),
+    *,
+    execution_devices: Sequence[jax.Device] | None = None,
+) -> Compiled:
+    """Load a compiled program and give it its const args, in the order of `Lowered.const_args`.
+
+    `execution_devices` take the places of the devices that it was compiled for; by default they
+    are the first ones of the default backend. The const args may be other arrays than those that
+    the program was compiled with.
+
+    Never load what a stranger wrote: compiled code is code. Raises ContainerError (a ValueError)
+    for bytes that are not what was written, ValueError for another platform, version or number of
+    devices, and for const args of another count, shape or dtype.
+
+    Example::
+
+        compiled = engine.serialize_executable.deserialize_and_load(blob, lowered.const_args)
+        y = compiled(x)
+
+    Source: `jax.experimental.serialize_executable.deserialize_and_load`.
+    """
+    container = containers.parse(memoryview(serialized).toreadonly())
+    manifest = _manifest(container)
+    devices = tuple(jax.devices() if execution_devices is None else execution_devices)
+    _refuse_other_platforms(manifest, devices)
+    # Through JAX first, which says what the code takes; the code itself comes last of all.
+    interface = jax.export.deserialize(bytearray(container.tensors["interface"].data))
+    parts = _parts(container, manifest, interface)
+    if len(devices) < interface.nr_devices or (
+        execution_devices is not None and len(devices) > interface.nr_devices
+    ):
+        raise ValueError(
+            f"the program was compiled for {interface.nr_devices} devices, and there are "
+            f"{len(devices)}"
+        )
+    count = manifest["num_const_args"]
+    _check_const_args(interface.in_avals[:count], const_args)
+    executable = jax_internals.executable_of(parts, devices[: interface.nr_devices])
+    avals = jax_internals.all_input_avals(executable)[count:]
+    infos = map(jax_internals.argument_info, avals, manifest["donated"])
+    args, kwargs = jax.tree.unflatten(interface.in_tree, [None] * count + list(infos))
+    return _Loaded(
+        executable,
+        list(const_args),
+        (args[1:], kwargs),
+        interface.out_tree,
+        manifest["no_kwargs"],
+        None,
+        None,
+    )
+
+
+def _manifest(container: Container) -> dict[str, Any]:
+    format_ = container.metadata.get("format"), container.metadata.get("format_version")
+    if format_ != (FORMAT, FORMAT_VERSION):
+        raise ContainerError(
+            f"these bytes are of format {format_[0]!r} version {format_[1]!r}, not {FORMAT!r} "
+            f"version {FORMAT_VERSION!r}"
+        )
+    try:
+        manifest = json.loads(container.metadata.get("manifest", ""))
+    except (ValueError, RecursionError) as error:
+        raise ContainerError(f"the manifest is not JSON ({error})") from error
+    if not fits(manifest, _MANIFEST):
+        raise ContainerError("the manifest lacks what a manifest has")
+    for name in _TENSORS:
+        tensor = container.tensors.get(name)
+        if tensor is None or hashlib.sha256(tensor.data).hexdigest() != manifest["sha256"].get(
+            name
+        ):
+            raise ContainerError(
+                f"the {name} of the program is not what was written: compile it again"
+            )
+    return manifest
+
+
+def _refuse_other_platforms(manifest: dict[str, Any], devices: Sequence[jax.Device]) -> None:
+    parts = manifest["parts"]
+    here = {
+        **manifest["versions"],
+        "platform": devices[0].client.platform,
+        "platform version": jax_internals.platform_version(devices[0]),
+        "jax": jax.__version__,
+        "jaxlib": jax_internals.JAXLIB_VERSION,
+    }
+    there = {
+        **manifest["versions"],
+        "platform": parts["platform"],
+        "platform version": parts["platform_version"],
+    }
+    for what in here:
+        if here[what] != there[what]:
+            raise ValueError(
+                f"the program was compiled for {what} {there[what]!r}, and this is "
+                f"{here[what]!r}: compile it again, or keep it with engine.export"
+            )
+
+
+def _parts(
+    container: Container, manifest: dict[str, Any], interface: jax.export.Exported
+) -> ExecutableParts:
+    found: dict[str, Any] = {
+        n: tuple(v) if isinstance(v, list) else v for n, v in manifest["parts"].items()
+    }
+    parts = ExecutableParts(
+        code=bytes(container.tensors["code"].data), interface=interface, **found
+    )
+    inputs, outputs = len(interface.in_avals), len(interface.out_avals)
+    lengths = {
+        "kept": len(set(parts.kept) & set(range(inputs))),
+        "argument_names": inputs,
+        "weak_inputs": inputs,
+        "weak_outputs": outputs,
+        "in_kinds": len(parts.kept),
+        "in_memories": len(parts.kept),
+        "out_kinds": outputs,
+        "out_memories": outputs,
+    }
+    for field in dataclasses.fields(parts):
+        if field.name in lengths and len(getattr(parts, field.name)) != lengths[field.name]:
+            raise ContainerError(f"the manifest has {field.name} of another number of values")
+    if len(manifest["donated"]) != inputs - manifest["num_const_args"]:
+        raise ContainerError("the manifest has another number of const args than the program")
+    return parts
+
+
+def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
+    if len(const_args) != len(avals):
+        raise ValueError(
+            f"the program takes {len(avals)} const args, and {len(const_args)} were given"
+        )
+    for i, (aval, given) in enumerate(zip(avals, const_args, strict=True)):
+        found = np.shape(given), getattr(given, "dtype", None)
+        if found != (aval.shape, aval.dtype):
+            raise ValueError(
+                f"const arg {i} of the program is {aval.dtype} of shape {aval.shape}, and "
+                f"{found[1] or type(given).__name__} of shape {found[0]} was given"
+            )

@@ -1,0 +1,222 @@
+"""Compiled programs as bytes: loaded here and elsewhere, with the constants that are passed."""
+
+import json
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, SingleDeviceSharding
+from jax.sharding import PartitionSpec as P
+
+import engine
+from engine.export import ContainerError
+from engine.serialize_executable import deserialize_and_load, serialize
+
+
+def compiled_of(side, fun, *args, **kwargs):
+    options = kwargs.pop("options", {})
+    lowered = engine.jit(fun, constants=side, **options).lower(*args, **kwargs)
+    return lowered.compile()
+
+
+def test_a_loaded_program_is_the_same_program(side, uses_table_everywhere, arguments):
+    compiled = compiled_of(side, uses_table_everywhere, *arguments)
+    loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
+    for _ in range(3):
+        jax.tree.map(np.testing.assert_array_equal, loaded(*arguments), compiled(*arguments))
+    assert loaded.args_info == compiled.args_info
+    assert loaded.out_tree == compiled.out_tree
+    assert "HloModule" in loaded.as_text()
+    assert loaded.input_shardings == compiled.input_shardings
+    assert loaded.output_shardings == compiled.output_shardings
+    assert loaded.input_formats == compiled.input_formats
+    assert loaded.in_avals == compiled.in_avals
+    with pytest.raises(TypeError, match=r"Argument 'x' compiled with float32\[7,7\] and called"):
+        loaded(jnp.ones((8, 7)), True)
+
+
+def test_what_was_loaded_is_not_serialized_again(side, table):
+    compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
+    loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
+    with pytest.raises(ValueError, match="keep the bytes that it was loaded from"):
+        serialize(loaded)
+
+
+def test_the_bytes_hold_no_constants():
+    big = jnp.asarray(np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32))
+    sizes = {}
+    for side in engine.SIDES:
+        compiled = compiled_of(side, lambda x: x @ big, jnp.ones(256))
+        assert [c is big for c in compiled.const_args] == [True] * (side == "simplified")
+        sizes[side] = len(serialize(compiled))
+    assert sizes["legacy"] > big.nbytes > 10 * sizes["simplified"]
+
+
+def test_other_constants_may_be_passed(table):
+    compiled = compiled_of("simplified", lambda x: x @ table, jnp.ones(7))
+    blob = serialize(compiled)
+    other = jnp.eye(7) * 3
+    for given in ([other], (np.asarray(other),)):
+        np.testing.assert_array_equal(
+            deserialize_and_load(blob, given)(jnp.ones(7)), jnp.full(7, 3)
+        )
+    for given, message in [
+        ([], "takes 1 const args, and 0 were given"),
+        ([other, other], "takes 1 const args, and 2 were given"),
+        ([other[:6]], r"const arg 0 of the program is float32 of shape \(7, 7\), .*\(6, 7\)"),
+        ([other.astype(jnp.int32)], "int32 of shape .* was given"),
+        ([[[1.0] * 7] * 7], "list of shape .* was given"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            deserialize_and_load(blob, given)
+
+
+def test_arguments_of_every_kind(side, table):
+    """Donated, not used, of a name, weakly typed, keys of a generator."""
+    keys = jax.random.split(jax.random.key(5), 5)
+
+    def fun(a, b, *, c):
+        del b
+        return {"a": a @ table, "c": c * 2, "u": jax.random.uniform(keys[1])}
+
+    options = {"donate_argnums": 0}
+    compiled = compiled_of(side, fun, jnp.ones((7, 7)), jnp.ones(3), c=2.0, options=options)
+    loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
+    expected = compiled(jnp.ones((7, 7)), jnp.ones(3), c=2.0)
+    given = jnp.ones((7, 7))
+    for _ in range(2):
+        given = jnp.ones((7, 7))
+        found = loaded(given, jnp.ones(3), c=2.0)
+        jax.tree.map(np.testing.assert_array_equal, found, expected)
+    assert given.is_deleted()
+    assert found["c"].weak_type
+    assert loaded.args_info == compiled.args_info
+
+
+def test_on_other_devices(side, table):
+    compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
+    there = jax.devices()[5]
+    loaded = deserialize_and_load(
+        serialize(compiled), compiled.const_args, execution_devices=[there]
+    )
+    result = loaded(jax.device_put(jnp.ones(7), there))
+    assert result.devices() == {there}
+    np.testing.assert_array_equal(result, compiled(jnp.ones(7)))
+
+
+@pytest.mark.parametrize("axis_type", [AxisType.Auto, AxisType.Explicit])
+def test_on_eight_devices(side, axis_type):
+    mesh = jax.make_mesh((4, 2), ("a", "b"), axis_types=(axis_type,) * 2)
+    sharded = jax.device_put(jnp.arange(64.0).reshape(8, 8), NamedSharding(mesh, P(None, "b")))
+    x = jax.device_put(jnp.ones((8, 8)), NamedSharding(mesh, P(None, "b")))
+    compiled = compiled_of(side, lambda x: (x + sharded, x.sum()), x)
+    loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
+    assert loaded.input_shardings == compiled.input_shardings
+    for ours, theirs in zip(loaded(x), compiled(x), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.sharding.is_equivalent_to(theirs.sharding, ours.ndim)
+        assert ours.aval == theirs.aval
+    with pytest.raises(ValueError, match="compiled for 8 devices, and there are 4"):
+        deserialize_and_load(
+            serialize(compiled), compiled.const_args, execution_devices=jax.devices()[:4]
+        )
+
+
+def test_what_is_more_than_code_is_refused(side):
+    def prints(x):
+        jax.debug.print("{}", x)
+        return x
+
+    reference = jax.new_ref(jnp.zeros(9))
+
+    def counts(x):
+        reference[...] += x
+        return x
+
+    for fun in (prints, counts):
+        with pytest.raises(NotImplementedError, match=r"a compiled program with .* cannot be"):
+            serialize(compiled_of(side, fun, 1.0))
+    with pytest.raises(TypeError, match="expected the result of engine"):
+        serialize(jax.jit(lambda x: x).lower(1.0).compile())
+
+
+@pytest.fixture
+def blob(table):
+    return bytes(serialize(compiled_of("simplified", lambda x: x @ table, jnp.ones(7))))
+
+
+def test_damaged_bytes_never_reach_xla(blob, table, monkeypatch):
+    def loaded(*_):
+        raise AssertionError("damaged code was loaded")
+
+    monkeypatch.setattr(engine.jax_internals, "executable_of", loaded)
+    for place in range(0, len(blob), 7):
+        damaged = bytearray(blob)
+        damaged[place] ^= 1 << place % 8
+        with pytest.raises(ContainerError):
+            deserialize_and_load(damaged, [table])
+    for length in range(0, len(blob), 97):
+        with pytest.raises(ContainerError):
+            deserialize_and_load(blob[:length], [table])
+
+
+def test_an_export_is_no_executable(table):
+    jitted = engine.jit(lambda x: x @ table, constants="simplified")
+    exported = engine.export.export(jitted, hoist_constants=True)(jnp.ones(7))
+    with pytest.raises(ContainerError, match=r"of format 'constparity\.export' version '1', not"):
+        deserialize_and_load(exported.serialize(), [table])
+    with pytest.raises(ContainerError, match=r"of format 'constparity\.executable', not"):
+        engine.export.deserialize(
+            serialize(compiled_of("simplified", lambda x: x @ table, jnp.ones(7)))
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m["versions"].update(jax="0.1"), "compiled for jax '0.1', and this is"),
+        (lambda m: m["parts"].update(platform="tpu"), "compiled for platform 'tpu'"),
+        (lambda m: m["parts"].update(platform_version="x"), "compiled for platform version 'x'"),
+        (lambda m: m["parts"]["kept"].append(9), "has kept of another number"),
+        (lambda m: m["parts"].update(out_kinds=[]), "has out_kinds of another number"),
+        (lambda m: m.update(num_const_args=2), "another number of const args"),
+        (lambda m: m.update(num_const_args="2"), "lacks what a manifest has"),
+        (lambda m: m["sha256"].clear(), "the code of the program is not what was written"),
+    ],
+)
+def test_a_program_that_does_not_fit_is_refused(blob, table, change, message):
+    container = engine.containers.parse(memoryview(blob))
+    manifest = json.loads(container.metadata["manifest"])
+    change(manifest)
+    metadata = {**container.metadata, "manifest": json.dumps(manifest)}
+    del metadata["header_sha256"]
+    changed = b"".join(engine.containers.chunks(metadata, container.tensors.values()))
+    with pytest.raises(ValueError, match=message):
+        deserialize_and_load(changed, [table])
+
+
+def test_in_another_process(side, tmp_path, table):
+    compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
+    (tmp_path / "program").write_bytes(serialize(compiled))
+    np.save(tmp_path / "table.npy", table)
+    script = (
+        "import jax, engine, numpy as np, pathlib\n"
+        f"folder = pathlib.Path({str(tmp_path)!r})\n"
+        f"const_args = [np.load(folder / 'table.npy')] if {side == 'simplified'} else []\n"
+        "load = engine.serialize_executable.deserialize_and_load\n"
+        "loaded = load((folder / 'program').read_bytes(), const_args)\n"
+        "print(np.asarray(loaded(np.ones(7, np.float32))).tobytes().hex())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.strip() == np.asarray(compiled(jnp.ones(7))).tobytes().hex()
+
+
+def test_single_device_shardings_stay_so(side, table):
+    compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
+    loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
+    assert loaded(jnp.ones(7)).sharding == SingleDeviceSharding(jax.devices()[0])
