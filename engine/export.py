@@ -33,7 +33,7 @@ from jax.export import symbolic_shape as symbolic_shape
 
 from engine import artifact_reading, containers, exporting, jax_internals
 from engine.artifact_reading import Replacements
-from engine.configuration import ConstantPolicy, Side
+from engine.configuration import Choices, Side
 from engine.containers import ContainerError as ContainerError
 from engine.front_door import jit
 from engine.hoisted_exports import HoistedExport as HoistedExport
@@ -81,10 +81,10 @@ def export(
             *args, **kwargs
         )
         closed_jaxpr = function.traced.lojax.jaxpr
-        side, policy = function.traced.side, function.traced.fun_name.policy
+        side, choices = function.traced.side, function.traced.fun_name.choices
 
         def vjp_of(primal: Any) -> Any:
-            return _export_vjp(closed_jaxpr, primal, side, policy, hoist_constants)
+            return _export_vjp(closed_jaxpr, primal, side, choices, hoist_constants)
 
         if not hoist_constants:
             return dataclasses.replace(exported, _get_vjp=vjp_of)
@@ -93,11 +93,15 @@ def export(
     return do_export
 
 
-def _export_vjp(
-    closed_jaxpr: Any, primal: Any, side: Side, policy: ConstantPolicy | None, hoist: bool
-) -> Any:
+def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, choices: Choices, hoist: bool) -> Any:
     fun, options, avals = exporting.derivative(closed_jaxpr, primal)
-    jitted = jit(fun, constants=side, constant_policy=policy, **options)
+    jitted = jit(
+        fun,
+        constants=side,
+        constant_policy=choices.policy,
+        deduplicate_constants=choices.deduplicate,
+        **options,
+    )
     return export(
         jitted,
         platforms=primal.platforms,

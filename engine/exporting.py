@@ -63,7 +63,7 @@ class Exporting(jax.stages.Wrapped):
         """What `jax.export.export` calls second: lower with the constants as inputs."""
         traced, lo = self.traced, self.traced.lojax
         plan = traced._pipeline.hoist_for_export(
-            lo._params["jaxpr"], embedded_constants_max_bytes.value, lo._params["name"].policy
+            lo._params["jaxpr"], embedded_constants_max_bytes.value, lo._params["name"].choices
         )
         computation = lower_plan(
             traced._pipeline,

@@ -45,7 +45,7 @@ class Pipeline:
       args.
     - `operands(plan, donated)`: the const args as they are passed at execution, given the avals of
       the arguments that the program donates.
-    - `hoist_for_export(closed_jaxpr, max_bytes, policy)`: say which constants become inputs of an
+    - `hoist_for_export(closed_jaxpr, max_bytes, choices)`: say which constants become inputs of an
       exported program.
     """
 
@@ -53,4 +53,4 @@ class Pipeline:
     normalize: Callable[[ClosedJaxpr], ClosedJaxpr]
     plan: Callable[[ClosedJaxpr, int, bool, Choices], LoweringPlan]
     operands: Callable[[LoweringPlan, Sequence[Any]], tuple[Any, ...]]
-    hoist_for_export: Callable[[ClosedJaxpr, int, ConstantPolicy | None], LoweringPlan]
+    hoist_for_export: Callable[[ClosedJaxpr, int, Choices], LoweringPlan]

@@ -8,17 +8,19 @@ Source: the export document (seed 003); the constants note (seed 000), "Lowering
 
 from __future__ import annotations
 
-from engine.configuration import ConstantPolicy
+import dataclasses
+
+from engine.configuration import Choices
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan
 from simplified_consts import lowering
 
 
-def hoist_for_export(
-    closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy | None = None
-) -> LoweringPlan:
+def hoist_for_export(closed_jaxpr: ClosedJaxpr, max_bytes: int, choices: Choices) -> LoweringPlan:
     """Hoist what a call would hoist: the constants larger than `max_bytes`, each array once.
 
+    A preamble runs on a device, and an export is of none: the program is exported as a whole.
     Raises ValueError and NotImplementedError where a call would.
     """
-    return lowering.plan(closed_jaxpr, max_bytes, True, policy)
+    whole = dataclasses.replace(choices, precompute="off")
+    return lowering.plan(closed_jaxpr, max_bytes, True, whole)
