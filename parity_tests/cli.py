@@ -17,6 +17,7 @@ from parity_tests.cli_aa import aa
 from parity_tests.cli_bench import bench
 from parity_tests.cli_culprit import culprit
 from parity_tests.cli_export import export
+from parity_tests.cli_options import ALL_SIDES, ExitZero, ProgramTimeout, Report, Resume, Sides
 from parity_tests.cli_reduce import reduce
 from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
@@ -104,16 +105,6 @@ def _parse_sides(text: str) -> tuple[Side, ...]:
     return tuple(side for side in SIDES if side in names)
 
 
-Report = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
-]
-ExitZero = Annotated[
-    bool,
-    typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
-]
-
-
 @app.command()
 def run(
     context: typer.Context,
@@ -126,21 +117,10 @@ def run(
             show_default=False,
         ),
     ] = None,
-    sides: Annotated[
-        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
-    ] = "legacy,simplified,jax-legacy,jax-simplified",
+    sides: Sides = ALL_SIDES,
     report: Report = None,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
-    ] = 120.0,
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep what is finished in DIR, and go on with what an earlier run left there.",
-            show_default=False,
-        ),
-    ] = None,
+    timeout: ProgramTimeout = 120.0,
+    resume: Resume = None,
     rounds: Annotated[
         int,
         typer.Option(
@@ -228,12 +208,8 @@ def explain(
         list[str],
         typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
     ],
-    sides: Annotated[
-        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
-    ] = "legacy,simplified,jax-legacy,jax-simplified",
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
-    ] = 120.0,
+    sides: Sides = ALL_SIDES,
+    timeout: ProgramTimeout = 120.0,
     exit_zero: ExitZero = False,
 ) -> None:
     """Print what each program captured, what became of it on each side, and what a flip may change.
@@ -259,9 +235,7 @@ def explain(
 @app.command()
 def matrix(
     context: typer.Context,
-    sides: Annotated[
-        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
-    ] = "legacy,simplified,jax-legacy,jax-simplified",
+    sides: Sides = ALL_SIDES,
     report: Report = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -362,19 +336,12 @@ def fuzz(
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="The same seed, the same programs.")
     ] = 0,
-    sides: Annotated[
-        str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
-    ] = "legacy,simplified,jax-legacy,jax-simplified",
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
-    ] = None,
+    sides: Sides = ALL_SIDES,
+    report: Report = None,
     keep: Annotated[
         Path, typer.Option(metavar="DIR", help="Where programs that failed are written.")
     ] = Path("constparity-fuzz"),
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
-    ] = 120.0,
+    timeout: ProgramTimeout = 120.0,
 ) -> None:
     """Generate programs that capture arrays, and compare them on every side.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_options import Report, Resume
 from parity_tests.exits import Exit, code_of, fail
 
 if TYPE_CHECKING:
@@ -28,18 +28,8 @@ def aa(
     runs: Annotated[
         int, typer.Option(min=2, metavar="N", help="Times are judged from 16 runs on.")
     ] = 20,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep what is finished in DIR, and go on with what an earlier run left there.",
-            show_default=False,
-        ),
-    ] = None,
+    report: Report = None,
+    resume: Resume = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For one program in one run.")
     ] = 120.0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_options import OneTarget
 from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
 
@@ -18,14 +19,7 @@ if TYPE_CHECKING:
 
 def culprit(
     context: typer.Context,
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="One program: package.module:name or path/to/file.py:name.",
-            show_default=False,
-        ),
-    ],
+    target: OneTarget,
     metric: Annotated[
         str, typer.Option(help="What differs: outputs, compile, memory or call.")
     ] = "outputs",

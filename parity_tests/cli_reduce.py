@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_options import OneTarget
 from parity_tests.exits import Exit, fail
 from parity_tests.wording import counted
 
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
 
 def reduce(
     context: typer.Context,
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="One program: package.module:name or path/to/file.py:name.",
-            show_default=False,
-        ),
-    ],
+    target: OneTarget,
     program: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The program, where TARGET is a module or a file."),

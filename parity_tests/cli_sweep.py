@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_options import OneTarget
 from parity_tests.exits import Exit, fail
 
 if TYPE_CHECKING:
@@ -17,14 +18,7 @@ if TYPE_CHECKING:
 
 def sweep(
     context: typer.Context,
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="One program: package.module:name or path/to/file.py:name.",
-            show_default=False,
-        ),
-    ],
+    target: OneTarget,
     thresholds: Annotated[
         str, typer.Option(metavar="BYTES,...", help="The embed thresholds, in bytes.")
     ] = "0,32,1024,32768,1048576",
