@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests import saved
+from parity_tests.drift import Drift, drifting_pairs
+from parity_tests.drift import attribute as attribute_drift
 from parity_tests.flip import decide
 from parity_tests.foreseeing import LOST, foresee
 from parity_tests.judge import judge, needs_arbiter, pairs_of
@@ -24,7 +26,7 @@ from parity_tests.sides import (
 from parity_tests.timed_rounds import time_sides
 from parity_tests.timing import judge_times
 from parity_tests.values import Value
-from parity_tests.worker import Listed
+from parity_tests.worker import Job, Listed
 from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
 
 TIMEOUT = 120.0
@@ -46,6 +48,7 @@ def run(
     fresh: bool = False,
     reload: bool = False,
     memory_limit: int | None = None,
+    attribute: bool = False,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
@@ -58,9 +61,10 @@ def run(
     program is called to time it, and with `fresh` each program has a process of its own, without
     which the peak of host memory depends on what ran before. With `reload` each program is also
     exported and read back, and reloaded from a persistent cache. A program whose process grows
-    beyond `memory_limit`, in bytes, has failed on that side. `progress` is called with what is
-    done, the total, and a word on the last step. Raises `TargetError` and `ResumeError` before
-    anything runs, and `OSError` where `save` cannot be written.
+    beyond `memory_limit`, in bytes, has failed on that side. With `attribute`, both sides of a
+    program whose outputs are not bitwise equal are run again to find out why. `progress` is called
+    with what is done, the total, and a word on the last step. Raises `TargetError` and
+    `ResumeError` before anything runs, and `OSError` where `save` cannot be written.
 
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
@@ -110,6 +114,8 @@ def run(
             )
             for number, each in enumerate(programs)
         )
+        if attribute:
+            rows = _attributed(rows, collected.jobs, by_program, folder, timeout, progress)
         rows = tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows)
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -127,6 +133,41 @@ def run(
                 ),
             )
     return result
+
+
+def _attributed(
+    rows: tuple[ProgramRow, ...],
+    jobs: Sequence[Job],
+    by_program: Sequence[dict[Side, Recorded]],
+    folder: Path,
+    timeout: float,
+    progress: Progress,
+) -> tuple[ProgramRow, ...]:
+    """Give each row the causes of its numeric differences."""
+    of_number = {job.number: job for job in jobs}
+    drifting = {number: pairs for number, row in enumerate(rows) if (pairs := drifting_pairs(row))}
+    found = list(rows)
+    for done, (number, pairs) in enumerate(drifting.items()):
+        progress(done, len(drifting), f"attributing the drift of {rows[number].name}")
+        recorded, truth = by_program[number], truth_of(folder, number)
+        drift = tuple(
+            attribute_drift(
+                Drift(
+                    of_number[number],
+                    recorded[left].evidence(),
+                    recorded[right].evidence(),
+                    rung,
+                    truth,
+                ),
+                folder,
+                timeout=timeout,
+            )
+            for (left, right), rung in pairs.items()
+        )
+        found[number] = rows[number].model_copy(update={"drift": drift})
+    if drifting:
+        progress(len(drifting), len(drifting), "")
+    return tuple(found)
 
 
 def _foreseer(sides: Container[Side]) -> Side | None:

@@ -164,6 +164,13 @@ def run(
             show_default=False,
         ),
     ] = None,
+    no_attribution: Annotated[
+        bool,
+        typer.Option(
+            "--no-attribution",
+            help="Do not run programs again to find out why outputs are not bitwise equal.",
+        ),
+    ] = False,
     exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
@@ -196,6 +203,7 @@ def run(
         steady_calls=0 if no_times else sides_.STEADY_CALLS,
         fresh=fresh,
         reload=reload,
+        attribute=not no_attribution,
     )
     if result is not None:
         _conclude(context, result, requests, exit_zero)

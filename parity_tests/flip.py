@@ -20,6 +20,8 @@ from reports.rows import (
     FLIP_OUTCOMES,
     CapturedArray,
     Comparison,
+    DriftAttribution,
+    DriftCause,
     FlipOutcome,
     FlipReason,
     FlipVerdict,
@@ -42,6 +44,12 @@ LARGER_BYTES = 2**20
 LARGER_PEAK_BYTES = 2**26
 
 _PLACEMENT = ("output shardings", "output committed")
+# What XLA does to one of two programs that compute the same, and what gives the same bits.
+_OF_XLA: dict[DriftCause, str] = {
+    "constant folding": "nothing; or for the same bits compute what is folded before tracing, or "
+    "keep the array inlined (constant_policy)",
+    "layout or fusion": "nothing; or for the same bits keep the array inlined (constant_policy)",
+}
 _SLOWER = (RECOMPILES, DISPATCH)
 
 
@@ -152,11 +160,22 @@ class _Flip:
         if worst_rung(comparison.leaves) == "bitwise":
             return
         what = f"outputs are not bitwise equal: {comparison.detail}"
-        if comparison.outcome == "different":
+        drift = self._drift()
+        if drift and drift.cause in _OF_XLA:
+            yield FlipReason(
+                outcome="numerics drift, explained",
+                what=f"{what}; {_told(drift)}",
+                where=_line_of(drift) or self._largest(),
+                action=_OF_XLA[drift.cause],
+            )
+            return
+        if drift:
+            what = f"{what}; {_told(drift)}"
+        if comparison.outcome == "different" or (drift and drift.cause == "a bug"):
             yield FlipReason(
                 outcome="different",
                 what=what,
-                where=self._largest(),
+                where=(_line_of(drift) if drift else "") or self._largest(),
                 action="constparity culprit names the captured arrays that it takes",
             )
             return
@@ -166,6 +185,10 @@ class _Flip:
             where=self._largest(),
             action="nothing, or for the same bits keep the array inlined (constant_policy)",
         )
+
+    def _drift(self) -> DriftAttribution | None:
+        pair = (self.left, self.right)
+        return next((each for each in self.row.drift if (each.left, each.right) == pair), None)
 
     def _of_times(self, time: TimeComparison) -> Iterator[FlipReason]:
         if time.verdict != "slower":
@@ -216,6 +239,15 @@ class _Flip:
     def _largest(self) -> str:
         largest = max(self._hoisted(), key=lambda array: array.bytes, default=None)
         return place(largest.file, largest.line) if largest and largest.file else ""
+
+
+def _told(drift: DriftAttribution) -> str:
+    at = f", first in {drift.equation}" if drift.equation else ""
+    return f"cause: {drift.cause}{at} ({drift.evidence})"
+
+
+def _line_of(drift: DriftAttribution) -> str:
+    return place(drift.file, drift.line) if drift.file else ""
 
 
 def _of_hazard(group: tuple[Hazard, ...]) -> FlipReason:

@@ -124,7 +124,7 @@ def _measure(
 ) -> Measured:
     with stages("build"):
         fun, args, kwargs = program.build()
-        jitted, threshold = _jitted(fun, side), _threshold(side)
+        jitted, threshold = jitted_on(fun, side), _threshold(side)
         before = device_buffers.alive()
     with host_memory.peak() as of_lowering:
         with stages("trace"):
@@ -192,7 +192,7 @@ def _measure(
     inputs = jax.tree.leaves((args, kwargs))
     if (most_calls or reload) and affordable:
         with stages("compile from a cache"):
-            jit = functools.partial(_jitted, side=side)
+            jit = functools.partial(jitted_on, side=side)
             captured = [each.identity for each in facts.captured]
             cached = compile_cache.measure(jit, traced.jaxpr, inputs, captured)
     if reload:
@@ -251,7 +251,8 @@ def _measure(
     return Measured(observation, first.arrays, jaxpr)
 
 
-def _jitted(fun: Callable[..., Any], side: Side) -> Any:
+def jitted_on(fun: Callable[..., Any], side: Side) -> Any:
+    """Return a function jitted by a side: by `engine.jit` in its mode, or by stock `jax.jit`."""
     if side in ("legacy", "simplified"):
         # Not on a stock side: stock JAX is to run as if the engine did not exist.
         import engine

@@ -12,7 +12,7 @@ bitwise equal. Integers and booleans are equal or not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
@@ -61,6 +61,7 @@ class Arbitration:
 
     equally_good: bool
     note: str
+    nearer: Literal["", "first", "second"] = ""  # "" too where it cannot tell
 
 
 def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
@@ -89,8 +90,8 @@ def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
         return Arbitration(False, f"{said}, too large for it to tell")
     if all(max(pair) <= k * min(pair) + slack for pair in measures):
         return Arbitration(True, said)
-    nearer = "first" if measures[0][0] < measures[0][1] else "second"
-    return Arbitration(False, f"{said}: the {nearer} is nearer")
+    nearer: Literal["first", "second"] = "first" if measures[0][0] < measures[0][1] else "second"
+    return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
 
 
 def compare(path: str, left: _Array, right: _Array, truth: _Array | None = None) -> LeafComparison:

@@ -15,9 +15,11 @@ from rich.table import Table
 from parity_tests.beside import worst_rung
 from parity_tests.sides import Progress as Advance
 from parity_tests.wording import counted
+from reports.ledger_view import place
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
+    DriftCause,
     FlipOutcome,
     FlipVerdict,
     Observation,
@@ -36,6 +38,12 @@ FLIP_STYLES: dict[FlipOutcome, str] = {
     "numerics drift, explained": "cyan",
     "different": "bold red",
     "could not compare": "yellow",
+}
+DRIFT_STYLES: dict[DriftCause, str] = {
+    "constant folding": "cyan",
+    "layout or fusion": "cyan",
+    "a bug": "bold red",
+    "not attributed": "yellow",
 }
 LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified": "jS"}
 
@@ -109,6 +117,7 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
         if row.flip is not None and row.flip.outcome == "different":
             console.print(f"[{FLIP_STYLES['different']}]flip: different[/] {escape(row.name)}")
             print_flip(console, row.flip)
+    _print_drift(console, campaign)
     _print_times(console, campaign)
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
     texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
@@ -128,6 +137,22 @@ def print_flip(console: Console, flip: FlipVerdict) -> None:
         if reason.action:
             console.print(
                 f"      -> {reason.action}", highlight=False, markup=False, soft_wrap=True
+            )
+
+
+def _print_drift(console: Console, campaign: Campaign) -> None:
+    """Print the cause of each difference that was attributed, and the line that it begins at."""
+    for row in campaign.programs:
+        for each in row.drift:
+            console.print(
+                f"[{DRIFT_STYLES[each.cause]}]drift: {each.cause}[/] {escape(row.name)} "
+                f"({each.left} and {each.right})",
+                highlight=False,
+            )
+            at = f"{place(each.file, each.line)}: " if each.file else ""
+            first = f"{each.equation}: " if each.equation else ""
+            console.print(
+                f"    {at}{first}{each.evidence}", highlight=False, markup=False, soft_wrap=True
             )
 
 

@@ -67,13 +67,22 @@ class Recorded:
 Progress = Callable[[int, int, str], None]
 
 
-def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment_of(
+    side: Side, inherited: Mapping[str, str] | None = None, *, xla_flags: str = ""
+) -> dict[str, str]:
     """Return the environment that a process of a side starts with.
 
     Our sides choose per function and run beside stock JAX as it is by default, whatever the user
     has set. The persistent compilation cache is off: a compile time read from it is not one.
+    `xla_flags` go after those of the user. Raises `OSError` where the user's are in a file that
+    cannot be read.
     """
     environment = dict(os.environ if inherited is None else inherited)
+    if xla_flags:
+        own = environment.get("XLA_FLAGS", "").strip()
+        if own and not own.startswith("-"):  # XLA takes it for the name of a file
+            own = " ".join(Path(own).read_text("utf-8").split())
+        environment["XLA_FLAGS"] = f"{own} {xla_flags}".strip()
     environment.pop(OUR_FLAG, None)
     environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
     environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"
@@ -147,18 +156,36 @@ def ask(request: Request, side: Side, *, timeout: float) -> str | NoAnswer:
 
     `timeout` is in seconds, beside what a process takes to start.
     """
-    worker = Worker.start(request, side)
+    [answer] = ask_all([(request, side)], timeout=timeout)
+    return answer
+
+
+def ask_all(
+    questions: Sequence[tuple[Request, Side]], *, timeout: float, xla_flags: str = ""
+) -> list[str | NoAnswer]:
+    """Ask as `ask` does, all at once: the caller asks for no more than `PROCESSES`.
+
+    `xla_flags` are for XLA in these processes, after those of the user. Raises `OSError` as
+    `environment_of` does.
+    """
+    workers: list[Worker] = []
+    late: set[int] = set()
     try:
-        while worker.process.poll() is None:
-            if worker.idle_seconds() > timeout + START_SECONDS:
-                return NoAnswer(f"no result in {timeout:g} seconds", "")
+        for request, side in questions:
+            workers.append(Worker.start(request, side, xla_flags))
+        while going := [each for each in workers if each.process.poll() is None]:
+            for worker in going:
+                if worker.idle_seconds() > timeout + START_SECONDS:
+                    late.add(id(worker))
+                    worker.kill()
             time.sleep(POLL_SECONDS)
     finally:
-        worker.kill()
-    answer = request.folder / "answer.json"
-    if answer.exists():
-        return answer.read_text("utf-8")
-    return NoAnswer(worker.ending(), worker.log_tail())
+        for worker in workers:
+            worker.kill()
+    return [
+        NoAnswer(f"no result in {timeout:g} seconds", "") if id(each) in late else each.answer()
+        for each in workers
+    ]
 
 
 def truth_of(folder: Path, number: int) -> tuple[values.Value, ...]:
@@ -361,8 +388,9 @@ class Worker:
     _last: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def start(cls, request: Request, side: Side) -> Worker:
+    def start(cls, request: Request, side: Side, xla_flags: str = "") -> Worker:
         """Start a process of a side on a request, which is written to its folder."""
+        environment = environment_of(side, xla_flags=xla_flags)
         file = request.folder / "request.json"
         file.write_text(request.model_dump_json())
         with open(request.folder / "log", "wb") as log:
@@ -371,7 +399,7 @@ class Worker:
                 stdin=subprocess.PIPE,  # held open: the worker ends when this process does
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=environment_of(side),
+                env=environment,
                 # Ctrl-C is for the parent, which then kills the whole group.
                 start_new_session=True,
             )
@@ -433,6 +461,13 @@ class Worker:
         self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()
+
+    def answer(self) -> str | NoAnswer:
+        """Return the text of the answer that the process left, or how it ended without one."""
+        file = self.folder / "answer.json"
+        if file.exists():
+            return file.read_text("utf-8")
+        return NoAnswer(self.ending(), self.log_tail())
 
     def ending(self) -> str:
         """Say how the process ended: "exit status 3" or "signal SIGSEGV"."""

@@ -47,13 +47,16 @@ class Request(BaseModel):
     `steady_calls` is how often each program is called to time it, `reload` says that it is exported
     and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
     `sweep` ask a question about the one job, and `bench` has rows of the benchmark and no job.
+    "outputs" runs the job on its side, and nothing else, with `barriers` its captured arrays behind
+    optimization barriers, and "equations" runs it with the result of every equation among its
+    outputs.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal[
         "list", "run", "arbitrate", "foresee", "culprit", "sweep", "draft", "bench",
-        "serve", "serve truth",
+        "serve", "serve truth", "outputs", "equations",
     ]  # fmt: skip
     folder: Path
     sys_path: tuple[str, ...]
@@ -66,6 +69,7 @@ class Request(BaseModel):
     culprit: CulpritQuestion | None = None
     sweep: SweepQuestion | None = None
     bench: BenchTurn | None = None
+    barriers: bool = False
 
 
 class Answer(BaseModel):
@@ -83,6 +87,32 @@ class Answer(BaseModel):
     unknown_target: str | None = None
     draft: str | None = None
     unreadable: str | None = None
+
+
+class EquationValue(BaseModel):
+    """A result of an equation: what made it, and where its array is among the saved ones.
+
+    `position` has the number of the equation, after that of each equation whose body it is in.
+    `written` has what of it both sides must have alike.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    primitive: str
+    position: tuple[int, ...]
+    file: str
+    line: int
+    written: str
+    saved: tuple[int, ...]  # the numbers of the arrays
+
+
+class EquationValues(BaseModel):
+    """The answer to "equations"; `left_out` counts results that were too large to be kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    equations: tuple[EquationValue, ...]
+    left_out: int = 0
 
 
 class Foreseen(BaseModel):
@@ -136,6 +166,10 @@ def main() -> None:
     if request.action == "foresee":
         [job] = request.jobs
         write(request.folder / "answer.json", to_json(foresee(job)))
+        return
+    if request.action in ("outputs", "equations"):
+        # Nothing is caught here either: the parent says how the process ended.
+        write(request.folder / "answer.json", rerun(request))
         return
     if request.action in ("culprit", "sweep", "draft"):
         # Unlike a side's worker it catches nothing: there is one program, and its traceback is the
@@ -259,6 +293,22 @@ def foresee(job: Job) -> Foreseen:
         return Foreseen(hazards=hazards.detect(targets.load_one(job.target)))
     except Exception:  # noqa: BLE001
         return Foreseen(hazards=())
+
+
+def rerun(request: Request) -> str:
+    """Run the one program of a request once, and leave its outputs in `outputs.npz`."""
+    from parity_tests import equation_values, targets, values
+
+    [job] = request.jobs
+    program = targets.load_one(job.target)
+    if request.action == "outputs":
+        outputs = equation_values.outputs(program, request.side, barriers=request.barriers)
+        values.save(request.folder / "outputs.npz", outputs)
+        return "{}"
+    recorded = equation_values.record(program, request.side)
+    values.save(request.folder / "outputs.npz", recorded.outputs)
+    values.save(request.folder / "equations.npz", recorded.arrays)
+    return to_json(recorded.equations)
 
 
 def experiment(request: Request) -> Answer:

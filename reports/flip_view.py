@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from reports import figures
 from reports.cells import NOTHING, Cell, Column, Table, Tone
+from reports.ledger_view import place
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
+    DriftAttribution,
+    DriftCause,
     FlipOutcome,
     FlipVerdict,
     TimeComparison,
@@ -25,6 +28,12 @@ _OUTCOMES: dict[FlipOutcome, Tone] = {
     "numerics drift, explained": "note",
     "different": "bad",
     "could not compare": "warn",
+}
+_CAUSES: dict[DriftCause, Tone] = {
+    "constant folding": "note",
+    "layout or fusion": "note",
+    "a bug": "bad",
+    "not attributed": "warn",
 }
 # The order in which they are listed: what a reader should see comes first.
 _TIMES: dict[TimeVerdict, Tone] = {
@@ -81,6 +90,28 @@ def reasons(flip: FlipVerdict | None) -> Table:
     )
     caption = f"The flip from {flip.left} to {flip.right}: {flip.outcome}"
     return Table(caption, columns, rows, _left_out(len(flip.reasons) - len(rows), "reasons"))
+
+
+def drift(found: Sequence[DriftAttribution]) -> Table:
+    """One line for each pair of sides whose difference was attributed.
+
+    Example:
+        `drift(campaign.programs[0].drift).rows[0][2].text` is, say, `constant folding`.
+    """
+    rows = tuple(
+        (
+            Cell(each.left),
+            Cell(each.right),
+            Cell(each.cause, tone=_CAUSES[each.cause]),
+            Cell(cut(each.equation, _TEXT_LENGTH)) if each.equation else NOTHING,
+            Cell(cut(place(each.file, each.line), _TEXT_LENGTH)) if each.file else NOTHING,
+            Cell(cut(each.evidence, 2 * _TEXT_LENGTH)),
+        )
+        for each in found[:_MAX_ROWS]
+    )
+    titles = ("left side", "right side", "cause", "first that differs", "where", "evidence")
+    notice = _left_out(len(found) - len(rows), "attributions")
+    return Table("Numeric drift", tuple(map(Column, titles)), rows, notice)
 
 
 def times(judged: Sequence[TimeComparison]) -> Table:

@@ -115,6 +115,7 @@ def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
             flip_view.reasons(row.flip),
             _comparisons(row.comparisons),
             _leaves(row.comparisons),
+            flip_view.drift(row.drift),
             flip_view.times(row.times),
             hazards(row.hazards),
         ),

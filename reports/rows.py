@@ -295,6 +295,25 @@ class TimeComparison(Row):
     samples: tuple[int, int]
 
 
+DriftCause = Literal["constant folding", "layout or fusion", "a bug", "not attributed"]
+
+
+class DriftAttribution(Row):
+    """Why the outputs of two sides are not bitwise equal, found by running both sides again.
+
+    `equation` is the first one whose result differs when every result is an output of the program,
+    with the line of the user's that made it; it is "" where none does, or none was found.
+    """
+
+    left: Side
+    right: Side
+    cause: DriftCause
+    evidence: str
+    equation: str = ""  # the primitive, and the number of the equation: "dot_general, equation 3"
+    file: str = ""
+    line: int = 0
+
+
 FlipOutcome = Literal[
     "safe",
     "safe but slower or larger",
@@ -340,6 +359,7 @@ class ProgramRow(Row):
     time_samples: tuple[TimeSamples, ...] = ()
     times: tuple[TimeComparison, ...] = ()
     hazards: tuple[Hazard, ...] = ()
+    drift: tuple[DriftAttribution, ...] = ()  # none where it was not asked for, or none is there
     flip: FlipVerdict | None = None  # None: no two sides across the flip were to be compared
 
 

@@ -6,6 +6,7 @@ from parity_tests.flip import FLIPS, decide
 from reports.rows import (
     CapturedArray,
     Comparison,
+    DriftAttribution,
     Failure,
     Hazard,
     HostMemory,
@@ -68,11 +69,12 @@ def time(verdict, metric="call", pair=(BEFORE, AFTER)):
     )  # fmt: skip
 
 
-def decided(*comparisons, before=None, after=None, times=(), hazards=(), pairs=FLIPS):
+def decided(*comparisons, before=None, after=None, times=(), hazards=(), drift=(), pairs=FLIPS):
     row = ProgramRow(
         name="p", source="model.py:1", summary="", verdict="parity", reasons=("as the judge says",),
         observations=(before or observation(BEFORE), after or observation(AFTER)),
         comparisons=comparisons or (EQUAL,), times=times, hazards=hazards,
+        drift=drift,
     )  # fmt: skip
     return decide(row, pairs)
 
@@ -151,6 +153,46 @@ def test_values_beyond_rounding_differ():
     reason = worst(comparison("outputs", "different", (leaf("mismatch"),)))
     assert reason.outcome == "different"
     assert "culprit" in reason.action
+
+
+def attributed(cause, pair=(BEFORE, AFTER)):
+    return DriftAttribution(
+        left=pair[0], right=pair[1], cause=cause, evidence="as it was found",
+        equation="exp, equation 2", file="model.py", line=77,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seen", [("equal", "ulp"), ("different", "mismatch")])
+@pytest.mark.parametrize("cause", ["constant folding", "layout or fusion"])
+def test_what_xla_does_is_drift_that_is_explained_at_its_line(seen, cause):
+    outcome, rung = seen
+    outputs = comparison("outputs", outcome, (leaf(rung),))
+    reason = worst(outputs, drift=[attributed(cause)])
+    assert reason.outcome == "numerics drift, explained"
+    assert f"cause: {cause}, first in exp, equation 2 (as it was found)" in reason.what
+    assert reason.where == "model.py:77"
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause", "outcome"),
+    [
+        (("equal", "ulp"), "a bug", "different"),
+        (("different", "mismatch"), "a bug", "different"),
+        (("different", "mismatch"), "not attributed", "different"),
+        (("equal", "ulp"), "not attributed", "numerics drift, explained"),
+    ],
+)
+def test_a_bug_differs_and_what_is_not_attributed_is_as_the_judge_has_it(seen, cause, outcome):
+    outputs = comparison("outputs", seen[0], (leaf(seen[1]),))
+    reason = worst(outputs, drift=[attributed(cause)])
+    assert reason.outcome == outcome
+    assert f"cause: {cause}" in reason.what
+
+
+def test_the_drift_of_another_pair_says_nothing_of_the_flip():
+    outputs = comparison("outputs", "different", (leaf("mismatch"),))
+    ours = attributed("constant folding", ("legacy", "simplified"))
+    assert worst(outputs, drift=[ours]).outcome == "different"
 
 
 def test_outputs_that_could_not_be_compared_are_not_safe():
