@@ -328,6 +328,24 @@ def test_policy_and_threshold_are_those_of_a_call(table):
         assert exported(lambda x: x @ table, jnp.ones(7)).constants == ()
 
 
+def test_nothing_is_precomputed_and_equal_arrays_may_be_one(table, path):
+    """What a reader may replace are the arrays that were captured."""
+    other = jnp.array(table)
+    jitted = engine.jit(
+        lambda x: x @ jnp.linalg.inv(table) @ other,
+        constants="simplified",
+        precompute_constants="auto",
+        deduplicate_constants=True,
+    )
+    exported = export.export(jitted, hoist_constants=True)(jnp.ones(7))
+    [only] = exported.constants
+    np.testing.assert_array_equal(only, table)
+    exported.save(path, vjp_order=1)
+    replaced = export.load(path, constants=[2 * jnp.eye(7)])
+    np.testing.assert_allclose(replaced.call(jnp.ones(7)), jnp.ones(7))
+    assert len(exported.vjp().constants) == 1
+
+
 def test_a_program_without_constants(path):
     exported(lambda x: x + 1, 1.0).save(path, vjp_order=1)
     assert export.load(path).call(1.0) == 2.0
