@@ -40,6 +40,8 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
 def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
     matrix = jax.device_put(np.random.default_rng(0).random((width, width), np.float32))
     x = jax.device_put(np.ones(width, np.float32))
+    # JAX copies while Python goes on, and these bytes would be counted with those of the stages.
+    jax.block_until_ready((matrix, x))
     bound = bind(contestant, _product, [matrix], (x,))
     with host_memory.peak() as of_stages:
         bound.jitted.trace(*bound.args).lower().compile()
