@@ -328,8 +328,9 @@ def test_policy_and_threshold_are_those_of_a_call(table):
         assert exported(lambda x: x @ table, jnp.ones(7)).constants == ()
 
 
-def test_nothing_is_precomputed_and_equal_arrays_may_be_one(table, path):
+def test_nothing_is_precomputed_and_equal_arrays_may_be_one(path):
     """What a reader may replace are the arrays that were captured."""
+    table = jnp.eye(64) + jnp.linspace(0, 0.01, 64**2).reshape(64, 64)
     other = jnp.array(table)
     jitted = engine.jit(
         lambda x: x @ jnp.linalg.inv(table) @ other,
@@ -337,12 +338,14 @@ def test_nothing_is_precomputed_and_equal_arrays_may_be_one(table, path):
         precompute_constants="auto",
         deduplicate_constants=True,
     )
-    exported = export.export(jitted, hoist_constants=True)(jnp.ones(7))
+    x = jnp.ones(64)
+    assert any(c.shape != table.shape or (c != table).any() for c in jitted.lower(x).const_args)
+    exported = export.export(jitted, hoist_constants=True)(x)
     [only] = exported.constants
     np.testing.assert_array_equal(only, table)
     exported.save(path, vjp_order=1)
-    replaced = export.load(path, constants=[2 * jnp.eye(7)])
-    np.testing.assert_allclose(replaced.call(jnp.ones(7)), jnp.ones(7))
+    replaced = export.load(path, constants=[2 * jnp.eye(64)])
+    np.testing.assert_allclose(replaced.call(x), x)
     assert len(exported.vjp().constants) == 1
 
 
@@ -383,3 +386,38 @@ def test_another_process_without_this_project_runs_the_program(path, table):
     )
     expected = jax.jit(lambda x: x @ table)(jnp.ones(7))
     assert done.stdout.strip() == np.asarray(expected).tobytes().hex()
+
+
+LOADS = """
+import sys
+import jax, numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from engine import export
+path, count = sys.argv[1], int(sys.argv[2])
+mesh = Mesh(np.array(jax.devices()[:count]), ("a",), axis_types=(AxisType.Auto,))
+x = jax.device_put(np.ones((8, 8), np.float32), NamedSharding(mesh, PartitionSpec("a")))
+for options in ({}, {"mesh": mesh}):
+    f = export.load(path, **options)
+    result = f.call(x)
+    assert len(result.devices()) == len(f.call(x).devices()) == count
+    gradient = jax.grad(lambda x: (f.call(x) ** 2).sum())(x)
+    print(np.asarray(result).tobytes().hex(), np.asarray(gradient).tobytes().hex())
+"""
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_another_process_loads_it_on_one_and_on_eight_devices(path, count):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:count]), ("a",))
+    sharding = NamedSharding(mesh, P("a"))
+    table = jax.device_put(jnp.arange(64.0).reshape(8, 8), sharding)
+    here = exported(lambda x: x + table, jax.device_put(jnp.ones((8, 8)), sharding))
+    assert here.nr_devices == count
+    here.save(path, vjp_order=1)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, str(path), str(count)],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    expected = 1 + np.arange(64, dtype=np.float32)
+    line = f"{expected.tobytes().hex()} {(2 * expected).tobytes().hex()}"
+    assert done.stdout.splitlines() == [line, line]
