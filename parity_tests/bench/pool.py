@@ -38,10 +38,6 @@ class Pool:
         """Return the cases of a row that have a quantity, in the order in which they were taken."""
         return list(dict.fromkeys(c for r, c, w, _ in self.taken if (r, w) == (row, what)))
 
-    def has(self, row: int, case: str, what: str, contestant: Contestant) -> bool:
-        """Say whether a contestant has samples of a quantity."""
-        return (row, case, what, contestant) in self.taken
-
     def of(self, row: int, case: str, what: str, contestant: Contestant) -> np.ndarray:
         """Return the samples of a quantity on a contestant. Raises KeyError where it has none."""
         return np.array(self.taken[row, case, what, contestant])

@@ -10,7 +10,7 @@ from parity_tests.bench import closures, first_call, one_buffer, peak_memory, st
 from parity_tests.bench.measuring import python_frames, seconds_per_call
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import ROWS
-from reports.bench_rows import CONTESTANTS, BenchTurn
+from reports.bench_rows import CONTESTANTS, BenchTurn, Sample
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +121,12 @@ def test_a_block_of_calls_is_as_long_as_it_is_asked_to_be():
     calls = []
     seconds_per_call(lambda: calls.append(None), blocks=3, block_seconds=1e-9)
     assert len(calls) == 2 + 3  # one call each to find out, and one in each block
+
+
+def test_a_peak_of_nothing_meets_no_target():
+    found = Pool()
+    for contestant in CONTESTANTS:
+        for value in (0.0, *[4096.0] * 7):
+            sample = Sample(row=6, case="c", what=peak_memory.PEAK, unit="bytes", value=value)
+            found.add(contestant, [sample])
+    assert {(line.kind, line.outcome) for line in peak_memory.judge(found)} == {("bytes", None)}
