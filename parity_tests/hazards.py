@@ -254,7 +254,8 @@ def _folded_by_legacy_alone(traced: Traced) -> Iterator[Hazard]:
         what=f"{counted(len(work.equations), 'equation')} on captured arrays alone "
         f"({listed}{more}): in legacy XLA computes them once, when it compiles, in stock "
         "simplified at every call",
-        fix="compute them before the function is traced, and capture the results",
+        fix="compute them before the function is traced, and capture the results; the engine does "
+        'it by itself with precompute_constants="auto"',
     )
 
 
