@@ -1,0 +1,144 @@
+"""The constants of hoisted exports: every kind of array, kept once, mapped, and replaced."""
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hoisting import equal, exported
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from engine import export
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "f.safetensors"
+
+
+def test_equal_content_is_stored_once_and_replaced_one_by_one(path):
+    one, other = jnp.zeros(1000), jnp.zeros(1000)
+    f = exported(lambda x: x + one + 2 * other, jnp.ones(1000))
+    assert len(f.constants) == 2
+    f.save(path)
+    assert 4000 < path.stat().st_size < 4000 + 9000
+    for number, expected in enumerate((1.0 + 1.0, 1.0 + 2.0)):
+        g = export.load(path, constants={number: np.ones(1000, np.float32)})
+        equal(g.call(jnp.ones(1000)), jnp.full(1000, expected))
+
+
+def test_the_size_is_that_of_the_unique_arrays(path):
+    big = jnp.asarray(np.random.default_rng(0).normal(size=(512, 512)).astype(np.float32))
+
+    def f(x):
+        y = jax.lax.cond(x.sum() > 0, lambda a: a @ big, lambda a: a - 1, x @ big)
+        return jax.jit(lambda z: z * big[0])(y)
+
+    x = jnp.ones(512)
+    here = exported(f, x)
+    here.save(path)
+    assert len(here.mlir_module_serialized) < 100_000
+    assert path.stat().st_size <= 1.01 * big.nbytes
+    assert len(jax.export.export(jax.jit(f))(x).serialize()) >= big.nbytes
+    equal(export.load(path).call(x), jax.jit(f)(x))
+
+
+def test_loading_maps_and_does_not_copy(path, table):
+    big = jnp.arange(4096.0)
+    exported(lambda x: x @ table + big[:7], jnp.ones(7)).save(path)
+    loaded = export.load(path)
+    addresses = {c.unsafe_buffer_pointer() for c in loaded.constants}
+    assert addresses == {c.unsafe_buffer_pointer() for c in loaded.constants}  # put there once
+    with open("/proc/self/maps") as maps:
+        ranges = [line.split()[0].split("-") for line in maps if line.rstrip().endswith(path.name)]
+    mapped = [(int(first, 16), int(last, 16)) for first, last in ranges]
+    assert all(any(a <= pointer < b for a, b in mapped) for pointer in addresses)
+
+
+KINDS = {
+    "float64": lambda: np.linspace(0, 1, 9),
+    "bool": lambda: np.arange(40) % 3 == 0,
+    "int4": lambda: jnp.arange(-4, 4).astype(jnp.int4).repeat(9),
+    "uint4": lambda: (jnp.arange(72) % 16).astype(jnp.uint4),
+    "bfloat16": lambda: jnp.arange(40, dtype=jnp.bfloat16),
+    "float8_e4m3fn": lambda: jnp.arange(40).astype(jnp.float8_e4m3fn),
+    "float8_e5m2fnuz": lambda: jnp.arange(40).astype(jnp.float8_e5m2fnuz),
+    "complex128": lambda: np.arange(9) * (1 + 2j),
+    "no order of rows": lambda: np.arange(40.0, dtype=np.float32).reshape(5, 8).T,
+    "not finite": lambda: np.array([np.nan, np.inf, -np.inf, -0.0] * 9, np.float32),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constants_of_every_dtype(path, kind):
+    with jax.enable_x64(True):
+        constant = KINDS[kind]()
+        f = exported(lambda x: (x, constant), 1.0)
+        assert len(f.constants) == 1
+        f.save(path)
+        expected = jax.jit(lambda: constant)()
+        one = jnp.float64(1)
+    with jax.enable_x64(False):  # the dtype of a constant is the exporter's
+        _, found = export.load(path).call(one)
+    assert found.dtype == expected.dtype
+    assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+
+
+def test_a_dtype_that_jax_cannot_export_is_named(path):
+    constant = (jnp.arange(72) % 4).astype(jnp.uint2)
+    with pytest.raises(ValueError, match=r"constants of dtype uint2 cannot be kept in a file"):
+        exported(lambda x: (x, constant), 1.0).save(path)
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_typed_keys_are_constants(path, impl):
+    keys = jax.random.split(jax.random.key(7, impl=impl), 9)
+
+    def f(i):
+        return jax.random.uniform(keys[i], (3,))
+
+    here = exported(f, 2)
+    assert [c.dtype for c in here.constants] == [keys.dtype]
+    here.save(path)
+    loaded = export.load(path)
+    equal(loaded.call(2), f(2))
+    others = jax.random.split(jax.random.key(8, impl=impl), 9)
+    equal(export.load(path, constants=[others]).call(2), jax.random.uniform(others[2], (3,)))
+    with pytest.raises(ValueError, match="constant 0 is key<"):
+        export.load(path, constants=[jax.random.key_data(others)])
+
+
+def test_constants_are_replaced_by_what_fits(path, table):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path, vjp_order=1)
+    new = table + 1
+    for constants in ([new], {0: new}, {0: np.asarray(new)}):
+        g = export.load(path, constants=constants)
+        equal(g.call(jnp.ones(7)), jax.jit(lambda x: x @ new)(jnp.ones(7)))
+        gradient = jax.grad(lambda x, g=g: g.call(x).sum())(jnp.ones(7))
+        equal(gradient, jax.jit(lambda ct: ct @ new.T)(jnp.ones(7)))
+    on_two = NamedSharding(jax.make_mesh((7,), ("a",)), P("a"))
+    for constants, message in [
+        ({0: new[:6]}, r"constant 0 is float32 of shape \(7, 7\).*float32 of shape \(6, 7\)"),
+        ({0: new.astype(jnp.int32)}, r"cannot be replaced by int32"),
+        ({0: [[1.0] * 7] * 7}, "cannot be replaced by list"),
+        ({1: new}, "no constant 1 to replace: the file has 1"),
+        ([new, new], "the file has 1 constants, and 2 were given"),
+        ({0: jax.device_put(new, on_two)}, "cannot be replaced by an array with sharding"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            export.load(path, constants=constants)
+
+
+def test_keys_of_a_generator_that_the_user_made_are_refused(path):
+    keys = jax.random.split(jax.random.key(0, impl=_own_generator()), 9)
+    with pytest.raises((ValueError, NotImplementedError), match="own"):
+        exported(lambda i: jax.random.key_data(keys[i]), 2).save(path)
+
+
+def _own_generator():
+    like = jax.extend.random.threefry_prng_impl
+    return jax.extend.random.define_prng_impl(
+        key_shape=(2,), seed=like.seed, split=like.split, random_bits=like.random_bits,
+        fold_in=like.fold_in, name="own", tag="own",
+    )  # fmt: skip
