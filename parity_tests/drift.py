@@ -61,8 +61,8 @@ STEPS = (
         "the assignment of layouts off, too",
         f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED},layout-assignment",
     ),
-    # Before any pass of XLA's, MLIR folds elementwise equations as StableHLO becomes HLO. No flag
-    # switches that off. It comes last because a barrier hides from layouts, too, what is constant.
+    # Some elementwise equations are folded already in the HLO that the first pass gets (its dump,
+    # "before_optimizations", has none of them), and no flag for that is known. It comes last because a barrier hides from layouts, too, what is constant.
     Step(
         "constant folding",
         "constant folding off and captured arrays behind optimization barriers, for they are "

@@ -118,7 +118,7 @@ def _rungs_stood_on(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     )
 
 
-# Causes are named, not attributed: telling them apart takes further runs.
+# Causes are named, not attributed: telling them apart takes further runs, as `drift` makes them.
 _TWO_MODES = (
     "XLA was given two programs, inlined constants against const args, and may fold or fuse one "
     "where it does not the other"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from reports import flip_view, html_report, markdown_report, rows
+from reports.cells import NOTHING
 
 
 def flip(*reasons, outcome="different"):
@@ -80,3 +81,20 @@ def test_judged_times_are_in_both_pages(campaigns):
     row = campaigns.parity().model_copy(update={"times": (time("call", "slower"),)})
     for page in (markdown_report, html_report):
         assert "Times, judged" in page.render(campaigns.campaign(row))
+
+
+def test_drift_has_its_cause_and_its_line():
+    found = rows.DriftAttribution(
+        left="legacy", right="simplified", cause="a bug", evidence="beyond rounding",
+        equation="mul, equation 0", file="model.py", line=7,
+    )  # fmt: skip
+    unknown = rows.DriftAttribution(
+        left="jax-legacy", right="jax-simplified", cause="not attributed", evidence="a crash"
+    )
+    table = flip_view.drift([found, unknown])
+    assert [cell.text for cell in table.rows[0]] == [
+        "legacy", "simplified", "a bug", "mul, equation 0", "model.py:7", "beyond rounding",
+    ]  # fmt: skip
+    assert table.rows[0][2].tone == "bad"
+    assert table.rows[1][3:5] == (NOTHING, NOTHING)
+    assert flip_view.drift([]).rows == ()
