@@ -62,7 +62,8 @@ STEPS = (
         f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED},layout-assignment",
     ),
     # Some elementwise equations are folded already in the HLO that the first pass gets (its dump,
-    # "before_optimizations", has none of them), and no flag for that is known. It comes last because a barrier hides from layouts, too, what is constant.
+    # "before_optimizations", has none of them), and no flag for that is known. It comes last
+    # because a barrier hides from layouts, too, what is constant.
     Step(
         "constant folding",
         "constant folding off and captured arrays behind optimization barriers, for they are "
