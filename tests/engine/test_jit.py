@@ -365,7 +365,7 @@ def test_the_engine_may_stand_in_for_jax(side, table, monkeypatch):
 
 def test_the_signature_shows_the_keywords_of_jax_jit():
     ours, stock = inspect.signature(engine.jit), inspect.signature(jax.jit)
-    own = {"constants", "constant_policy", "precompute_constants"}
+    own = {"constants", "constant_policy", "precompute_constants", "deduplicate_constants"}
     assert set(ours.parameters) == {*stock.parameters, *own}
 
 
