@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
@@ -58,6 +61,21 @@ class _Modules:
 
 
 _modules = _Modules()
+_shares = ContextVar("_shares", default=True)
+
+
+@contextmanager
+def unshared() -> Iterator[None]:
+    """Compile every program for itself in this block: what measures compiling asks for.
+
+    with unshared():
+        lowered.compile()
+    """
+    token = _shares.set(False)
+    try:
+        yield
+    finally:
+        _shares.reset(token)
 
 
 def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable:
@@ -67,6 +85,6 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
 
     Source: `MeshComputation.compile` (jax 0.10.2).
     """
-    if not computation.const_args:
+    if not computation.const_args or not _shares.get():
         return computation.compile(**options)
     return jax_internals.compile_as(computation, _modules.first_like, options)

@@ -11,7 +11,7 @@ from parity_tests import saved
 from parity_tests.drift import Drift, drifting_pairs
 from parity_tests.drift import attribute as attribute_drift
 from parity_tests.flip import decide
-from parity_tests.foreseeing import LOST, foresee
+from parity_tests.foreseeing import foresee, is_unforeseen
 from parity_tests.judge import judge, needs_arbiter, pairs_of
 from parity_tests.listing import collect
 from parity_tests.resuming import campaign_folder, check_same_campaign
@@ -195,8 +195,11 @@ def _row(
             comparisons=(),
         )
     foreseer = _foreseer(recorded)
-    failure = recorded[foreseer].observation.failure if foreseer else None
-    lost = failure is not None and failure.kind in LOST
+    hazards: tuple[Hazard, ...] = ()
+    if foreseer and is_unforeseen(recorded[foreseer].observation.failure):
+        hazards = ask_hazards()
+    elif foreseer:
+        hazards = recorded[foreseer].hazards()
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
     pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
     alone = list(evidence.values())
@@ -217,5 +220,5 @@ def _row(
         reasons=reasons,
         observations=tuple(each.observation for each in evidence.values()),
         comparisons=judgement.comparisons,
-        hazards=ask_hazards() if lost else recorded[foreseer].hazards() if foreseer else (),
+        hazards=hazards,
     )

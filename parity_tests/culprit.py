@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import jax
 
+from engine import executable_sharing
 from parity_tests import numerics, values
 from parity_tests.beside import RUNGS
 from parity_tests.delta_debugging import ddmin
@@ -156,7 +157,8 @@ def _memory(variants: Variants, question: CulpritQuestion) -> _Compare:
 def _compile(variants: Variants, question: CulpritQuestion) -> _Compare:
     def seconds(hoisted: Hoisted) -> float:
         lowered = variants.lower(hoisted)
-        return _seconds_of(lowered.compile)
+        with executable_sharing.unshared():
+            return _seconds_of(lowered.compile)
 
     seconds(_INLINED)  # what XLA does once in a process is not charged to the first sample
     return lambda hoisted: _interleaved(

@@ -34,6 +34,7 @@ def count(compiled: Any) -> ExecutableCounts:
         constants=sum(is_array for is_array, _ in constants),
         constant_bytes=sum(size for is_array, size in constants if is_array),
         serialized_bytes=_serialized_bytes(compiled),
+        devices=len(compiled.runtime_executable().local_devices()),
     )
 
 

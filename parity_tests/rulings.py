@@ -160,9 +160,11 @@ def _buffers(pair: Pair, left: int, right: int) -> Ruling:
     if left < right:
         return "expected difference", "stock JAX takes an array to the device more than once"
     jaxpr = pair.left.jaxpr
-    if jaxpr and left <= jaxpr.captured_bytes:
+    devices = pair.left.executable.devices if pair.left.executable else 1
+    once = jaxpr.captured_bytes * devices if jaxpr else 0
+    if left <= once:
         return "expected difference", "stock JAX takes some arrays to the device at every call"
-    if jaxpr and jaxpr.committed_arrays and left <= 2 * jaxpr.captured_bytes:
+    if jaxpr and jaxpr.committed_arrays and left <= 2 * once:
         return "expected difference", "ours keeps what it moved to the device of the arguments"
     return "different", "ours holds more of the captured arrays on the device than stock JAX"
 
@@ -214,6 +216,7 @@ COUNTERS: dict[str, tuple[Callable[[Observation], Any], Rule, Rule]] = {
     "optimised HLO instructions": (_of("executable", "instructions"), _text, _FOLDED),
     "optimised HLO fusions": (_of("executable", "fusions"), _text, _FOLDED),
     "optimised HLO constant bytes": (_of("executable", "constant_bytes"), _text, _HOISTED),
+    "devices of the executable": (_of("executable", "devices"), _must_equal, _placed),
     "serialized bytes": (_of("executable", "serialized_bytes"), varying, _HOISTED),
     "argument bytes": (_of("memory", "arguments"), _text, _HOISTED),
     "recompiles for other values": (

@@ -88,6 +88,7 @@ class ExecutableCounts(Row):
     constants: int  # with more than one element
     constant_bytes: int
     serialized_bytes: int | None
+    devices: int = 1  # of this process, that it runs on
 
 
 class HostMemory(Row):

@@ -107,6 +107,13 @@ def test_callbacks_are_never_shared():
     assert called == [0, 1, 2]
 
 
+def test_what_measures_compiling_compiles_each():
+    functions = [closure(n) for n in range(3)]
+    with executable_sharing.unshared():
+        assert compilations("simplified", functions) == 3
+    assert compilations("simplified", [closure(n) for n in range(3)]) == 1
+
+
 def test_clear_caches_forgets_them():
     assert compilations("simplified", [closure(0)]) == 1
     jax.clear_caches()

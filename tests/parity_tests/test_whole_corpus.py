@@ -1,7 +1,10 @@
 """The built-in corpus on all four sides: what the project claims of its two pipelines.
 
-One campaign for the whole module, in the same processes that `constparity run` uses.
+One campaign for the whole module, in the same processes and with the same flags of XLA that
+`constparity run` has.
 """
+
+import os
 
 import pytest
 
@@ -13,7 +16,9 @@ DEAD = {"unused_captured"}
 
 @pytest.fixture(scope="module")
 def corpus():
-    return campaign.run(())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XLA_FLAGS", os.environ["CONSTPARITY_TEST_XLA_FLAGS"])
+        return campaign.run((), steady_calls=0)
 
 
 def on(row, side):
