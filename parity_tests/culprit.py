@@ -35,6 +35,7 @@ class Difference:
     text: str
 
 
+@executable_sharing.unshared()  # a set of arrays is compiled several times, to time it
 def find(program: Program, question: CulpritQuestion) -> CulpritFound:
     """Find a minimal set of captured arrays that differ by being hoisted.
 
@@ -157,8 +158,7 @@ def _memory(variants: Variants, question: CulpritQuestion) -> _Compare:
 def _compile(variants: Variants, question: CulpritQuestion) -> _Compare:
     def seconds(hoisted: Hoisted) -> float:
         lowered = variants.lower(hoisted)
-        with executable_sharing.unshared():
-            return _seconds_of(lowered.compile)
+        return _seconds_of(lowered.compile)
 
     seconds(_INLINED)  # what XLA does once in a process is not charged to the first sample
     return lambda hoisted: _interleaved(

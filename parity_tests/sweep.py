@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from engine import executable_sharing
 from parity_tests import executables, stablehlo
 from parity_tests.environment import describe
 from parity_tests.program import Program
@@ -28,6 +29,7 @@ COMPILE_SLACK = 0.10
 CALLS_PER_SAMPLE = 4
 
 
+@executable_sharing.unshared()  # a threshold is compiled several times, to time it
 def sweep(program: Program, question: SweepQuestion) -> Sweep:
     """Measure a program under each threshold. Raises whatever the program raises.
 

@@ -3,6 +3,7 @@
 import pytest
 
 from parity_tests import cli, sweep, targets
+from parity_tests.calls import work_of_jax
 from parity_tests.sweep import recommend
 from reports.experiment_rows import Sweep, SweepPoint, SweepQuestion
 
@@ -53,6 +54,14 @@ def test_counts_are_monotone(swept):
     assert figures("optimised_constant_bytes")[-1] == 1360
     assert figures("text_bytes")[-1] > figures("text_bytes")[0]
     assert min(figures("compile_seconds") + figures("call_seconds")) > 0
+
+
+def test_each_sample_of_compiling_compiles(program_file):
+    program = targets.load_one(f"{program_file}:four_sizes")
+    with work_of_jax() as work:
+        sweep.sweep(program, SweepQuestion(thresholds=(0, 32), samples=2))
+    # Of each: the one that is called, one that is lost, and two samples.
+    assert work["compilation"] == 2 * 4
 
 
 def test_thresholds_that_hoist_the_same_arrays_share_their_figures(swept):
