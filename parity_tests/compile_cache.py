@@ -27,8 +27,8 @@ LONGEST_SECONDS = 10.0
 MOST_BYTES = 64 * 2**20
 
 # The events that JAX records (jax 0.10.2).
-_HIT = "/jax/compilation_cache/cache_hits"
-_MISS = "/jax/compilation_cache/cache_misses"
+HIT = "/jax/compilation_cache/cache_hits"
+MISS = "/jax/compilation_cache/cache_misses"
 
 _SETTINGS = {
     "jax_enable_compilation_cache": True,
@@ -76,24 +76,29 @@ def measure(
 
     def compile_(program: Any) -> tuple[Any, float, Counter[str]]:
         lowered = jit(core.jaxpr_as_fun(program)).trace(*inputs).lower()
-        with _events() as events:
+        with cache_events() as events:
             start = time.perf_counter()
             compiled = lowered.compile()
             return compiled, time.perf_counter() - start, events
 
-    with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder, _cache(folder):
+    with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder, cache_in(folder):
         compile_(closed)
         compiled, seconds, events = compile_(closed)
-        if not events[_HIT] or events[_MISS]:
+        if not events[HIT] or events[MISS]:
             return Cached()
         if not captured:
             return Cached(seconds, compiled=compiled)
         _, _, events = compile_(with_values(closed, replace))
-        return Cached(seconds, events[_MISS], compiled)
+        return Cached(seconds, events[MISS], compiled)
 
 
 @contextmanager
-def _cache(folder: str) -> Iterator[None]:
+def cache_in(folder: str) -> Iterator[None]:
+    """Have JAX keep every executable in a folder; its settings are as they were after that.
+
+    with cache_in(folder):
+        lowered.compile()
+    """
     settings: dict[str, Any] = {**_SETTINGS, "jax_compilation_cache_dir": folder}
     before = {name: getattr(jax.config, name) for name in settings}
     _configure(settings)
@@ -110,7 +115,12 @@ def _configure(settings: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _events() -> Iterator[Counter[str]]:
+def cache_events() -> Iterator[Counter[str]]:
+    """Count what JAX records of its cache: `HIT` and `MISS`, and whatever else it records.
+
+    with cache_events() as events:
+        lowered.compile()
+    """
     found: Counter[str] = Counter()
 
     def listen(event: str, **_: str | int) -> None:

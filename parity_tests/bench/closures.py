@@ -1,15 +1,22 @@
-"""Row 5: closures of one program over other values, one after the other."""
+"""Row 5: closures of one program over other values, one after the other.
+
+And in another process, whose closures find a persistent cache that one process has filled.
+"""
 
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from parity_tests import compile_cache
 from parity_tests.bench.contestants import bind
 from parity_tests.bench.measuring import seconds
 from parity_tests.bench.pool import Pool
@@ -19,26 +26,58 @@ from reports.bench_rows import BenchLine, Contestant, Sample, Target
 
 CLOSURES: dict[Size, int] = {"quick": 4, "default": 20, "full": 1_000}
 LOOP, COMPILATIONS = "seconds of a closure, from the 2nd on", "compilations"
+MISSES = "misses of the persistent cache"
 FASTER = Target(bound="at least", value=20)
-ONE = Target(bound="exactly", value=1)
+ONE, NONE = Target(bound="exactly", value=1), Target(bound="exactly", value=0)
 _WIDTH = 32
 _sample = sampler(5)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
-    """Make closures, jit and call each once."""
+    """Make closures, jit and call each once; then in two processes with one persistent cache."""
     count = CLOSURES[size]
-    for case, (fun, make) in _PROGRAMS.items():
-        # All values before: on a device, and without programs of their own.
-        values = [make(np.random.default_rng(number)) for number in range(count)]
-        x = jax.device_put(np.ones((8, _WIDTH), np.float32))
-        gc.collect()
+    for name in _PROGRAMS:
         with work_of_jax() as work:
-            _call(contestant, fun, values[0], x)
-            taken = seconds(lambda: _loop(contestant, fun, values[1:], x))  # noqa: B023
-        yield _sample(f"{count:,} closures: {case}", LOOP, "seconds", taken / (count - 1))
+            taken = _timed(contestant, name, range(count))
+        yield _sample(f"{count:,} closures: {name}", LOOP, "seconds", taken / (count - 1))
         compilations = work["compilation"]
-        yield _sample(f"{count:,} closures: {case}", COMPILATIONS, "count", compilations)
+        yield _sample(f"{count:,} closures: {name}", COMPILATIONS, "count", compilations)
+    with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder:
+        _in_another_process(contestant, folder, range(2))
+        found = _in_another_process(contestant, folder, range(2, 2 + count))
+    for name, (taken, misses) in found.items():
+        case = f"{count:,} closures in another process: {name}"
+        yield _sample(case, LOOP, "seconds", taken / (count - 1))
+        yield _sample(case, MISSES, "count", misses)
+
+
+_Found = dict[str, tuple[float, int]]  # of a program, the seconds from the second on and the misses
+
+
+def _in_another_process(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context) as executor:
+        return executor.submit(_with_a_cache, contestant, folder, numbers).result()
+
+
+def _with_a_cache(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:
+    found = {}
+    for name in _PROGRAMS:
+        with compile_cache.cache_in(folder), compile_cache.cache_events() as events:
+            taken = _timed(contestant, name, numbers)
+        found[name] = taken, events[compile_cache.MISS]
+    return found
+
+
+def _timed(contestant: Contestant, name: str, numbers: Sequence[int]) -> float:
+    """Return the seconds of all closures but the first, each over the values of its number."""
+    fun, make = _PROGRAMS[name]
+    # All values before: on a device, and without programs of their own.
+    first, *others = [make(np.random.default_rng(number)) for number in numbers]
+    x = jax.device_put(np.ones((8, _WIDTH), np.float32))
+    gc.collect()
+    _call(contestant, fun, first, x)
+    return seconds(lambda: _loop(contestant, fun, others, x))
 
 
 def _loop(contestant: Contestant, fun: Any, values: Sequence[Any], x: Any) -> None:
@@ -86,11 +125,16 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
         yield pool.ratio(5, case, LOOP, "simplified", "jax-legacy", FASTER)
         yield pool.ratio(5, case, LOOP, "simplified", "jax-simplified", FASTER)
         yield pool.ratio(5, case, LOOP, "simplified", "manual")
-        others = ", ".join(
-            f"{each}: {pool.of(5, case, COMPILATIONS, each).max():g}"
-            for each in ("jax-legacy", "jax-simplified", "legacy", "manual")
-        )
-        yield pool.count(5, case, COMPILATIONS, "simplified", ONE, others)
+        if case in pool.cases(5, MISSES):
+            yield pool.count(5, case, MISSES, "simplified", NONE, _others(pool, case, MISSES))
+        else:
+            others = _others(pool, case, COMPILATIONS)
+            yield pool.count(5, case, COMPILATIONS, "simplified", ONE, others)
+
+
+def _others(pool: Pool, case: str, what: str) -> str:
+    sides: tuple[Contestant, ...] = ("jax-legacy", "jax-simplified", "legacy", "manual")
+    return ", ".join(f"{each}: {pool.of(5, case, what, each).max():g}" for each in sides)
 
 
 ROW = Row(5, "one program over other values", measure, judge)

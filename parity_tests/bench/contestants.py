@@ -49,16 +49,19 @@ def bind(
     fun: Callable[..., Any],
     constants: Sequence[Any],
     args: Sequence[Any],
+    **options: Any,
 ) -> Bound:
     """Jit `fun(constants, *args)` with its constants captured, or as an argument: the manual way.
+
+    `options` are those of the jit.
 
     bind("manual", lambda constants, x: x + constants[0], [table], (x,))()
     """
     if contestant == "manual":
-        return Bound(jax.jit(fun), (tuple(constants), *args))
+        return Bound(jax.jit(fun, **options), (tuple(constants), *args))
     captured = tuple(constants)
 
     def program(*args: Any) -> Any:
         return fun(captured, *args)
 
-    return Bound(jit(contestant, program), tuple(args))
+    return Bound(jit(contestant, program, **options), tuple(args))

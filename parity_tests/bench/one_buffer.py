@@ -42,7 +42,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
 def _buffers(contestant: Contestant, elements: int) -> Iterator[Sample]:
     before = device_buffers.alive()
     random = np.random.default_rng(0)
-    arrays = [jax.device_put(random.random(elements, np.float32)), _unaligned(random, elements)]
+    arrays = [jax.device_put(random.random(elements, np.float32)), unaligned(random, elements)]
     x = np.ones(elements, np.float32)
     inlined = 0
     kept = []  # what an executable holds is alive as long as its function is
@@ -65,7 +65,7 @@ def _buffers(contestant: Contestant, elements: int) -> Iterator[Sample]:
     yield _sample(EXECUTABLES, "bytes of the unique arrays", "bytes", 2 * 4 * elements)
 
 
-def _unaligned(random: np.random.Generator, elements: int) -> np.ndarray:
+def unaligned(random: np.random.Generator, elements: int) -> np.ndarray:
     """A NumPy array that no CPU device can take over as it lies: a transfer is a copy."""
     memory = np.empty(4 * elements + 64 + 4, np.uint8)
     start = -memory.ctypes.data % 64 + 4

@@ -114,6 +114,33 @@ class Pool:
             unit=self.units[row, small, what],
         )
 
+    def between(
+        self,
+        row: int,
+        cases: tuple[str, str],
+        what: str,
+        contestant: Contestant,
+        target: Target | None = None,
+    ) -> BenchLine:
+        """Compare the medians of two cases on one contestant: the second's to the first's."""
+        before, after = (self.of(row, case, what, contestant) for case in cases)
+        ratio = Ratio(before, after)
+        return BenchLine(
+            row=row,
+            case=f"{cases[1]} / {cases[0]}",
+            what=what,
+            contestant=contestant,
+            against=None,
+            kind="ratio",
+            value=ratio.ratio,
+            low=_known(ratio.low),
+            high=_known(ratio.high),
+            target=target,
+            outcome=outcome(target, ratio.low, ratio.high),
+            medians=(statistics.median(after), statistics.median(before)),
+            unit=self.units[row, cases[0], what],
+        )
+
     def count(
         self,
         row: int,

@@ -5,14 +5,26 @@ from __future__ import annotations
 from parity_tests.bench import (
     closures,
     compile_time,
+    equal_arrays,
     first_call,
     one_buffer,
     peak_memory,
+    preamble,
     steady_call,
 )
 from parity_tests.bench.row import Row
 
 ROWS: dict[int, Row] = {
-    each.ROW.number: each.ROW
-    for each in (steady_call, first_call, one_buffer, closures, peak_memory, compile_time)
+    each.number: each
+    for each in (
+        steady_call.ROW,
+        first_call.ROW,
+        one_buffer.ROW,
+        equal_arrays.ROW,
+        closures.ROW,
+        peak_memory.ROW,
+        preamble.ROW,
+        preamble.JUDGEMENT,
+        compile_time.ROW,
+    )
 }

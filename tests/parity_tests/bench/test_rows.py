@@ -6,7 +6,16 @@ import jax.numpy as jnp
 import pytest
 
 import engine
-from parity_tests.bench import closures, first_call, one_buffer, peak_memory, steady_call, taking
+from parity_tests.bench import (
+    closures,
+    equal_arrays,
+    first_call,
+    one_buffer,
+    peak_memory,
+    preamble,
+    steady_call,
+    taking,
+)
 from parity_tests.bench.measuring import python_frames, seconds_per_call
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import ROWS
@@ -84,6 +93,36 @@ def test_closures_over_other_values_compile_once(lines, pool):
             "jax-simplified": [every],
             "manual": [1],
         }
+
+
+def test_another_process_finds_its_closures_in_a_persistent_cache(lines, pool):
+    found = figures(lines, 5, closures.MISSES)
+    assert len(found) == 2
+    assert set(found.values()) == {(0, "met")}
+    every = closures.CLOSURES["quick"]
+    for case, _ in found:
+        misses = {each: pool.of(5, case, closures.MISSES, each).tolist() for each in CONTESTANTS}
+        inlined, hoisted = [every], [0]
+        assert misses == {
+            "legacy": inlined,
+            "simplified": hoisted,
+            "jax-legacy": inlined,
+            "jax-simplified": hoisted,
+            "manual": hoisted,
+        }
+
+
+def test_equal_arrays_are_one_where_they_are_shared_by_value(lines):
+    shared, apart = ((case, "simplified") for case in (equal_arrays.SHARED, equal_arrays.APART))
+    nbytes = 4 * equal_arrays.ELEMENTS["quick"]
+    assert figures(lines, 4, equal_arrays.CONST_ARGS)[shared] == (1, "met")
+    buffers = figures(lines, 4, equal_arrays.BYTES)
+    assert buffers == {shared: (nbytes, "met"), apart: (4 * nbytes, None)}
+
+
+def test_auto_leaves_the_corpus_alone_and_stays_within_its_budget(lines):
+    assert figures(lines, 8, preamble.CHANGED) == {(preamble.AUTO, "simplified"): (0, "met")}
+    assert figures(lines, 8, preamble.EXTRA) == {(preamble.WORTH_IT, "simplified"): (0, "met")}
 
 
 def test_every_row_has_lines_and_every_target_a_contestant_of_ours(lines):

@@ -1,0 +1,133 @@
+"""Rows 7 and 8: the constant preamble, where it is worth it and where it is not."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests import targets
+from parity_tests.bench.compile_time import PROGRAMS
+from parity_tests.bench.contestants import bind, jit
+from parity_tests.bench.measuring import seconds, seconds_per_call
+from parity_tests.bench.pool import Pool
+from parity_tests.bench.row import Row, Size, sampler
+from reports.bench_rows import BenchLine, Contestant, Sample, Target
+
+# jax-legacy folds for 290 s with 1,024 columns (4 MiB), and for seconds with 256.
+COLUMNS: dict[Size, int] = {"quick": 16, "default": 256, "full": 1024}
+BLOCKS: dict[Size, int] = {"quick": 2, "default": 9, "full": 9}
+BLOCK_SECONDS = 0.02
+COMPILE, CALL = "seconds to lower and compile", "seconds of a call"
+COMPILES_WITHIN = Target(bound="at most", value=1.5)
+RUNS_WITHIN = Target(bound="at most", value=1.2)
+_sample_worth = sampler(7)
+_sample_judgement = sampler(8)
+
+OFF, AUTO, WORTH_IT = "programs of the corpus, off", "programs of the corpus, auto", "cumsum, sort"
+CHANGED = "programs that are changed"
+EXTRA = "bytes of const args beyond those of off"
+NOT_SLOWER = Target(bound="at most", value=1.05)
+NOTHING = Target(bound="exactly", value=0)
+
+
+def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+    """Compile and call the program of the preamble; `simplified` does so with `"auto"`."""
+    if contestant not in ("simplified", "jax-legacy", "jax-simplified"):
+        return
+    # What is loaded with the first program is no side's: the kernels of the preamble too.
+    for columns in (8, COLUMNS[size]):
+        captured, args = _program(columns)
+        bound = bind(contestant, _fold, [captured], args, **_options(contestant, "auto"))
+        compiled: list[Any] = []
+        taken = seconds(lambda: compiled.append(bound.jitted.lower(*bound.args).compile()))  # noqa: B023
+        call = functools.partial(compiled[0], *args)
+        jax.block_until_ready(call())
+    case = f"cumsum, sort, c.T @ c: {COLUMNS[size]:,} columns"
+    yield _sample_worth(case, COMPILE, "seconds", taken)
+    called = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
+    yield _sample_worth(case, CALL, "seconds", called)
+
+
+def _program(columns: int) -> tuple[jax.Array, tuple[Any, ...]]:
+    values = np.random.default_rng(0).standard_normal((columns, columns), np.float32)
+    return jax.device_put(values), (jax.device_put(np.ones((1, columns), np.float32)),)
+
+
+def _fold(constants: Sequence[Any], x: Any) -> Any:
+    [captured] = constants
+    c = jnp.sort(jnp.cumsum(captured, axis=0), axis=1)
+    return x @ (c.T @ c)
+
+
+def _options(contestant: Contestant, precompute: str) -> dict[str, Any]:
+    return {"precompute_constants": precompute} if contestant == "simplified" else {}
+
+
+def judge(pool: Pool) -> Iterable[BenchLine]:
+    """Compare compiling with the mode that folds nothing, and calling with the one that folds."""
+    for case in pool.cases(7, COMPILE):
+        yield pool.ratio(7, case, COMPILE, "simplified", "jax-simplified", COMPILES_WITHIN)
+        yield pool.ratio(7, case, COMPILE, "simplified", "jax-legacy")
+        yield pool.ratio(7, case, CALL, "simplified", "jax-legacy", RUNS_WITHIN)
+        yield pool.ratio(7, case, CALL, "simplified", "jax-simplified")
+
+
+def measure_judgement(contestant: Contestant, size: Size) -> Iterator[Sample]:
+    """Run programs of the corpus with `"off"` and `"auto"`, which are the same ones where it holds.
+
+    And the bytes that the results take beyond those of what they replace, where a preamble is.
+    """
+    if contestant != "simplified":
+        return
+    texts: dict[str, list[str]] = {}
+    calls: dict[str, float] = {OFF: 0.0, AUTO: 0.0}
+    for name in PROGRAMS[size]:
+        fun, args, kwargs = targets.load_one(f"{targets.CORPUS}.{name}").build()
+        for case, precompute in ((OFF, "off"), (AUTO, "auto")):
+            jitted = jit(contestant, fun, **_options(contestant, precompute))
+            texts.setdefault(case, []).append(jitted.lower(*args, **kwargs).as_text())
+            call = functools.partial(jitted, *args, **kwargs)
+            jax.block_until_ready(call())
+            calls[case] += seconds_per_call(
+                call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS / 4
+            )
+    for case, taken in calls.items():
+        yield _sample_judgement(case, CALL, "seconds", taken)
+    changed = sum(off != auto for off, auto in zip(*texts.values(), strict=True))
+    yield _sample_judgement(AUTO, CHANGED, "count", changed)
+    captured, args = _program(COLUMNS[size])
+    held = {
+        precompute: sum(
+            np.asarray(each).nbytes
+            for each in bind(
+                contestant, _fold, [captured], args, **_options(contestant, precompute)
+            )
+            .jitted.lower(*args)
+            .const_args
+        )
+        for precompute in ("off", "auto")
+    }
+    yield _sample_judgement(WORTH_IT, EXTRA, "bytes", max(0, held["auto"] - held["off"]))
+
+
+def judge_judgement(pool: Pool) -> Iterable[BenchLine]:
+    """Hold `"auto"` to `"off"`, and what it keeps to its budget."""
+    budget = Target(bound="at most", value=float(_budget()))
+    yield pool.between(8, (OFF, AUTO), CALL, "simplified", NOT_SLOWER)
+    yield pool.count(8, AUTO, CHANGED, "simplified", NOTHING)
+    yield pool.count(8, WORTH_IT, EXTRA, "simplified", budget)
+
+
+def _budget() -> int:
+    from engine.preamble import LIMITS
+
+    return LIMITS.extra_bytes
+
+
+ROW = Row(7, "the constant preamble", measure, judge)
+JUDGEMENT = Row(8, "the preamble's judgement", measure_judgement, judge_judgement)
