@@ -9,6 +9,8 @@ belongs to. The arguments that a stage describes (`args_info`, `in_avals`, `inpu
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import operator
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -296,28 +298,38 @@ class Compiled(jax.stages.Compiled):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        if self._params.const_args:
-            self._call: Any = self._first_call
+        del self._call  # until the first call it is the method below
 
-    def _first_call(self, *args: Any, **kwargs: Any) -> Any:
-        """Bring the const args to the devices, where other executables of the process find them."""
+    # The interpreter looks up what to call in each object, all in C. With a `__call__` in Python,
+    # which is what JAX has, every call would run a Python function.
+    __call__ = property(operator.attrgetter("_call"))
+    __signature__ = inspect.signature(lambda *args, **kwargs: None)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Bring the const args to the devices, where other executables of the process find them.
+
+        What calls from then on holds no reference to this object, so that whatever is captured
+        goes with it and does not wait for the garbage collector.
+        """
         captured = self.const_args
-        on_devices = place(self._params.executable, captured)
+        on_devices = place(self._params.executable, captured) if captured else captured
         # JAX would check the raw data of a PRNG key against the type of the key, since stock JAX
-        # never has one among its const args (jax 0.10.2). None: JAX makes its fast path.
+        # never has one among its const args (jax 0.10.2).
         is_key = [jax.dtypes.issubdtype(const.dtype, jax.dtypes.extended) for const in captured]
-        self._params = self._params._replace(
+        self._params = params = self._params._replace(
             const_args=[
                 const if key else array
                 for const, array, key in zip(captured, on_devices, is_key, strict=True)
             ]
         )
-        self._call = self._call_in_python if any(is_key) else None
-        return self(*args, **kwargs)
 
-    def _call_in_python(self, *args: Any, **kwargs: Any) -> Any:
-        results, _, _ = self.call(self._params, *args, **kwargs)
-        return results
+        def call_in_python(*args: Any, **kwargs: Any) -> Any:
+            results, _, _ = jax.stages.Compiled.call(params, *args, **kwargs)
+            return results
+
+        in_c = None if any(is_key) else params.executable.create_cpp_call(params)
+        self._call = in_c or call_in_python  # type: ignore[method-assign]
+        return self._call(*args, **kwargs)
 
     @property
     def const_args(self) -> list[Any]:

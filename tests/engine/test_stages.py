@@ -1,7 +1,10 @@
 """trace -> lower -> compile: const args are told apart from the arguments of the user."""
 
 import functools
+import gc
+import inspect
 import itertools
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -214,3 +217,37 @@ def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table, mo
     assert len(lowered.const_args) == 1
     np.testing.assert_array_equal(jitted(x), 1.0 + table)
     np.testing.assert_array_equal(lowered.compile()(x), 1.0 + table)
+
+
+@pytest.mark.parametrize("constants", ["legacy", "simplified"])
+def test_what_a_compiled_stage_captured_goes_with_it(constants):
+    """Without the garbage collector, and whether it was called or not."""
+    gc.disable()
+    try:
+        for calls in (0, 1, 3):
+            table = jnp.arange(100.0)
+            gone = weakref.ref(table)
+            jitted = engine.jit(lambda x, t=table: x + t, constants=constants)
+            compiled = jitted.lower(1.0).compile()
+            for _ in range(calls):
+                compiled(1.0)
+            del table, jitted, compiled
+            assert gone() is None, calls
+    finally:
+        gc.enable()
+
+
+def test_a_compiled_stage_is_called_as_those_of_jax():
+    ours, stock = (jit(lambda x, *, y: x + y).lower(1.0, y=2.0).compile() for jit in JITS)
+    assert callable(ours)
+    assert inspect.signature(ours) == inspect.signature(stock)
+    for args, kwargs in (((1.0,), {}), ((1.0, 2.0), {}), ((jnp.ones(3),), {"y": 2.0})):
+        said = []
+        for each in (ours, stock):
+            with pytest.raises(TypeError) as raised:
+                each(*args, **kwargs)
+            said.append(str(raised.value))
+        assert said[0] == said[1]
+
+
+JITS = (engine.jit, jax.jit)

@@ -45,13 +45,12 @@ def figures(lines, row, what):
     }
 
 
-def test_a_second_call_enters_no_python_but_for_compiled(lines):
+def test_a_second_call_enters_no_python(lines):
     found = figures(lines, 1, steady_call.FRAMES)
-    ways = ("jitted function", "jitted method", "several signatures")
+    ways = ("jitted function", "jitted method", "several signatures", "Compiled")
     for side in ("legacy", "simplified"):
         assert {found[way, side] for way in ways} == {(0, "met")}
-        # `jax.stages.Compiled.__call__` is a Python function (jax 0.10.2), and ours is that one.
-        assert found["Compiled", side] == (1, "missed")
+    # Stock JAX's own `jax.stages.Compiled.__call__` is a Python function (jax 0.10.2).
     notes = [line.note for line in lines if line.case == "Compiled"]
     assert notes == ["jax-legacy: 1", "jax-simplified: 1"]
 
