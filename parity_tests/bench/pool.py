@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from parity_tests.timing import Ratio
-from reports.bench_rows import BenchLine, Contestant, Outcome, Sample, Samples, Target, Unit
+from reports.bench_rows import (
+    BenchLine,
+    Contestant,
+    Kind,
+    Outcome,
+    Sample,
+    Samples,
+    Target,
+    Unit,
+)
 
 _Key = tuple[int, str, str, Contestant]
 
@@ -68,21 +77,16 @@ class Pool:
         """Compare the medians of two contestants; with "at least" the ratio is turned round."""
         own, other = (self.of(row, case, what, each) for each in (contestant, against))
         ratio = Ratio(own, other) if _turned(target) else Ratio(other, own)
-        return BenchLine(
-            row=row,
-            case=case,
-            what=what,
-            contestant=contestant,
-            against=against,
-            kind="ratio",
-            value=ratio.ratio,
-            low=_known(ratio.low),
-            high=_known(ratio.high),
-            target=target,
-            outcome=outcome(target, ratio.low, ratio.high),
-            medians=(statistics.median(own), statistics.median(other)),
-            unit=self.units[row, case, what],
-        )
+        return _line(
+            Sample(
+                row=row, case=case, what=what, unit=self.units[row, case, what], value=ratio.ratio
+            ),
+            "ratio",
+            contestant,
+            (ratio.low, ratio.high),
+            target,
+            (own, other),
+        ).model_copy(update={"against": against})
 
     def growth(
         self,
@@ -98,20 +102,14 @@ class Pool:
         before, after = (self.of(row, each, what, contestant) for each in (small, large))
         ratio, factor = Ratio(before, after), math.log(to_size / from_size)
         low, high = (math.log(each) / factor for each in (ratio.low, ratio.high))
-        return BenchLine(
-            row=row,
-            case=case,
-            what=what,
-            contestant=contestant,
-            against=None,
-            kind="exponent",
-            value=math.log(ratio.ratio) / factor,
-            low=_known(low),
-            high=_known(high),
-            target=target,
-            outcome=outcome(target, low, high),
-            medians=(statistics.median(before), statistics.median(after)),
-            unit=self.units[row, small, what],
+        value, unit = math.log(ratio.ratio) / factor, self.units[row, small, what]
+        return _line(
+            Sample(row=row, case=case, what=what, unit=unit, value=value),
+            "exponent",
+            contestant,
+            (low, high),
+            target,
+            (before, after),
         )
 
     def between(
@@ -124,21 +122,15 @@ class Pool:
     ) -> BenchLine:
         """Compare the medians of two cases on one contestant: the second's to the first's."""
         before, after = (self.of(row, case, what, contestant) for case in cases)
-        ratio = Ratio(before, after)
-        return BenchLine(
-            row=row,
-            case=f"{cases[1]} / {cases[0]}",
-            what=what,
-            contestant=contestant,
-            against=None,
-            kind="ratio",
-            value=ratio.ratio,
-            low=_known(ratio.low),
-            high=_known(ratio.high),
-            target=target,
-            outcome=outcome(target, ratio.low, ratio.high),
-            medians=(statistics.median(after), statistics.median(before)),
-            unit=self.units[row, cases[0], what],
+        ratio, unit = Ratio(before, after), self.units[row, cases[0], what]
+        case = f"{cases[1]} / {cases[0]}"
+        return _line(
+            Sample(row=row, case=case, what=what, unit=unit, value=ratio.ratio),
+            "ratio",
+            contestant,
+            (ratio.low, ratio.high),
+            target,
+            (after, before),
         )
 
     def count(
@@ -169,6 +161,28 @@ class Pool:
             unit=unit,
             note=note,
         )
+
+
+def _line(
+    figure: Sample,
+    kind: Kind,
+    contestant: Contestant,
+    interval: tuple[float, float],
+    target: Target | None,
+    samples: Iterable[np.ndarray],
+) -> BenchLine:
+    low, high = interval
+    return BenchLine(
+        **figure.model_dump(),
+        contestant=contestant,
+        against=None,
+        kind=kind,
+        low=_known(low),
+        high=_known(high),
+        target=target,
+        outcome=outcome(target, low, high),
+        medians=tuple(statistics.median(each) for each in samples),
+    )
 
 
 def outcome(target: Target | None, low: float, high: float) -> Outcome | None:
