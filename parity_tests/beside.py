@@ -46,7 +46,7 @@ class Beside:
     ) -> list[Comparison]:
         """Compare outputs, structure, counters, checks and times; `truth` is the arbiter's."""
         found = [*self._structure(), *self._counters(), *self._checks(), *self._times()]
-        if all(each.outcome == "equal" for each in found if each.metric in _OUTPUT_TYPES):
+        if all(each.outcome == "equal" for each in found if each.metric in OUTPUT_TYPES):
             return [self._outputs(left, right, truth), *found]
         reason = "the outputs do not correspond"
         return [self._row("outputs", "not compared", "", "", reason), *found]
@@ -214,7 +214,7 @@ def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Obs
     return "\n".join([*shown[:DIFF_LINES], *([f"and {more} more lines"] if more > 0 else [])])
 
 
-_OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
+OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
 
 
 def _held(check: Check | None) -> str:

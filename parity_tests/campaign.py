@@ -27,7 +27,7 @@ from parity_tests.timed_rounds import time_sides
 from parity_tests.timing import judge_times
 from parity_tests.values import Value
 from parity_tests.worker import Job, Listed
-from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
+from reports.rows import SIDES, Campaign, DriftAttribution, Hazard, ProgramRow, Side, Verdict
 
 TIMEOUT = 120.0
 
@@ -164,10 +164,22 @@ def _attributed(
             )
             for (left, right), rung in pairs.items()
         )
-        found[number] = rows[number].model_copy(update={"drift": drift})
+        found[number] = _with_drift(rows[number], drift)
     if drifting:
         progress(len(drifting), len(drifting), "")
     return tuple(found)
+
+
+def _with_drift(row: ProgramRow, drift: tuple[DriftAttribution, ...]) -> ProgramRow:
+    """Give a row its causes; a bug is a difference, within whatever tolerance its values are."""
+    bugs = tuple(
+        f"{each.left} and {each.right}: outputs differ by a bug: {each.evidence}"
+        for each in drift
+        if each.cause == "a bug"
+    )
+    verdict: Verdict = "difference" if bugs else row.verdict
+    reasons = row.reasons if row.verdict == "difference" else (*bugs, *row.reasons)
+    return row.model_copy(update={"drift": drift, "verdict": verdict, "reasons": reasons})
 
 
 def _foreseer(sides: Container[Side]) -> Side | None:

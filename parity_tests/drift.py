@@ -43,12 +43,19 @@ _UNFUSED = (
     "constant_folding,algsimp,fusion,priority-fusion,multi_output_fusion,fusion_merger,"
     "horizontal_loop_fusion,simplify-fp-conversions"
 )
+_UNFOLDED = "--xla_disable_hlo_passes=constant_folding,algsimp"
 _OPTIMISES_LESS = "--xla_backend_optimization_level=0 --xla_allow_excess_precision=false"
 STEPS = (
     Step(
         "constant folding",
         "constant folding off",
         "--xla_disable_hlo_passes=constant_folding",
+    ),
+    # With a value that it knows, `algsimp` multiplies by the reciprocal and joins factors.
+    Step(
+        "constant folding",
+        "constant folding and the algebraic simplification with constants that are known off",
+        _UNFOLDED,
     ),
     Step(
         "layout or fusion",
@@ -144,6 +151,12 @@ class _Attribution:
             cause, evidence = self._cause(first)
         except _NotAttributedError as error:
             cause, evidence = "not attributed", str(error)
+        if cause == "a bug":
+            # What XLA folds on one side alone may differ before the bug, and is not the bug.
+            unfolded = self._first_equation(_UNFOLDED, barriers=True)
+            first = unfolded if unfolded.equation else first
+        elif first.misfit:
+            first = _First(first.said)  # the modes may write other equations around their bodies
         return self._row(cause, f"{evidence}; {first.said}", first)
 
     def _row(
@@ -228,9 +241,10 @@ class _Attribution:
                 )
         return [request.folder for request, _ in questions]
 
-    def _first_equation(self) -> _First:
+    def _first_equation(self, flags: str = "", *, barriers: bool = False) -> _First:
+        what = "every result an output"
         try:
-            left, right = self._ask("equations", "", "every result an output")
+            left, right = self._ask("equations", flags, what, barriers=barriers)
         except _NotAttributedError as error:
             return _First(f"no equation is named: {error}")
         answers = [
@@ -293,6 +307,7 @@ class _First:
     said: str
     equation: EquationValue | None = None
     written: str = ""  # what the two sides have otherwise in that equation
+    misfit: bool = False  # where one side has that equation and the other has another, or none
 
 
 def first_difference(
@@ -308,11 +323,18 @@ def first_difference(
     """
     for a, b in zip(left.equations, right.equations, strict=False):
         if _kind(a) != _kind(b):
-            return _First(f"the two sides have the same equations only up to {_named(a)}")
+            return _First(
+                f"the two sides have the same equations only up to {_named(a)} on the one and "
+                f"{_named(b)} on the other",
+                b,
+                misfit=True,
+            )
         for i, j in zip(a.saved, b.saved, strict=True):
             one, two = left_arrays[i].array, right_arrays[j].array
             if (one.shape, one.dtype) != (two.shape, two.dtype):
-                return _First(f"the two sides have the same equations only up to {_named(a)}")
+                return _First(
+                    f"the results of {_named(a)} have other types on the other side", b, misfit=True
+                )
             leaf = numerics.compare("", one, two)
             if leaf.rung != "bitwise":
                 apart = f"max rel {leaf.max_rel:.2g}"
@@ -325,6 +347,10 @@ def first_difference(
                     a,
                     written,
                 )
+    longer, shorter = sorted((left.equations, right.equations), key=len, reverse=True)
+    if len(longer) > len(shorter):
+        extra = longer[len(shorter)]
+        return _First(f"one side alone has {_named(extra)}", extra, misfit=True)
     left_out = left.left_out + right.left_out
     more = f" ({left_out} results were too large to be kept)" if left_out else ""
     return _First(f"the outputs differ, and no result of an equation does{more}")

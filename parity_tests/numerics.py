@@ -1,7 +1,8 @@
 """The ladder on which two output arrays are compared.
 
-bitwise -> a few units in the last place (`most_ulps`) -> the dtype's tolerance -> the arbiter says
-that both are equally near to a run in double precision (`arbitrated`) -> mismatch.
+bitwise -> a few units in the last place (`most_ulps`) -> the dtype's tolerance, whose absolute part
+is scaled down for outputs that are small as a whole -> the arbiter says that both are equally near
+to a run in double precision (`arbitrated`) -> mismatch.
 
 Neither side is the truth: legacy lets XLA fold constants, which rounds differently. So all
 measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN
@@ -74,10 +75,10 @@ def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
     did (another branch, another integer) and has nothing to say.
     """
     k = 3 if _bits(left.dtype) < 32 else 2
-    slack = tolerance(left.dtype) / 10
     wide = truth.astype(np.complex128)
     if truth.shape != left.shape or not np.isfinite(wide).all():
         return Arbitration(False, "the run in double precision is not finite alike")
+    slack = tolerance(left.dtype) / 10 * _scale(np.abs(wide))
     a, b = (np.abs(side.astype(np.complex128) - wide) for side in (left, right))
     with np.errstate(over="ignore", invalid="ignore"):
         measures = [
@@ -156,7 +157,8 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
     apart = np.where(finite, np.minimum(apart, np.finfo(np.float64).max), 0.0)
     size = np.where(finite, size, 1.0)
     limit = tolerance(left.dtype)
-    beyond = lost | (apart > limit + limit * size)
+    absolute = limit * _scale(np.where(finite, size, 0.0))
+    beyond = lost | (apart > absolute + limit * size)
     share, first = _share_and_first(differs.any(axis=-1))
     distance = _Distance(
         max_abs=float(apart.max()),
@@ -164,7 +166,9 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
         max_ulp=max_ulp,
         share=share,
         first=first,
-        passing_rtol=None if lost.any() else _largest_ratio(np.maximum(apart - limit, 0.0), size),
+        passing_rtol=None
+        if lost.any()
+        else _largest_ratio(np.maximum(apart - absolute, 0.0), size),
     )
     if lost.any():
         return _row(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
@@ -173,12 +177,26 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
         return _row(path, "ulp", distance, note)
     if not beyond.any():
         return _row(path, "tolerance", distance)
-    note = _note(left, right, beyond, f"are beyond rtol = atol = {limit:g}")
+    bounds = (
+        f"rtol = atol = {limit:g}"
+        if absolute == limit
+        else f"rtol = {limit:g} and, for outputs this small, atol = {absolute:.2g}"
+    )
+    note = _note(left, right, beyond, f"are beyond {bounds}")
     if truth is None or not finite.all():
         return _row(path, "mismatch", distance, note)
     arbitration = arbitrated(left, right, truth)
     rung: Rung = "arbiter" if arbitration.equally_good else "mismatch"
     return _row(path, rung, distance, f"{note}; {arbitration.note}")
+
+
+def _scale(size: _Array) -> float:
+    """Return what absolute tolerances are of: 1, or the largest magnitude where that is smaller.
+
+    An absolute tolerance is for what cancels, to be held against what was cancelled. Where no
+    element comes near 1 it would let pass an output of which every element is wrong.
+    """
+    return min(1.0, float(size.max(initial=0.0)))
 
 
 def _is_floating(dtype: np.dtype[Any]) -> bool:

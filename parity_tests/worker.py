@@ -48,7 +48,7 @@ class Request(BaseModel):
     and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
     `sweep` ask a question about the one job, and `bench` has rows of the benchmark and no job.
     "outputs" runs the job on its side, and nothing else, with `barriers` its captured arrays behind
-    optimization barriers, and "equations" runs it with the result of every equation among its
+    optimization barriers, and "equations" so runs it with the result of every equation among its
     outputs.
     """
 
@@ -305,7 +305,7 @@ def rerun(request: Request) -> str:
         outputs = equation_values.outputs(program, request.side, barriers=request.barriers)
         values.save(request.folder / "outputs.npz", outputs)
         return "{}"
-    recorded = equation_values.record(program, request.side)
+    recorded = equation_values.record(program, request.side, barriers=request.barriers)
     values.save(request.folder / "outputs.npz", recorded.outputs)
     values.save(request.folder / "equations.npz", recorded.arrays)
     return to_json(recorded.equations)

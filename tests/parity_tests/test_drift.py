@@ -29,6 +29,22 @@ def folded(x):
     return jnp.linalg.inv(gram) @ x
 
 
+@program(args=(np.linspace(1, 2, 64, dtype=np.float32),))
+def divided(x):
+    return x / W[0]
+
+
+@program(args=(np.float32(2.0),))
+def a_bug_after_folding(x):
+    y = x * jnp.sum(jnp.sin(W @ W))
+    return y * 1.001 if SIMPLIFIED else y
+
+
+@program(args=(np.float32(2.0e-20),))
+def tiny(x):
+    return x * (3.0 if SIMPLIFIED else 1.0)
+
+
 @program(args=(np.float32(2.0),))
 def other_value(x):
     return x * (1.5 if SIMPLIFIED else 1.0)
@@ -68,6 +84,25 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     assert reason.outcome == "numerics drift, explained"
     assert "cause: constant folding" in reason.what
     assert reason.where.endswith(f"planted.py:{found.line}")
+
+
+def test_what_xla_simplifies_with_a_known_value_is_constant_folding(rows):
+    [found] = rows["divided"].drift
+    assert (found.cause, found.equation) == ("constant folding", "div, equation 0")
+    assert "algebraic simplification with constants that are known" in found.evidence
+
+
+def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
+    [found] = rows["a_bug_after_folding"].drift
+    assert found.cause == "a bug"
+    assert found.line == line_of("    return y * 1.001 if SIMPLIFIED else y")
+
+
+def test_a_bug_is_a_difference_however_small_the_values(rows):
+    row = rows["tiny"]
+    assert (row.verdict, row.drift[0].cause, row.flip.outcome) == (
+        "difference", "a bug", "different",
+    )  # fmt: skip
 
 
 def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
@@ -121,11 +156,17 @@ def test_the_first_equation_that_differs_is_named():
     assert first(both, both, [1, 2, 3], [1, 2, 3]).equation is None
 
 
-def test_equations_that_do_not_correspond_are_not_compared():
+def test_equations_that_do_not_correspond_are_named_and_not_compared():
     others = [equation(0), equation(1, primitive="add")]
     found = first([equation(0), equation(1)], others, [1, 2], [1, 3])
-    assert found.equation is None
-    assert "only up to mul, equation 1" in found.said
+    assert found.misfit
+    assert found.equation.primitive == "add"
+    assert "only up to mul, equation 1 on the one and add, equation 1" in found.said
+
+
+def test_an_equation_that_one_side_has_alone_is_named():
+    found = first([equation(0)], [equation(0), equation(1, primitive="add")], [1], [1, 3])
+    assert (found.misfit, found.equation.primitive) == (True, "add")
 
 
 def test_what_is_written_otherwise_is_told():

@@ -53,6 +53,22 @@ def test_the_tolerance_of_the_dtype_is_the_next_rung(name, beyond_ulp):
     assert row.max_rel == 1.0
 
 
+@pytest.mark.parametrize(("left", "right"), [([1e-20, 2e-20], [3e-20, 6e-20]), ([1e-8], [0.0])])
+def test_outputs_that_are_small_as_a_whole_are_not_all_the_same(left, right):
+    row = compare("float32", left, right)
+    assert row.rung == "mismatch"
+    assert "for outputs this small, atol = " in row.note
+    assert row.passing_rtol > 0.5
+    # Beside an element near 1 it is what cancellation leaves.
+    assert compare("float32", [*left, 1.0], [*right, 1.0]).rung == "tolerance"
+
+
+def test_the_arbiter_tells_small_outputs_apart_too():
+    right, wrong = np.float32([1e-8]), np.float32([0.0])
+    arbitration = numerics.arbitrated(right, wrong, np.array([1e-8]))
+    assert (arbitration.equally_good, arbitration.nearer) == (False, "first")
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_beyond_the_tolerance_is_a_mismatch(name):
     row = compare(name, [1.0, 2.0, 4.0], [1.0, 3.0, 4.0])
