@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_asking import asked
 from parity_tests.cli_options import OneTarget
-from parity_tests.exits import Exit, fail
+from parity_tests.exits import fail
 from parity_tests.figure_cells import FIGURE_COLUMNS, figure_cells
 
 if TYPE_CHECKING:
@@ -47,18 +47,16 @@ def sweep(
     """
     from parity_tests import experiments, render
     from parity_tests.cli_reports import checked_reports, write_texts
-    from parity_tests.targets import TargetError
     from reports.experiment_rows import SweepQuestion
 
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     requests = checked_reports(report or (), formats=("json",))
-    try:
-        swept = experiments.sweep_thresholds(target, question, timeout=timeout)
-    except TargetError as error:
-        fail(str(error))
-    except experiments.ExperimentError as error:
-        print(f"constparity: could not measure {error}", file=sys.stderr)
-        context.obj.code = Exit.COULD_NOT_COMPARE
+    swept = asked(
+        context,
+        lambda: experiments.sweep_thresholds(target, question, timeout=timeout),
+        to="measure",
+    )
+    if swept is None:
         return
     console = render.console()
     print_sweep(console, swept)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_asking import asked
 from parity_tests.cli_options import OneTarget
-from parity_tests.exits import Exit, fail
 from parity_tests.figure_cells import FIGURE_COLUMNS, figure_cells
 from parity_tests.wording import counted
 
@@ -64,7 +63,6 @@ def tune(
     """
     from parity_tests import experiments, render
     from parity_tests.cli_reports import checked_reports, write_texts
-    from parity_tests.targets import TargetError
     from reports.experiment_rows import TuneQuestion
 
     question = TuneQuestion(
@@ -74,13 +72,10 @@ def tune(
         most_arrays=most_arrays,
     )
     requests = checked_reports(report or (), formats=("json", "svg"))
-    try:
-        found = experiments.tune_policy(target, question, timeout=timeout)
-    except TargetError as error:
-        fail(str(error))
-    except experiments.ExperimentError as error:
-        print(f"constparity: could not measure {error}", file=sys.stderr)
-        context.obj.code = Exit.COULD_NOT_COMPARE
+    found = asked(
+        context, lambda: experiments.tune_policy(target, question, timeout=timeout), to="measure"
+    )
+    if found is None:
         return
     console = render.console()
     print_tuning(console, found)

@@ -34,6 +34,7 @@ from reports.experiment_rows import (
     TuneQuestion,
     Tuning,
 )
+from reports.figures import humanise_seconds
 
 CALL_SLACK = 0.05
 CALLS_PER_SAMPLE = 4
@@ -240,10 +241,9 @@ def _reason(
     if chosen:
         gain, cost = (times[NOTHING] / times[chosen] for times in (curve.call, curve.first))
         return (
-            f"a call takes {curve.call[chosen]:.3g} s, {curve.call[NOTHING]:.3g} s with all arrays "
-            f"hoisted ({gain:.2f} times as fast); compiling takes {1 / cost:.2f} times as long"
-            + f"; {slow}"
-            * bool(too_long - chosen)
+            f"a call takes {humanise_seconds(curve.call[chosen])}, with all arrays hoisted "
+            f"{humanise_seconds(curve.call[NOTHING])} ({gain:.2f} times as fast); compiling takes "
+            f"{1 / cost:.2f} times as long" + f"; {slow}" * bool(too_long - chosen)
         )
     if not everything:
         return "hoist everything: no captured array may be inlined"
