@@ -22,7 +22,8 @@ def tune(
     context: typer.Context,
     target: OneTarget,
     samples: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Times are medians of N, of calls of 4 N.")
+        int,
+        typer.Option(min=1, metavar="N", help="Times are medians of N, of calls of 4 N or more."),
     ] = 5,
     compile_factor: Annotated[
         float,

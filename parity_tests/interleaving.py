@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from parity_tests import executables, stablehlo
@@ -13,19 +13,20 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def interleaved(
-    prepare: Mapping[Key, Callable[[], Callable[[], object]]], samples: int, *, lost: int = 1
+    prepare: dict[Key, Callable[[], Callable[[], object]]], samples: int, *, lost: int = 1
 ) -> dict[Key, list[float]]:
     """Time what is prepared, in turns, so that a machine that slows down slows all.
 
-    Only the calls of what `prepare` returns are timed, in seconds; the first `lost` of each are
-    thrown away.
+    Each round goes the other way than the one before it: what comes of a place in the round is in
+    the noise, and no gain. Only the calls of what `prepare` returns are timed, in seconds; the
+    first `lost` of each are thrown away.
 
         interleaved({"one": lambda: one, "other": lambda: other}, 5)["one"]
     """
     seconds: dict[Key, list[float]] = {key: [] for key in prepare}
-    for _ in range(samples + lost):
-        for key, make in prepare.items():
-            seconds[key].append(seconds_of(make()))
+    for number in range(samples + lost):
+        for key in reversed(prepare) if number % 2 else prepare:
+            seconds[key].append(seconds_of(prepare[key]()))
     return {key: taken[lost:] for key, taken in seconds.items()}
 
 

@@ -37,7 +37,9 @@ from reports.experiment_rows import (
 from reports.figures import humanise_seconds
 
 CALL_SLACK = 0.05
-CALLS_PER_SAMPLE = 4
+CALLS_PER_SAMPLE = 4  # or as many as take so many seconds, up to the most of them
+SAMPLE_SECONDS = 0.002
+MOST_CALLS_PER_SAMPLE = 40
 # What takes this many times the allowed time is compiled once, and not again for a median.
 HOPELESS = 2.0
 
@@ -59,7 +61,7 @@ def tune(program: Program, question: TuneQuestion) -> Tuning:
     stand = _Stand(variants, arrays, question)
     alone = stand.measure([*singles, everything])
     steps, too_long = _path(stand.measure, alone, singles, everything)
-    curve = stand.measure([*steps, everything]) if steps else alone
+    curve = stand.measure([*singles, *steps, everything]) if steps else alone
     lost = bool(steps) and not curve.is_faster(steps[-1], NOTHING)
     if lost:
         steps = []
@@ -84,7 +86,7 @@ def tune(program: Program, question: TuneQuestion) -> Tuning:
         arrays=tuple(_row(each, outcome(each)) for each in arrays),
         points=(
             point("all hoisted", NOTHING, curve),
-            *(point("alone", each, alone) for each in singles),
+            *(point("alone", each, curve) for each in singles),
             *(point("path", each, curve) for each in steps),
             *([point("all inlined", everything, curve)] if singles else []),
         ),
@@ -151,7 +153,7 @@ class _Stand:
         )
         calls = interleaved(
             {each: partial(self._warm, variant.compiled) for each, variant in built.items()},
-            samples * CALLS_PER_SAMPLE,
+            samples * self._calls_per_sample(built[NOTHING]),
         )
         return _Measured(
             figures={each: variant.figures for each, variant in built.items()},
@@ -178,6 +180,12 @@ class _Stand:
         hoisted = (each.identities for each in self._arrays if each.key not in inlined)
         lowered = self._variants.lower(frozenset().union(*hoisted))
         return lowered, lowered.compile()
+
+    def _calls_per_sample(self, variant: _Variant) -> int:
+        call = self._warm(variant.compiled)
+        call()
+        quick = int(SAMPLE_SECONDS / max(seconds_of(call), 1e-9))
+        return min(max(CALLS_PER_SAMPLE, quick), MOST_CALLS_PER_SAMPLE)
 
     def _fresh(self, inlined: Inlined) -> Callable[[], object]:
         return partial(self._stages, inlined)

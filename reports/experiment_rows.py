@@ -146,8 +146,7 @@ class TunePoint(ProgramFigures):
 class Tuning(Row):
     """A constant policy that was looked for; `proposal` is a table, empty where all are hoisted.
 
-    The points of the path, with all hoisted and all inlined, were measured in turns with each
-    other, and so were those of one array alone.
+    All points were measured in turns with each other, after the path had been found.
     """
 
     schema_version: int = 1
@@ -158,7 +157,7 @@ class Tuning(Row):
     question: TuneQuestion
     arrays: tuple[TunedArrays, ...]  # largest first
     points: tuple[TunePoint, ...]
-    call_noise: float  # of the path, how far the figures are from themselves, as a ratio less 1
+    call_noise: float  # of the points, how far they are from themselves, as a ratio less 1
     first_noise: float
     proposal: dict[str, Literal["inline", "hoist"]]
     reason: str

@@ -232,13 +232,13 @@ def test_bounds_on_arrays(planted, monkeypatch):
 
 
 def test_noise_is_no_gain(planted, monkeypatch):
-    """The samples of a call are 1 and 2 seconds in turn."""
+    """A call takes twice as long in every other round."""
     numbers = iter(range(10**6))
-    found = found_of(
-        planted, monkeypatch, name="one", call=lambda hoisted: (1 + next(numbers) // 2 % 2) * (
-            1.5 if hoisted else 1.0
-        )
-    )  # fmt: skip
+
+    def call(hoisted):
+        return (1 + next(numbers) // 2 % 2) * (1.5 if hoisted else 1.0)
+
+    found = found_of(planted, monkeypatch, name="one", call=call)
     assert found.call_noise == 1.0
     assert found.proposal == {}
 
@@ -249,8 +249,9 @@ def test_a_gain_that_is_not_seen_again_is_none(planted, monkeypatch):
 
     def call(variants, compiled):
         clock.calls += 1
-        # Two variants, a call that is lost and four samples: in two rounds of three it gains.
-        clock.now += 2.0 if shapes(compiled) and clock.calls <= 2 * 2 * 5 else 1.0
+        # Two variants, a call of each that is lost and four samples, and two calls to see how
+        # quick they are: it gains when first measured and in the step, and not in the end.
+        clock.now += 2.0 if shapes(compiled) and clock.calls <= 2 * (2 * 5 + 2) else 1.0
 
     monkeypatch.setattr(Variants, "call", call)
     found = tune.tune(targets.load_one(f"{planted}:one"), TuneQuestion(samples=1))
