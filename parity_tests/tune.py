@@ -6,7 +6,8 @@ stays inlined where a call, timed anew beside that of the program without it, is
 than 5 %, or by more than the noise where there is more, and where tracing, lowering and compiling
 take at most `compile_factor` times as long as with all arrays hoisted. Arrays that help only
 together are found by inlining all of them, and hoisting again what is not missed. The end of this
-path is the proposal if it is seen to be faster once more: a time that came and went is no gain.
+path is the proposal if it holds once more, else what is before it: a time that came and went is no
+gain.
 """
 
 from __future__ import annotations
@@ -62,10 +63,13 @@ def tune(program: Program, question: TuneQuestion) -> Tuning:
     alone = stand.measure([*singles, everything])
     steps, too_long = _path(stand.measure, alone, singles, everything)
     curve = stand.measure([*singles, *steps, everything]) if steps else alone
-    lost = bool(steps) and not curve.is_faster(steps[-1], NOTHING)
-    if lost:
-        steps = []
+    walked = bool(steps)
+    while steps and (curve.compiles_too_long(steps[-1]) or not curve.is_faster(steps[-1], NOTHING)):
+        last = steps.pop()
+        if curve.compiles_too_long(last):
+            too_long |= last.difference(*steps[-1:])
     chosen = steps[-1] if steps else NOTHING
+    lost = walked and not chosen and not too_long
 
     def outcome(each: Keyed) -> TuneOutcome:
         if each.key in chosen:

@@ -259,6 +259,23 @@ def test_a_gain_that_is_not_seen_again_is_none(planted, monkeypatch):
     assert "a gain was seen, and not seen again" in found.reason
 
 
+def test_what_compiles_too_long_in_the_end_is_taken_back(planted, monkeypatch):
+    clock = Clock(monkeypatch, costs(of_512=3.0), costs())
+    stock = Variants.lower
+
+    def lower(variants, hoisted):
+        lowered = stock(variants, hoisted)
+        # Once in advance, and in each round a build and a sample of two variants.
+        clock.now += 0.0 if shapes(lowered) or len(clock.lowered) <= 1 + 2 * 4 else 9.0
+        return lowered
+
+    monkeypatch.setattr(Variants, "lower", lower)
+    found = tune.tune(targets.load_one(f"{planted}:one"), TuneQuestion(samples=1))
+    assert (found.proposal, path(found)) == ({}, [])
+    assert outcomes(found) == {TABLE: "compiles too long"}
+    assert found.reason.startswith("hoist everything: 1 key would be faster, taking more than 2")
+
+
 def line_with(planted, text):
     return next(n for n, line in enumerate(planted.read_text().splitlines(), 1) if text in line)
 
