@@ -41,6 +41,11 @@ class CapturedConstant:
         """The dtype of the array; that of a typed PRNG key is an extended one of JAX."""
         return self.value.dtype
 
+    @property
+    def aval(self) -> str:
+        """The type of the array as JAX writes it, as in `float32[64,64]`."""
+        return jax_internals.typeof(self.value).str_short()
+
     def captured_at(self) -> tuple[str, int, str] | None:
         """File, line and function of the first use; None where only an output is the array."""
         for info in self.source_infos:
@@ -50,8 +55,7 @@ class CapturedConstant:
 
     def describe(self) -> str:
         """Type, shape and size, as in `ArrayImpl float32[64,64] (16384 bytes)`."""
-        aval = jax_internals.typeof(self.value).str_short()
-        return f"{type(self.value).__name__} {aval} ({self.nbytes} bytes)"
+        return f"{type(self.value).__name__} {self.aval} ({self.nbytes} bytes)"
 
 
 def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from engine import jax_internals
+from engine.policy_tables import read_table
 
 Side = Literal["legacy", "simplified"]
 SIDES: tuple[Side, ...] = ("legacy", "simplified")
 
 # Takes an `engine.CapturedConstant` (a record of a floor above this one) and returns "inline",
-# "hoist" or None; `engine/policies.py` asks it.
+# "embed", "hoist" or None; `engine/policies.py` asks it.
 ConstantPolicy = Callable[[Any], str | None]
 
 # "off", or "auto": `engine/preamble.py` decides which equations are done once.
@@ -68,13 +69,19 @@ def parse_bytes(value: Any, what: str) -> int:
 
 
 def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
-    """Check a constant policy: a hashable callable, or None for no policy."""
+    """Check a constant policy: a hashable callable, a table or its text, or None for no policy.
+
+    Of a table a copy is taken, so that who changes it afterwards changes nothing.
+    """
     if value is None:
         return None
+    if isinstance(value, (Mapping, str)):
+        return read_table(value, what)
     if not callable(value):
         raise ValueError(
-            f"{what} must be a function of a captured constant that returns 'inline', 'hoist' or "
-            f"None, or None for no policy, got {value!r}"
+            f"{what} must be a function of a captured constant that returns 'inline', 'embed', "
+            "'hoist' or None, a table such as {'float32[64,64]': 'inline'}, or None for no policy, "
+            f"got {value!r}"
         )
     try:
         hash(value)
@@ -223,11 +230,17 @@ constant_policy = Setting(
     None,
     """Decide array by array which captured arrays the simplified pipeline inlines and hoists.
 
-    A policy takes an `engine.CapturedConstant` (`value`, `nbytes`, `shape`, `dtype`,
-    `captured_at()`) and returns `"inline"`, `"hoist"` or None: the embed threshold decides. It is
-    asked once for each captured array of a program that live equations use, when the program is
-    lowered, and never for scalars. None, in place of a policy, is no policy. The `constant_policy`
-    of `engine.jit` goes before this one.
+    A policy takes an `engine.CapturedConstant` (`value`, `nbytes`, `shape`, `dtype`, `aval`,
+    `captured_at()`) and returns `"hoist"`, `"inline"` (one `stablehlo.constant` in each function
+    that uses it), `"embed"` (one for each use, as of arrays up to the embed threshold) or None: the
+    embed threshold decides. It is asked once for each captured array of a program that live
+    equations use, when the program is lowered, and never for scalars. None, in place of a policy,
+    is no policy. The `constant_policy` of `engine.jit` goes before this one.
+
+    A table does, too: a mapping from the type of an array as JAX writes it, from the place of its
+    first use, or from both, to such an answer. A place is matched to the end of a path, and the
+    most specific key decides: both, then a place, then a type. Equal tables are equal as parts of a
+    cache key. In the environment, a table is a JSON object. `constparity tune` proposes one.
 
     The policy in force when a function is called or traced is the program's: what transformations
     derive from the program has it too, and an inner function has that of the outermost. It is part
@@ -243,8 +256,11 @@ constant_policy = Setting(
         with engine.constant_policy(by_size):
             engine.jit(f, constants="simplified")(x)
 
-    Raises ValueError for what is not callable or not hashable, and, when a program is lowered, for
-    an answer that is none of the three.
+        table = {"float32[1024,1024]": "inline", "float32[1024,1024] model.py:31": "hoist"}
+        engine.jit(f, constants="simplified", constant_policy=table)(x)
+
+    Raises ValueError for what is neither hashable and callable nor a table, for a key that cannot
+    be read, and, when a program is lowered, for an answer that is none of these.
     """,
     traced=False,  # it decides what is hoisted, not what is traced
 )

@@ -30,6 +30,7 @@ from engine.configuration import (
     tracing_for,
 )
 from engine.jaxprs import ClosedJaxpr
+from engine.policy_tables import PolicyMapping
 from engine.programs import LoweringPlan, Pipeline
 from engine.running import run
 from engine.snapshots import snapshot, while_tracing
@@ -67,7 +68,7 @@ def jit(
     /,
     *,
     constants: Side | None = None,
-    constant_policy: ConstantPolicy | None = None,
+    constant_policy: ConstantPolicy | PolicyMapping | None = None,
     precompute_constants: Precompute | None = None,
     deduplicate_constants: bool | int | None = None,
     **options: Any,
@@ -80,9 +81,9 @@ def jit(
     or None: the flag `engine.use_simplified_constants` decides when the function is traced. A
     function that is called while another one of the engine is traced takes that one's side.
 
-    `constant_policy` decides array by array what the simplified pipeline inlines and hoists (see
-    `engine.constant_policy`); None: the setting of that name decides. In the legacy pipeline it
-    has no effect.
+    `constant_policy`, a function or a table, decides array by array what the simplified pipeline
+    inlines and hoists (see `engine.constant_policy`); None: the setting of that name decides. In
+    the legacy pipeline it has no effect.
 
     `precompute_constants` is `"auto"` where work on captured arrays alone is to be done once by the
     simplified pipeline, `"off"` where at every call (see `engine.precompute_constants`); None: the
@@ -121,7 +122,7 @@ def jit(
         return functools.partial(
             jit,
             constants=constants,
-            constant_policy=constant_policy,
+            constant_policy=own_policy,  # of a table: as it is now
             precompute_constants=precompute_constants,
             deduplicate_constants=deduplicate_constants,
             **options,

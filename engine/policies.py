@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
 from engine.captured_constants import CapturedConstant, captured_constants
 from engine.configuration import ConstantPolicy
 from engine.jaxprs import ClosedJaxpr, constant_key, is_hoistable
-
-Choice = Literal["inline", "hoist"]
-CHOICES: tuple[Choice, ...] = get_args(Choice)
+from engine.policy_tables import CHOICES, Choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +30,21 @@ class Selection:
 
     def is_hoisted(self, value: Any) -> bool:
         """Whether a captured value becomes a const arg."""
-        if self.chosen and is_hoistable(value, -1):
-            choice = self.chosen.get(constant_key(value))
-            if choice is not None:
-                return choice == "hoist"
-        return is_hoistable(value, self.max_bytes)
+        choice = self._choice(value)
+        return is_hoistable(value, self.max_bytes) if choice is None else choice == "hoist"
 
     def is_inlined_by_policy(self, value: Any) -> bool:
-        """Whether a captured value is inlined because the policy said so."""
-        return (
-            bool(self.chosen)
-            and is_hoistable(value, -1)
-            and self.chosen.get(constant_key(value)) == "inline"
-        )
+        """Whether a captured value is inlined once per function because the policy said so."""
+        return self._choice(value) == "inline"
+
+    def is_left_to_xla(self, value: Any) -> bool:
+        """Whether the policy wants a captured value in the module, for XLA to compute with."""
+        return self._choice(value) in ("inline", "embed")
+
+    def _choice(self, value: Any) -> Choice | None:
+        if not self.chosen or not is_hoistable(value, -1):
+            return None
+        return self.chosen.get(constant_key(value))
 
     def refuse_what_jax_cannot_follow(self, primitives: Collection[str]) -> None:
         """Raise NotImplementedError if the policy said anything at all.
@@ -67,7 +67,7 @@ def select(
 ) -> Selection:
     """Ask a policy about each array that a program captured, or leave all to the embed threshold.
 
-    Raises ValueError, naming the array, for an answer other than "inline", "hoist" and None.
+    Raises ValueError, naming the array, for an answer that is none of `CHOICES`, nor None.
 
         select(closed_jaxpr, 32, lambda constant: "inline").is_hoisted(table)
     """

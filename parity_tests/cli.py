@@ -21,6 +21,7 @@ from parity_tests.cli_options import ALL_SIDES, ExitZero, ProgramTimeout, Report
 from parity_tests.cli_reduce import reduce
 from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
+from parity_tests.cli_tune import tune
 from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
 
@@ -394,6 +395,7 @@ app.command()(aa)
 app.command()(bench)
 app.command()(culprit)
 app.command()(sweep)
+app.command()(tune)
 app.command()(reduce)
 app.add_typer(export, name="export")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_asking import asked
 from parity_tests.cli_options import OneTarget
 from parity_tests.exits import Exit, code_of, fail
 from parity_tests.wording import counted
@@ -56,7 +56,6 @@ def culprit(
     from pydantic import ValidationError
 
     from parity_tests import experiments, render
-    from parity_tests.targets import TargetError
     from reports.experiment_rows import CulpritQuestion
 
     try:
@@ -66,13 +65,10 @@ def culprit(
     except ValidationError as error:
         wrong = error.errors()[0]
         fail(f"--{wrong['loc'][0]}: {wrong['msg']}, got {wrong['input']!r}")
-    try:
-        found = experiments.find_culprits(target, question, timeout=timeout)
-    except TargetError as error:
-        fail(str(error))
-    except experiments.ExperimentError as error:
-        print(f"constparity: could not compare {error}", file=sys.stderr)
-        context.obj.code = Exit.COULD_NOT_COMPARE
+    found = asked(
+        context, lambda: experiments.find_culprits(target, question, timeout=timeout), to="compare"
+    )
+    if found is None:
         return
     print_culprits(render.console(), found)
     context.obj.code = Exit.PARITY if exit_zero else code_of(found.verdict)

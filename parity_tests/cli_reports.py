@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,16 +23,14 @@ def checked_reports(
 ) -> list[ReportRequest]:
     """Parse the --report options and make sure, before anything runs, that all can be written.
 
-    `formats` are those that the command can write, where it cannot write all.
+    `formats` are those that the command can write; those of a campaign where there are none.
     """
     import reports
 
     requests: dict[Path, ReportRequest] = {}
     for text in texts:
         try:
-            request = reports.parse_report_option(text)
-            if formats is not None and request.format not in formats:
-                fail(f"this command reports as {' or '.join(formats)} alone, got {text!r}")
+            request = reports.parse_report_option(text, formats or reports.FORMATS)
             reports.check_writable(request.path)
         except (ValueError, OSError) as error:
             fail(str(error))
@@ -52,9 +50,35 @@ def write_reports(
     """Write a campaign to every report that was asked for, and say where each is."""
     import reports
 
+    _write(context, console, requests, lambda request: reports.write_report(request, result))
+
+
+def write_texts(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    render: Callable[[ReportFormat], str],
+) -> None:
+    """Write what `render` makes of each format that was asked for, and say where each is."""
+    from reports import write_atomically
+
+    _write(
+        context,
+        console,
+        requests,
+        lambda request: write_atomically(request.path, render(request.format)),
+    )
+
+
+def _write(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    write: Callable[[ReportRequest], None],
+) -> None:
     for request in requests:
         try:
-            reports.write_report(request, result)
+            write(request)
         except OSError as error:  # the disk filled up, or the folder went, while programs ran
             print(f"constparity: {error}", file=sys.stderr)
             context.obj.code = Exit.INTERNAL_ERROR

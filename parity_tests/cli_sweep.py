@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli_asking import asked
 from parity_tests.cli_options import OneTarget
-from parity_tests.exits import Exit, fail
+from parity_tests.exits import fail
+from parity_tests.figure_cells import FIGURE_COLUMNS, figure_cells
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,26 +46,21 @@ def sweep(
       constparity sweep my_model.py:step --thresholds 0,32,4096 --report json:sweep.json
     """
     from parity_tests import experiments, render
-    from parity_tests.cli_reports import checked_reports
-    from parity_tests.targets import TargetError
-    from reports import write_atomically
+    from parity_tests.cli_reports import checked_reports, write_texts
     from reports.experiment_rows import SweepQuestion
 
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     requests = checked_reports(report or (), formats=("json",))
-    try:
-        swept = experiments.sweep_thresholds(target, question, timeout=timeout)
-    except TargetError as error:
-        fail(str(error))
-    except experiments.ExperimentError as error:
-        print(f"constparity: could not measure {error}", file=sys.stderr)
-        context.obj.code = Exit.COULD_NOT_COMPARE
+    swept = asked(
+        context,
+        lambda: experiments.sweep_thresholds(target, question, timeout=timeout),
+        to="measure",
+    )
+    if swept is None:
         return
     console = render.console()
     print_sweep(console, swept)
-    for request in requests:
-        write_atomically(request.path, swept.model_dump_json(indent=2) + "\n")
-        console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+    write_texts(context, console, requests, lambda _: swept.model_dump_json(indent=2) + "\n")
 
 
 def print_sweep(console: Console, swept: Sweep) -> None:
@@ -72,21 +68,12 @@ def print_sweep(console: Console, swept: Sweep) -> None:
     from rich.table import Table
 
     table = Table(title=f"{swept.program} ({swept.source})", title_justify="left", pad_edge=False)
-    for column in (
-        "threshold", "const\nargs", "StableHLO\nbytes", "inlined\nbytes",
-        "optimised HLO\nconstants", "argument\nbytes", "temporary\nbytes",
-        "compile\nms", "call\nms",
-    ):  # fmt: skip
+    for column in ("threshold", *FIGURE_COLUMNS, "compile\nms", "call\nms"):
         table.add_column(column, justify="right")
     for point in swept.points:
-        figures = (
-            point.threshold, point.const_args, point.text_bytes, point.inlined_bytes,
-            point.optimised_constant_bytes, point.argument_bytes, point.temporary_bytes,
-        )  # fmt: skip
         mark = " *" if point.threshold == swept.recommended else ""
-        first, *others = ("-" if figure is None else f"{figure:,}" for figure in figures)
         times = (f"{1e3 * s:.3g}" for s in (point.compile_seconds, point.call_seconds))
-        table.add_row(first + mark, *others, *times)
+        table.add_row(f"{point.threshold:,}{mark}", *figure_cells(point), *times)
     console.print(table)
     chosen = "" if swept.recommended is None else f"{swept.recommended}: "
     console.print(f"recommended: {chosen}{swept.reason}", highlight=False, soft_wrap=True)

@@ -7,7 +7,6 @@ nothing but the arrays differs, and delta debugging finds a minimal set of them.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from engine import executable_sharing
 from parity_tests import numerics, values
 from parity_tests.beside import RUNGS
 from parity_tests.delta_debugging import ddmin
+from parity_tests.interleaving import seconds_of
 from parity_tests.program import Program
 from parity_tests.uses import CapturedUse
 from parity_tests.variants import Variants
@@ -158,7 +158,7 @@ def _memory(variants: Variants, question: CulpritQuestion) -> _Compare:
 def _compile(variants: Variants, question: CulpritQuestion) -> _Compare:
     def seconds(hoisted: Hoisted) -> float:
         lowered = variants.lower(hoisted)
-        return _seconds_of(lowered.compile)
+        return seconds_of(lowered.compile)
 
     seconds(_INLINED)  # what XLA does once in a process is not charged to the first sample
     return lambda hoisted: _interleaved(
@@ -174,8 +174,8 @@ def _call(variants: Variants, question: CulpritQuestion) -> _Compare:
         other = variants.lower(hoisted).compile()
         variants.call(other)
         return _interleaved(
-            lambda: _seconds_of(lambda: variants.call(inlined)),
-            lambda: _seconds_of(lambda: variants.call(other)),
+            lambda: seconds_of(lambda: variants.call(inlined)),
+            lambda: seconds_of(lambda: variants.call(other)),
             "a call",
             question,
         )
@@ -206,9 +206,3 @@ def _interleaved(
 
 def _is_beyond(left: float, right: float, factor: float) -> bool:
     return left != right and max(left, right) >= factor * min(left, right)
-
-
-def _seconds_of(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start

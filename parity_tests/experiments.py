@@ -1,6 +1,7 @@
 """Experiments: a question about one program, answered in a process of its own.
 
-`culprit` and `sweep` are asked here, and their answers read; the process is a worker like others.
+`culprit`, `sweep` and `tune` are asked here, and their answers read; the process is a worker like
+others.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from typing import Any
 from parity_tests.sides import ask
 from parity_tests.targets import TargetError
 from parity_tests.worker import Answer, Job, Request
-from reports.experiment_rows import CulpritFound, CulpritQuestion, Sweep, SweepQuestion
+from reports.experiment_rows import (
+    CulpritFound,
+    CulpritQuestion,
+    Sweep,
+    SweepQuestion,
+    TuneQuestion,
+    Tuning,
+)
 
 TIMEOUT = 600.0
 
@@ -44,6 +52,18 @@ def sweep_thresholds(target: str, question: SweepQuestion, *, timeout: float = T
         sweep_thresholds("my_model.py:step", SweepQuestion(thresholds=(0, 32))).recommended
     """
     found = _answer(target, {"action": "sweep", "sweep": question}, timeout).sweep
+    assert found is not None
+    return found
+
+
+def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT) -> Tuning:
+    """Ask for a constant policy of one program; `timeout` is in seconds for the whole search.
+
+    Raises `TargetError` where the target names no program, and `ExperimentError`.
+
+        tune_policy("my_model.py:step", TuneQuestion()).proposal
+    """
+    found = _answer(target, {"action": "tune", "tune": question}, timeout).tuning
     assert found is not None
     return found
 

@@ -10,15 +10,14 @@ nothing to choose.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from engine import executable_sharing
-from parity_tests import executables, stablehlo
 from parity_tests.environment import describe
+from parity_tests.interleaving import figures, interleaved, noise, ratio
 from parity_tests.program import Program
 from parity_tests.variants import Variants
 from parity_tests.wording import counted
@@ -40,20 +39,27 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
     lowered = {each: variants.lower_under(each) for each in thresholds}
     # What a larger threshold hoists, a smaller one hoists too: of equal number is the same program.
     first = {len(lowered[each].const_args): each for each in reversed(thresholds)}
-    compiles = _interleaved(
+    compiles = interleaved(
         {each: partial(_fresh_compilation, variants, each) for each in first.values()},
         question.samples,
     )
     compiled = {each: lowered[each].compile() for each in first.values()}
-    calls = _interleaved(
+    calls = interleaved(
         {each: partial(_warm_call, variants, compiled[each]) for each in first.values()},
         question.samples * CALLS_PER_SAMPLE,
     )
     points = []
     for threshold in thresholds:
         same = first[len(lowered[threshold].const_args)]
-        points.append(_point(threshold, lowered[same], compiled[same], compiles[same], calls[same]))
-    call_noise, compile_noise = _noise(calls.values()), _noise(compiles.values())
+        points.append(
+            SweepPoint(
+                threshold=threshold,
+                **figures(lowered[same], compiled[same]),
+                compile_seconds=statistics.median(compiles[same]),
+                call_seconds=statistics.median(calls[same]),
+            )
+        )
+    call_noise, compile_noise = noise(calls.values()), noise(compiles.values())
     recommended, reason = recommend(points, call_noise=call_noise, compile_noise=compile_noise)
     return Sweep(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -83,8 +89,8 @@ def recommend(
         return None, "no difference: the same arrays are hoisted under every threshold"
     call_slack, compile_slack = max(CALL_SLACK, call_noise), max(COMPILE_SLACK, compile_noise)
     within = f"{call_slack:.0%} for a call and {compile_slack:.0%} to compile"
-    if _ratio([p.call_seconds for p in points]) <= 1 + call_slack and (
-        _ratio([p.compile_seconds for p in points]) <= 1 + compile_slack
+    if ratio([p.call_seconds for p in points]) <= 1 + call_slack and (
+        ratio([p.compile_seconds for p in points]) <= 1 + compile_slack
     ):
         return None, f"no difference: all times are within {within}"
     smallest = points[0]
@@ -109,56 +115,9 @@ def recommend(
     )
 
 
-def _ratio(seconds: Sequence[float]) -> float:
-    return max(seconds) / min(seconds)
-
-
-def _noise(measured: Any) -> float:
-    """The largest ratio, less 1, of the medians of a threshold's odd and even samples."""
-    halves = [(samples[::2], samples[1::2]) for samples in measured if len(samples) > 1]
-    medians = [[statistics.median(half) for half in both] for both in halves]
-    return max((_ratio(both) - 1 for both in medians), default=0.0)
-
-
-def _interleaved(
-    prepare: dict[int, Callable[[], Callable[[], object]]], samples: int
-) -> dict[int, list[float]]:
-    """Time what is prepared, in turns, so that a machine that slows down slows all; one is lost."""
-    seconds: dict[int, list[float]] = {key: [] for key in prepare}
-    for _ in range(samples + 1):
-        for key, make in prepare.items():
-            action = make()
-            start = time.perf_counter()
-            action()
-            seconds[key].append(time.perf_counter() - start)
-    return {key: taken[1:] for key, taken in seconds.items()}
-
-
 def _fresh_compilation(variants: Variants, threshold: int) -> Callable[[], object]:
     return variants.lower_under(threshold).compile
 
 
 def _warm_call(variants: Variants, compiled: Any) -> Callable[[], object]:
     return partial(variants.call, compiled)
-
-
-def _point(
-    threshold: int,
-    lowered: Any,
-    compiled: Any,
-    compiles: Sequence[float],
-    calls: Sequence[float],
-) -> SweepPoint:
-    module = stablehlo.count(lowered.compiler_ir(), threshold=0)
-    memory = compiled.memory_analysis()
-    return SweepPoint(
-        threshold=threshold,
-        const_args=len(lowered.const_args),
-        text_bytes=len(lowered.as_text()),
-        inlined_bytes=module.inlined_bytes,
-        optimised_constant_bytes=executables.count(compiled).constant_bytes,
-        argument_bytes=None if memory is None else memory.argument_size_in_bytes,
-        temporary_bytes=None if memory is None else memory.temp_size_in_bytes,
-        compile_seconds=statistics.median(compiles),
-        call_seconds=statistics.median(calls),
-    )

@@ -47,6 +47,13 @@ class Variants:
 
         return self._lower(policy)
 
+    def constants(self) -> tuple[engine.CapturedConstant, ...]:
+        """Those of `arrays` that a policy is asked about, as it sees them, largest first."""
+        known = {use.array.identity for use in self.arrays}
+        asked: list[engine.CapturedConstant] = []
+        self._lower(asked.append)
+        return tuple(constant for constant in asked if identity(constant.value) in known)
+
     def lower_under(self, threshold: int) -> Any:
         """Lower the program under an embed threshold in bytes; anew at each call, as `lower`."""
         with engine.embedded_constants_max_bytes(threshold):

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from reports.bench_rows import BenchTurn, TurnTaken
-from reports.experiment_rows import CulpritFound, CulpritQuestion, Sweep, SweepQuestion
+from reports.experiment_rows import (
+    CulpritFound,
+    CulpritQuestion,
+    Sweep,
+    SweepQuestion,
+    TuneQuestion,
+    Tuning,
+)
 from reports.rows import Environment, Failure, Hazard, Observation, Side
 
 if TYPE_CHECKING:
@@ -45,8 +52,9 @@ class Request(BaseModel):
     "serve" runs jobs as they come, a line of JSON each on stdin, and "serve truth" arbitrates them.
 
     `steady_calls` is how often each program is called to time it, `reload` says that it is exported
-    and reloaded too, and `hazards` that their hazards are to be detected. `culprit` and
-    `sweep` ask a question about the one job, and `bench` has rows of the benchmark and no job.
+    and reloaded too, and `hazards` that their hazards are to be detected. `culprit`,
+    `sweep` and `tune` ask a question about the one job, and `bench` has rows of the benchmark and
+    no job.
     "outputs" runs the job on its side, and nothing else, with `barriers` its captured arrays behind
     optimization barriers, and "equations" so runs it with the result of every equation among its
     outputs.
@@ -55,7 +63,7 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal[
-        "list", "run", "arbitrate", "foresee", "culprit", "sweep", "draft", "bench",
+        "list", "run", "arbitrate", "foresee", "culprit", "sweep", "tune", "draft", "bench",
         "serve", "serve truth", "outputs", "equations",
     ]  # fmt: skip
     folder: Path
@@ -68,6 +76,7 @@ class Request(BaseModel):
     hazards: bool = False
     culprit: CulpritQuestion | None = None
     sweep: SweepQuestion | None = None
+    tune: TuneQuestion | None = None
     bench: BenchTurn | None = None
     barriers: bool = False
 
@@ -83,6 +92,7 @@ class Answer(BaseModel):
 
     culprits: CulpritFound | None = None
     sweep: Sweep | None = None
+    tuning: Tuning | None = None
     bench: TurnTaken | None = None
     unknown_target: str | None = None
     draft: str | None = None
@@ -171,7 +181,7 @@ def main() -> None:
         # Nothing is caught here either: the parent says how the process ended.
         write(request.folder / "answer.json", rerun(request))
         return
-    if request.action in ("culprit", "sweep", "draft"):
+    if request.action in ("culprit", "sweep", "tune", "draft"):
         # Unlike a side's worker it catches nothing: there is one program, and its traceback is the
         # end of what this process prints.
         write(request.folder / "answer.json", to_json(experiment(request)))
@@ -313,7 +323,7 @@ def rerun(request: Request) -> str:
 
 def experiment(request: Request) -> Answer:
     """Answer the question of a request about its one program."""
-    from parity_tests import culprit, sweep, targets
+    from parity_tests import culprit, sweep, targets, tune
 
     [job] = request.jobs
     try:
@@ -324,6 +334,8 @@ def experiment(request: Request) -> Answer:
         return _draft(program, request.folder)
     if request.culprit is not None:
         return Answer(culprits=culprit.find(program, request.culprit))
+    if request.tune is not None:
+        return Answer(tuning=tune.tune(program, request.tune))
     assert request.sweep is not None
     return Answer(sweep=sweep.sweep(program, request.sweep))
 

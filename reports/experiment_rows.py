@@ -59,22 +59,27 @@ class SweepQuestion(Row):
     samples: int = 5
 
 
-class SweepPoint(Row):
-    """One program under one embed threshold.
+class ProgramFigures(Row):
+    """What was counted and timed of one variant of a program; times are medians."""
 
-    Times are medians. Thresholds that hoist the same arrays make one program and share its figures.
-    An embedded array is inlined once per use, as in JAX, and counted as often.
-    """
-
-    threshold: int
     const_args: int
     text_bytes: int  # of the StableHLO
     inlined_bytes: int  # of non-scalar stablehlo.constant, of any size
     optimised_constant_bytes: int  # in the optimised HLO
     argument_bytes: int | None  # const args included
     temporary_bytes: int | None
-    compile_seconds: float
     call_seconds: float
+
+
+class SweepPoint(ProgramFigures):
+    """One program under one embed threshold.
+
+    Thresholds that hoist the same arrays make one program and share its figures. An embedded array
+    is inlined once per use, as in JAX, and counted as often.
+    """
+
+    threshold: int
+    compile_seconds: float
 
 
 class Sweep(Row):
@@ -89,4 +94,70 @@ class Sweep(Row):
     call_noise: float  # how far the figures are from themselves, as a ratio less 1
     compile_noise: float
     recommended: int | None
+    reason: str
+
+
+class TuneQuestion(Row):
+    """Within which bounds a constant policy is looked for; `samples` as above.
+
+    A program with inlined arrays may take `compile_factor` times as long to trace, lower and
+    compile as with all arrays hoisted; an array above `most_bytes` is never inlined, and of more
+    than `most_arrays` only the largest are tried.
+    """
+
+    samples: int = 5
+    compile_factor: float = 2.0
+    most_bytes: int = 64 * 2**20
+    most_arrays: int = 32
+
+
+TuneOutcome = Literal["inlined", "no faster", "compiles too long", "too large", "not tried"]
+
+
+class TunedArrays(Row):
+    """The captured arrays that one key of a table names: one, or all that no key tells apart."""
+
+    key: str
+    array: str  # its type in words
+    file: str  # "" where the place is not known
+    line: int
+    function: str
+    count: int
+    bytes: int  # of all of them
+    outcome: TuneOutcome
+
+
+TunePointKind = Literal["all hoisted", "alone", "path", "all inlined"]
+
+
+class TunePoint(ProgramFigures):
+    """One program with the arrays of some keys inlined, and all others hoisted.
+
+    "path" is all hoisted and one array more at a time, "alone" has one array each, and
+    "all inlined" has all that were tried.
+    """
+
+    kind: TunePointKind
+    inlined: tuple[str, ...]  # keys
+    array_bytes: int  # of the captured arrays that are inlined
+    first_seconds: float  # to trace, lower and compile
+
+
+class Tuning(Row):
+    """A constant policy that was looked for; `proposal` is a table, empty where all are hoisted.
+
+    All points were measured in turns with each other, after the path had been found.
+    """
+
+    schema_version: int = 1
+    created: str  # ISO 8601, UTC
+    environment: Environment
+    program: str
+    source: str
+    question: TuneQuestion
+    arrays: tuple[TunedArrays, ...]  # largest first
+    points: tuple[TunePoint, ...]
+    call_noise: float  # of the points, how far they are from themselves, as a ratio less 1
+    first_noise: float
+    proposal: dict[str, Literal["inline", "hoist"]]
     reason: str

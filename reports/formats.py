@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from reports import html_report, json_report, markdown_report
 from reports.rows import Campaign
 from reports.writing import write_atomically
 
-ReportFormat = Literal["json", "md", "html"]
-FORMATS: tuple[ReportFormat, ...] = get_args(ReportFormat)
-
+ReportFormat = Literal["json", "md", "html", "svg"]
 _RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
     "json": json_report.render,
     "md": markdown_report.render,
     "html": html_report.render,
 }
+FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,11 @@ class ReportRequest:
     path: Path
 
 
-def parse_report_option(option: str) -> ReportRequest:
+def parse_report_option(option: str, formats: Sequence[ReportFormat] = FORMATS) -> ReportRequest:
     """The request that an option such as `html:out/report.html` makes.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`, or the path is missing or names a folder.
+        ValueError: the format is not one of `formats`, or the path is missing or names a folder.
 
     Example:
         >>> parse_report_option("html:out/report.html").format
@@ -51,11 +50,11 @@ def parse_report_option(option: str) -> ReportRequest:
 md, html, for example html:report.html
     """
     name, separator, path = option.partition(":")
-    legal = {format_: format_ for format_ in FORMATS}
+    legal = {format_: format_ for format_ in formats}
     if name not in legal or not separator or not path:
         raise ValueError(
             f"illegal report {option!r}: it must be FORMAT:PATH with FORMAT one of "
-            f"{', '.join(FORMATS)}, for example {_example(name)}"
+            f"{', '.join(formats)}, for example {_example(name, formats)}"
         )
     if path.endswith(("/", os.sep)):
         raise ValueError(
@@ -78,5 +77,6 @@ def write_report(request: ReportRequest, campaign: Campaign) -> None:
     write_atomically(request.path, _RENDERERS[request.format](campaign))
 
 
-def _example(name: str) -> str:
-    return f"{name}:report.{name}" if name in FORMATS else "html:report.html"
+def _example(name: str, formats: Sequence[ReportFormat]) -> str:
+    shown = name if name in formats else formats[-1]
+    return f"{shown}:report.{shown}"

@@ -7,9 +7,10 @@ In the lowered module the order of arguments is: dimension variables, tokens, co
 A `stablehlo.constant` is left for scalars, for constants at or below the threshold, for constants
 that only arise while JAX lowers (tables of the random number generators), and everywhere when
 `hoist_constants_as_args` is False, as it is for export. A constant policy goes before the
-threshold: what it inlines becomes a constvar, which JAX inlines once per function. Where constants
-are precomputed, a preamble is taken out of the program first, and its results are const args of any
-size. Arrays that a policy inlines take no part in it: computing with them is left to XLA.
+threshold: what it inlines becomes a constvar, which JAX inlines once per function, and what it
+embeds stays a Literal, which JAX inlines once per use. Where constants are precomputed, a preamble
+is taken out of the program first, and its results are const args of any size. Arrays that a policy
+inlines or embeds take no part in it: computing with them is left to XLA.
 
 Source: the constants note (seed 000), "Lowering".
 """
@@ -58,7 +59,7 @@ def plan(
         refuse_unsupported(live, selection.is_hoisted)
     extraction = None
     if precompute:
-        extraction = extract(live, max_bytes, lambda v: not selection.is_inlined_by_policy(v))
+        extraction = extract(live, max_bytes, lambda v: not selection.is_left_to_xla(v))
     if extraction is not None:
         live = jax_internals.live_part(extraction.rest)
     elif policy is None and not jaxpr_const_args(closed_jaxpr, max_bytes):

@@ -35,18 +35,24 @@ def unsure(constant):
     return None
 
 
+def embed(constant):
+    return "embed"
+
+
 def keep_middle_out(constant):
     return "inline" if constant.shape == (16,) else None
 
 
 X = np.float32(2.0)
 
-# policy -> const args, and inlined bytes: an array is inlined once, however often it is used
+# policy -> const args, and inlined bytes: an array is inlined once for each function, and embedded
+# once for each use
 COUNTS = {
     None: (2, 0),
     unsure: (2, 0),
     hoist: (3, 0),
     inline: (0, 64 + 1024),
+    embed: (0, 2 * 64 + 2 * 1024),
     keep_middle_out: (1, 64),
 }
 
@@ -212,7 +218,9 @@ def test_other_answers_are_refused(answer):
     jitted = engine.jit(
         lambda x: x + MIDDLE, constants="simplified", constant_policy=lambda c: answer
     )
-    with pytest.raises(ValueError, match=r"must return 'inline', 'hoist' or None, got .*") as error:
+    with pytest.raises(
+        ValueError, match=r"must return 'inline', 'embed', 'hoist' or None, got .*"
+    ) as error:
         jitted(1.0)
     assert "float32[16] (64 bytes)" in str(error.value)
     assert __file__ in str(error.value)
@@ -235,7 +243,7 @@ class Unhashable:
 
 @pytest.mark.parametrize(
     ("bad", "said"),
-    [("inline", "a function of a captured"), (3, "got 3"), (Unhashable(), "hashable")],
+    [("inline", "a function of a captured"), (3, "a table such as"), (Unhashable(), "hashable")],
 )
 def test_what_is_no_policy_is_refused(bad, said):
     with pytest.raises(ValueError, match=said):
@@ -273,7 +281,7 @@ def test_scalars_references_and_dead_arrays_are_not_asked_about():
 def test_typed_keys_are_arrays_like_others():
     keys = jax.random.split(jax.random.key(3), 2)
     fun = lambda x: x + jax.random.uniform(keys[0])  # noqa: E731
-    for policy, const_args in ((hoist, 1), (inline, 0)):
+    for policy, const_args in ((hoist, 1), (inline, 0), (embed, 0)):
         jitted = engine.jit(fun, constants="simplified", constant_policy=policy)
         assert len(jitted.lower(1.0).const_args) == const_args
         np.testing.assert_allclose(jitted(1.0), jax.jit(fun)(1.0))

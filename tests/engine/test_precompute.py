@@ -206,8 +206,9 @@ def test_the_outermost_program_decides(runs):
     assert len(runs) == 1  # a program of plain JAX is lowered by JAX
 
 
-def test_an_array_that_a_policy_inlines_is_left_to_xla(runs):
-    jitted = auto(using(TABLE), constant_policy=lambda constant: "inline")
+@pytest.mark.parametrize("answer", ["inline", "embed"])
+def test_an_array_that_a_policy_inlines_is_left_to_xla(runs, answer):
+    jitted = auto(using(TABLE), constant_policy=lambda constant: answer)
     lowered = jitted.lower(X)
     assert lowered.const_args == []
     assert sorts(lowered)

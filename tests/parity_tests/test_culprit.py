@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests import cli, culprit, experiments, targets
+from parity_tests import cli, culprit, experiments, interleaving, targets
 from parity_tests.culprit import _is_beyond
 from parity_tests.variants import Variants
 from reports.experiment_rows import CulpritQuestion
@@ -122,7 +122,7 @@ class Clock:
 def test_times_by_a_clock_of_our_own(planted, metric, monkeypatch):
     """The second of the arrays costs three times as long, when it is hoisted."""
     clock = Clock()
-    monkeypatch.setattr(culprit, "time", clock)
+    monkeypatch.setattr(interleaving, "time", clock)
 
     def cost(variants, hoisted):
         return 3.0 if variants.arrays[1].array.identity in hoisted else 1.0

@@ -1,0 +1,160 @@
+"""A constant policy written down: a table from names of arrays to what becomes of them.
+
+A key is a type as JAX writes it (`float32[64,64]`), the place of the first use (`model.py:31`), or
+both with a space between them. A place is matched to the end of the path, by whole names of folders
+and files, so that a table holds wherever a program is installed. Of several keys that name an array
+the most specific one decides: both before a place, a place before a type, a longer path before a
+shorter one; so the order in which a table is written means nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+Choice = Literal["inline", "embed", "hoist"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+PolicyMapping = Mapping[str, str | None]
+
+# dtype, perhaps a memory kind; dimensions, perhaps with axes of a mesh; perhaps more on those
+_AVAL = r"(?P<dtype>[^\s\[\]]+)\[(?P<dims>\s*\d[^\[\]]*)\](?P<rest>\{[^}]*\})?"
+_KEY = re.compile(rf"(?:{_AVAL}(?:\s+|$))?(?:(?P<file>\S.*?):(?P<line>\d+))?")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What becomes of the arrays of an aval, of a place, or of both; None is for any.
+
+    `place` has the names of folders and file, and the line, as texts.
+    """
+
+    aval: str | None
+    place: tuple[str, ...] | None
+    choice: Choice | None
+
+    def names(self, constant: Any) -> bool:
+        """Whether the entry is about an `engine.CapturedConstant` (of a floor above this one)."""
+        if self.aval is not None and self.aval != constant.aval:
+            return False
+        if self.place is None:
+            return True
+        captured_at = constant.captured_at()
+        if captured_at is None:
+            return False
+        file, line, _ = captured_at
+        return self.place == (*PurePath(file).parts, str(line))[-len(self.place) :]
+
+    @property
+    def specificity(self) -> tuple[bool, bool, int]:
+        """By this, the last one of the entries that name an array decides; no two are equal."""
+        both = self.aval is not None and self.place is not None
+        return both, self.place is not None, len(self.place or ())
+
+    @property
+    def key(self) -> str:
+        """The entry's key, as one writes it."""
+        place = "" if self.place is None else f"{PurePath(*self.place[:-1])}:{self.place[-1]}"
+        return " ".join(filter(None, (self.aval, place)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyTable:
+    """A constant policy that is a table; `read_table` makes one object of all that are equal.
+
+    So it is hashed and compared by its identity: a policy is hashed at each call of a function that
+    was jitted while it was the setting, and that call must run no Python.
+    """
+
+    entries: tuple[Entry, ...]
+
+    def __call__(self, constant: Any) -> Choice | None:
+        """What becomes of a captured array; None where no key names it, as for every policy."""
+        named = [entry for entry in self.entries if entry.names(constant)]
+        return max(named, key=lambda entry: entry.specificity).choice if named else None
+
+    def __repr__(self) -> str:
+        return f"PolicyTable({ {entry.key: entry.choice for entry in self.entries} })"
+
+
+_tables: weakref.WeakValueDictionary[tuple[Entry, ...], PolicyTable] = weakref.WeakValueDictionary()
+
+
+def read_table(table: PolicyMapping | str, what: str) -> PolicyTable:
+    """Read a table from a mapping, or from text that is a JSON object; `what` names it in errors.
+
+    Raises ValueError for what is no table, for a key that cannot be read, for two keys that are
+    the same and for an answer that is none, and names it.
+
+        read_table({"float32[64,64] model.py:31": "inline"}, "constant_policy")
+    """
+    pairs = _pairs_of_json(table, what) if isinstance(table, str) else table.items()
+    entries: dict[str, Entry] = {}
+    for entry in _entries(pairs, what):
+        if entries.setdefault(entry.key, entry) is not entry:
+            raise ValueError(f"{what} has two keys for {entry.key!r}; leave one of them out")
+    ordered = tuple(entries[key] for key in sorted(entries))
+    return _tables.setdefault(ordered, PolicyTable(ordered))
+
+
+def _pairs_of_json(text: str, what: str) -> Iterable[tuple[Any, Any]]:
+    try:
+        # Pairs and no dictionary, so that a key that stands there twice is seen.
+        pairs = json.loads(text, object_pairs_hook=tuple)
+    except ValueError:
+        pairs = None
+    if not isinstance(pairs, tuple):
+        raise ValueError(
+            f"{what} must be a function of a captured constant, a table, or the text of one in "
+            f'JSON, as in {{"float32[64,64]": "inline"}}, got {text!r}'
+        )
+    return pairs
+
+
+def _entries(pairs: Iterable[tuple[Any, Any]], what: str) -> Iterable[Entry]:
+    for key, choice in pairs:
+        aval, place = _read_key(key, what)
+        if choice is not None and not (isinstance(choice, str) and choice in CHOICES):
+            raise ValueError(
+                f"{what} must give {', '.join(map(repr, CHOICES))} or None for {key!r}, got "
+                f"{choice!r}"
+            )
+        yield Entry(aval, place, choice)
+
+
+def _read_key(key: Any, what: str) -> tuple[str | None, tuple[str, ...] | None]:
+    found = _KEY.fullmatch(key.strip()) if isinstance(key, str) else None
+    if found is None or not found[0]:
+        raise _unreadable(key, what)
+    aval = place = None
+    if found["dtype"] is not None:
+        if not _is_dtype(found["dtype"].partition("<")[0]):
+            raise _unreadable(key, what, f"; JAX has no dtype of the name {found['dtype']!r}")
+        dims = re.sub(r"\s+|,\s*$", "", found["dims"])
+        aval = f"{found['dtype']}[{dims}]{found['rest'] or ''}"
+    if found["file"] is not None:
+        place = (*PurePath(found["file"]).parts, str(int(found["line"])))
+    return aval, place
+
+
+def _is_dtype(name: str) -> bool:
+    if name == "key":  # of random numbers: the generator is in the brackets behind it
+        return True
+    try:
+        return np.dtype(name).name == name  # "f" is a dtype, but JAX writes float32
+    except TypeError:
+        return False
+
+
+def _unreadable(key: Any, what: str, why: str = "") -> ValueError:
+    return ValueError(
+        f"{what} has a key that cannot be read, {key!r}{why}: a key is the type of an array as JAX "
+        "writes it ('float32[64,64]'), a place ('model.py:31'), or both ('float32[64,64] "
+        "model.py:31')"
+    )
