@@ -12,7 +12,7 @@ from parity_tests.drift import Drift, drifting_pairs
 from parity_tests.drift import attribute as attribute_drift
 from parity_tests.flip import decide
 from parity_tests.foreseeing import foresee, is_unforeseen
-from parity_tests.judge import judge, needs_arbiter, pairs_of
+from parity_tests.judge import has_floats, judge, needs_arbiter, pairs_of
 from parity_tests.listing import collect
 from parity_tests.resuming import campaign_folder, check_same_campaign
 from parity_tests.sides import (
@@ -106,6 +106,7 @@ def run(
                 by_program[number],
                 partial(arbitrate, collected.job(number), folder, timeout=timeout),
                 partial(foresee, collected.job(number), folder, timeout=timeout),
+                always_arbitrate=save is not None and not set(SIDES) <= set(sides),
             ).model_copy(
                 update={
                     "time_samples": samples.get(number, ()),
@@ -195,6 +196,8 @@ def _row(
     recorded: dict[Side, Recorded],
     ask_arbiter: Callable[[], tuple[Value, ...] | str],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
+    *,
+    always_arbitrate: bool = False,
 ) -> ProgramRow:
     if program.unavailable is not None:
         return ProgramRow(
@@ -217,11 +220,13 @@ def _row(
     alone = list(evidence.values())
     judgement = judge(pairs, alone)
     reasons = judgement.reasons
-    if needs_arbiter(judgement):
+    # What is saved may be compared with sides that are not here, and then nothing runs any more.
+    needed = needs_arbiter(judgement)
+    if needed or (always_arbitrate and any(has_floats(each.observation) for each in alone)):
         truth = ask_arbiter()
-        if isinstance(truth, str):
+        if isinstance(truth, str) and needed:
             reasons = (*reasons, f"there is no arbiter: {truth}")
-        else:
+        elif not isinstance(truth, str):
             judgement = judge(pairs, alone, truth)
             reasons = judgement.reasons
     return ProgramRow(

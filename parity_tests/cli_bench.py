@@ -35,7 +35,7 @@ def bench(
     ] = False,
     report: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND:PATH", help="Write the figures as json or md. Repeatable."),
+        typer.Option(metavar="KIND:PATH", help="Write the figures as json, md or svg. Repeatable."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For one process.")
@@ -55,13 +55,12 @@ def bench(
     """
     from parity_tests import render
     from parity_tests.bench import taking
-    from parity_tests.cli_reports import checked_reports
-    from reports import write_atomically
+    from parity_tests.cli_reports import checked_reports, write_texts
     from reports.bench_rows import BenchQuestion
 
     if quick and full:
         fail("--quick and --full contradict each other: give one of them")
-    requests = checked_reports(report or (), formats=("json", "md"))
+    requests = checked_reports(report or (), formats=("json", "md", "svg"))
     question = BenchQuestion(
         rows=_parse_rows(rows),
         rounds=rounds,
@@ -80,9 +79,7 @@ def bench(
         context.obj.code = Exit.INTERRUPTED
         return
     print_bench(console, found)
-    for request in requests:
-        write_atomically(request.path, _rendered(request.format, found))
-        console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+    write_texts(context, console, requests, lambda format_: _rendered(format_, found))
 
 
 def print_bench(console: Console, found: Bench) -> None:
@@ -109,9 +106,11 @@ def print_bench(console: Console, found: Bench) -> None:
 
 
 def _rendered(format_: str, found: Bench) -> str:
-    from reports import bench_report
+    from reports import bench_plot, bench_report
 
-    return bench_report.render(found) if format_ == "md" else found.model_dump_json(indent=2) + "\n"
+    if format_ == "json":
+        return found.model_dump_json(indent=2) + "\n"
+    return bench_plot.render(found) if format_ == "svg" else bench_report.render(found)
 
 
 def _parse_rows(text: str | None) -> tuple[int, ...]:

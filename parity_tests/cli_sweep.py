@@ -68,11 +68,12 @@ def print_sweep(console: Console, swept: Sweep) -> None:
     from rich.table import Table
 
     table = Table(title=f"{swept.program} ({swept.source})", title_justify="left", pad_edge=False)
-    for column in ("threshold", *FIGURE_COLUMNS, "compile\nms", "call\nms"):
+    for column in ("threshold", *FIGURE_COLUMNS, "compile\nms", "call\nms", "dispatch\nms"):
         table.add_column(column, justify="right")
     for point in swept.points:
         mark = " *" if point.threshold == swept.recommended else ""
-        times = (f"{1e3 * s:.3g}" for s in (point.compile_seconds, point.call_seconds))
+        seconds = (point.compile_seconds, point.call_seconds, point.dispatch_seconds)
+        times = (f"{1e3 * each:.3g}" for each in seconds)
         table.add_row(f"{point.threshold:,}{mark}", *figure_cells(point), *times)
     console.print(table)
     chosen = "" if swept.recommended is None else f"{swept.recommended}: "

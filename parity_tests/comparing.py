@@ -1,13 +1,14 @@
 """Compare two saved campaigns with the judge of a live run.
 
-Where they measured different sides, they are put together and judged as one campaign. A side that
+Where they measured different sides, they are put together and judged as one campaign would be that
+attributes no drift, for nothing runs here: the arbiter's outputs are in the files. A side that
 both measured is compared with itself: yesterday's run with today's, one JAX with another.
 """
 
 from __future__ import annotations
 
 from parity_tests.flip import decide
-from parity_tests.judge import Evidence, judge, pairs_of
+from parity_tests.judge import Evidence, judge, needs_arbiter, pairs_of
 from parity_tests.saved import Saved
 from parity_tests.timing import judge_times
 from reports.rows import SIDES, Campaign, ProgramRow, Side
@@ -59,12 +60,17 @@ def _row(left: Saved, right: Saved, name: str, pairs: list[tuple[Side, Side]]) -
         together = {**in_left, **in_right}
         compared = [(together[a], together[b]) for a, b in pairs if {a, b} <= set(together)]
     alone: list[Evidence] = [*in_left.values(), *in_right.values()]
-    judgement = judge(compared, alone, left.truth(name) or right.truth(name))
+    truth = left.truth(name) or right.truth(name)
+    judgement = judge(compared, alone, truth)
+    reasons = judgement.reasons
+    if needs_arbiter(judgement) and not truth:
+        reasons = (*reasons, "there is no arbiter: neither of the files has its outputs")
     row = left.rows()[name]
     return row.model_copy(
         update={
             "verdict": judgement.verdict,
-            "reasons": judgement.reasons,
+            "reasons": reasons,
+            "drift": (),  # of runs that were made for other pairs
             "comparisons": judgement.comparisons,
             "observations": tuple(each.observation for each in {**in_right, **in_left}.values()),
         }

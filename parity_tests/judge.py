@@ -90,6 +90,12 @@ def needs_arbiter(judgement: Judgement) -> bool:
     return any(leaf.rung == "mismatch" for each in judgement.comparisons for leaf in each.leaves)
 
 
+def has_floats(observation: Observation) -> bool:
+    """Say whether an output of a program is one of which an arbiter can tell."""
+    kinds = ("float", "bfloat", "complex")
+    return any(leaf.dtype.startswith(kinds) for leaf in observation.outputs)
+
+
 def _reason(comparison: Comparison) -> str:
     pair = f"{comparison.left} and {comparison.right}"
     if comparison.metric == "outputs":

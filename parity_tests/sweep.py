@@ -48,6 +48,10 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
         {each: partial(_warm_call, variants, compiled[each]) for each in first.values()},
         question.samples * CALLS_PER_SAMPLE,
     )
+    dispatches = interleaved(
+        {each: partial(_dispatch, variants, compiled[each]) for each in first.values()},
+        question.samples * CALLS_PER_SAMPLE,
+    )
     points = []
     for threshold in thresholds:
         same = first[len(lowered[threshold].const_args)]
@@ -57,6 +61,7 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
                 **figures(lowered[same], compiled[same]),
                 compile_seconds=statistics.median(compiles[same]),
                 call_seconds=statistics.median(calls[same]),
+                dispatch_seconds=statistics.median(dispatches[same]),
             )
         )
     call_noise, compile_noise = noise(calls.values()), noise(compiles.values())
@@ -121,3 +126,9 @@ def _fresh_compilation(variants: Variants, threshold: int) -> Callable[[], objec
 
 def _warm_call(variants: Variants, compiled: Any) -> Callable[[], object]:
     return partial(variants.call, compiled)
+
+
+def _dispatch(variants: Variants, compiled: Any) -> Callable[[], object]:
+    """A call that is not waited for, when nothing else is under way."""
+    variants.call(compiled)
+    return partial(compiled, *variants.args, **variants.kwargs)

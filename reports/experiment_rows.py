@@ -80,6 +80,7 @@ class SweepPoint(ProgramFigures):
 
     threshold: int
     compile_seconds: float
+    dispatch_seconds: float  # until a call returns, which may be before its results are there
 
 
 class Sweep(Row):

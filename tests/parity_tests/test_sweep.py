@@ -54,6 +54,7 @@ def test_counts_are_monotone(swept):
     assert figures("optimised_constant_bytes")[-1] == 1360
     assert figures("text_bytes")[-1] > figures("text_bytes")[0]
     assert min(figures("compile_seconds") + figures("call_seconds")) > 0
+    assert min(figures("dispatch_seconds")) > 0
 
 
 def test_each_sample_of_compiling_compiles(program_file):
@@ -81,6 +82,7 @@ def point(threshold, call, compile_, const_args=None):
         argument_bytes=None,
         temporary_bytes=None,
         compile_seconds=compile_,
+        dispatch_seconds=call,
         call_seconds=call,
     )
 

@@ -57,7 +57,7 @@ def test_a_process_that_fails_is_named_with_its_last_words(monkeypatch):
 
 
 def test_the_command_prints_and_writes_each_figure_with_its_target(turns, tmp_path, capsys):
-    files = [f"--report={kind}:{tmp_path}/out.{kind}" for kind in ("json", "md")]
+    files = [f"--report={kind}:{tmp_path}/out.{kind}" for kind in ("json", "md", "svg")]
     assert cli.main(["bench", "--rows", "10", "--rounds", "4", "--quick", *files]) == Exit.PARITY
     said = capsys.readouterr().out
     assert "targets: 1 met, 1 missed, 0 inconclusive" in said
@@ -68,6 +68,7 @@ def test_the_command_prints_and_writes_each_figure_with_its_target(turns, tmp_pa
         ("simplified", "missed"),
     ]
     assert len(found.samples) == len(CONTESTANTS)
+    assert (tmp_path / "out.svg").read_text().startswith("<svg")
     assert found.question.size == "quick"
 
     table = (tmp_path / "out.md").read_text()
@@ -82,7 +83,7 @@ def test_the_command_prints_and_writes_each_figure_with_its_target(turns, tmp_pa
         (["--rows", "1,12"], "--rows has '12', and the rows are 1, 2, 3, 4, 5, 6, 7, 8, 10"),
         (["--rows", ","], "--rows must be numbers"),
         (["--quick", "--full"], "give one of them"),
-        (["--report", "html:out.html"], "reports as json or md alone, got 'html:out.html'"),
+        (["--report", "html:out.html"], "FORMAT one of json, md, svg"),
     ],
 )
 def test_a_wrong_use_is_said_before_anything_runs(turns, capsys, arguments, said):
