@@ -10,6 +10,7 @@ from parity_tests.bench import (
     one_buffer,
     peak_memory,
     preamble,
+    proposed_policy,
     steady_call,
 )
 from parity_tests.bench.row import Row
@@ -25,6 +26,7 @@ ROWS: dict[int, Row] = {
         peak_memory.ROW,
         preamble.ROW,
         preamble.JUDGEMENT,
+        proposed_policy.ROW,
         compile_time.ROW,
     )
 }
