@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+import struct
 import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,21 +24,40 @@ from engine import jax_internals
 from engine.artifact_writing import Constant
 from engine.containers import Container, ContainerError
 from engine.hoisted_exports import HeldConstant, HoistedExport, takes_constants
-from engine.manifests import Manifest, stored_dtype
+from engine.manifests import Manifest, described, spelled, stored_dtype
 
 Replacements = Mapping[int, Any] | Sequence[Any]
 
+# What JAX's parser of exports raises for bytes that are none (jax 0.9.2 and 0.10.2): flatbuffers
+# reads beyond the end or finds no number, and JAX finds nothing where it looks something up.
+_NO_EXPORT = (
+    struct.error,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    NotImplementedError,
+    RecursionError,
+    OverflowError,
+)
 
-def read(container: Container, constants: Replacements = (), mesh: Any = None) -> HoistedExport:
+
+def read(
+    container: Container, constants: Replacements | None = None, mesh: Any = None
+) -> HoistedExport:
     """The export that a container holds; `constants` replaces those of the file.
 
-    Raises ContainerError for a container that is none of an export or whose programs are damaged,
-    and ValueError for a replacement of another shape, dtype or sharding.
+    Raises ContainerError for a container that is none of an export, whose programs are damaged, or
+    whose manifest says something else than they do, and ValueError for a replacement of another
+    shape, dtype or sharding.
     """
     manifest = Manifest.of(container)
     file = _File(container, manifest)
     file.check_programs()
     programs = [file.program(order) for order in range(len(manifest.programs))]
+    for order, (program, derivative) in enumerate(itertools.pairwise(programs)):
+        file.check_derivative(order, program, derivative)
     held = file.replaced(constants, programs, mesh)
     exported: HoistedExport | None = None
     for order in reversed(range(len(programs))):
@@ -46,11 +67,61 @@ def read(container: Container, constants: Replacements = (), mesh: Any = None) -
     return exported
 
 
+def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Exported:
+    """Have JAX read an export; raises ContainerError, with JAX's reason, for what it cannot read.
+
+    JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
+    """
+    try:
+        return jax.export.deserialize(bytearray(data))
+    except _NO_EXPORT as error:
+        raise ContainerError(
+            f"{what} cannot be read as an export by this JAX, {jax.__version__} "
+            f"({type(error).__name__}: {error}): damaged, or made by another program or version; "
+            "export again"
+        ) from error
+
+
 def check_constants(container: Container, manifest: Manifest) -> None:
     """Raise ContainerError unless the bytes of all constants are those that were written."""
     file = _File(container, manifest)
     for number in range(len(manifest.constants)):
         file.checked_bytes(number)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of JAX or NumPy; masks, which JAX drops, are none."""
+    return isinstance(value, jax.Array | np.ndarray | np.generic) and not isinstance(
+        value, np.ma.MaskedArray
+    )
+
+
+def named(value: Any) -> str:
+    """What was given for an array, for an error."""
+    if not is_array(value):
+        return f"{type(value).__name__}, which is no array of JAX or NumPy"
+    return f"{value.dtype} of shape {value.shape}"
+
+
+def _numbered(given: Replacements | None, count: int) -> dict[int, Any]:
+    """Replacements by the numbers of the constants that they replace."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        for number in given:
+            if type(number) is not int or number not in range(count):
+                raise ValueError(
+                    f"there is no constant {number!r} to replace: the file has {count}"
+                )
+        return dict(given)
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise ValueError(
+            "constants= takes a sequence of arrays, one for each constant of the file, or a "
+            f"mapping from their numbers to arrays, and not {type(given).__name__}"
+        )
+    if len(given) != count:
+        raise ValueError(f"the file has {count} constants, and {len(given)} were given")
+    return dict(enumerate(given))
 
 
 def _always(derivative: HoistedExport | None) -> Any:
@@ -78,7 +149,7 @@ class _File:
     def program(self, order: int) -> jax.export.Exported:
         """Read a program and compare what it takes with the constants of the file."""
         entry = self.manifest.programs[order]
-        program = jax.export.deserialize(bytearray(self.container.tensors[entry["tensor"]].data))
+        program = parsed(self.container.tensors[entry["tensor"]].data, entry["tensor"])
         avals = program.in_avals[: len(entry["constants"])]
         expected = [self._type_of(number) for number in entry["constants"]]
         types = [(aval.shape, aval.dtype) for aval in avals]
@@ -87,7 +158,29 @@ class _File:
                 f"{entry['tensor']} takes constants of types {[str(a) for a in avals]}, and the "
                 f"file has {expected}"
             )
+        for name, found in described(program, len(expected)).items():
+            if entry[name] != found:
+                raise ContainerError(
+                    f"the manifest says of {entry['tensor']} that its {name} is {entry[name]!r}, "
+                    f"and it is {found!r}: the file is not what was written; export again"
+                )
         return program
+
+    def check_derivative(
+        self, order: int, program: jax.export.Exported, derivative: jax.export.Exported
+    ) -> None:
+        """Compare what a derivative takes and returns with the program before it."""
+        before, after = (self.manifest.programs[i] for i in (order, order + 1))
+        args = program.in_avals[len(before["constants"]) :]
+        takes = [*args, *map(jax_internals.tangent_aval, program.out_avals)]
+        returns = map(jax_internals.tangent_aval, args)
+        if after["inputs"] != list(map(spelled, takes)) or after["outputs"] != list(
+            map(spelled, returns)
+        ):
+            raise ContainerError(
+                f"{after['tensor']} takes {after['inputs']} and returns {after['outputs']}, so it "
+                f"is not the derivative of {before['tensor']}; export again"
+            )
 
     def _type_of(self, number: int) -> tuple[tuple[int, ...], Any]:
         entry = self.manifest.constants[number]
@@ -129,26 +222,18 @@ class _File:
         return array
 
     def replaced(
-        self, given: Replacements, programs: Sequence[jax.export.Exported], mesh: Any
+        self, given: Replacements | None, programs: Sequence[jax.export.Exported], mesh: Any
     ) -> list[Constant]:
         """The constants of the file, or those that are given for them, put on `mesh` if any."""
         count = len(self.manifest.constants)
-        if not isinstance(given, Mapping):
-            if given and len(given) != count:
-                raise ValueError(f"the file has {count} constants, and {len(given)} were given")
-            given = dict(enumerate(given))
-        for number in given:
-            if number not in range(count):
-                raise ValueError(
-                    f"there is no constant {number!r} to replace: the file has {count}"
-                )
+        numbered = _numbered(given, count)
         held: list[Constant] = []
         for number in range(count):
             program, place = self._first_use(number, programs)
             constant: Constant = _MappedConstant(self, number)
-            if number in given:
-                self._check(number, given[number], program, place)
-                constant = HeldConstant(number, given[number], given[number])
+            if number in numbered:
+                array = self._checked(number, numbered[number], program, place)
+                constant = HeldConstant(number, array, array)
             if mesh is not None:
                 constant = _PlacedConstant(constant, program, place, mesh)
             held.append(constant)
@@ -162,12 +247,13 @@ class _File:
                 return program, entry["constants"].index(number)
         raise ContainerError(f"no program of the file takes its constant {number}")
 
-    def _check(self, number: int, given: Any, program: jax.export.Exported, place: int) -> None:
+    def _checked(self, number: int, given: Any, program: jax.export.Exported, place: int) -> Any:
+        """A replacement that fits; of what NumPy holds, a copy, which nobody else writes to."""
         shape, dtype = self._type_of(number)
-        if np.shape(given) != shape or getattr(given, "dtype", None) != dtype:
+        if not is_array(given) or (given.shape, given.dtype) != (shape, dtype):
             raise ValueError(
                 f"constant {number} is {dtype} of shape {shape}, and cannot be replaced by "
-                f"{getattr(given, 'dtype', type(given).__name__)} of shape {np.shape(given)}"
+                f"{named(given)}"
             )
         if isinstance(given, jax.Array) and not _same_sharding(given, program, place):
             exported_with = jax_internals.exported_shardings(program)[0][place]
@@ -175,6 +261,7 @@ class _File:
                 f"constant {number} was exported with sharding {exported_with}, and cannot be "
                 f"replaced by an array with sharding {given.sharding}; jax.device_put changes it"
             )
+        return given if isinstance(given, jax.Array) else np.array(given)
 
 
 @functools.lru_cache(maxsize=128)

@@ -19,7 +19,7 @@ import numpy as np
 
 from engine import containers, jax_internals
 from engine.containers import Tensor
-from engine.manifests import FORMAT, FORMAT_VERSION, stored_dtype
+from engine.manifests import FORMAT, FORMAT_VERSION, described, stored_dtype
 
 
 class Constant(Protocol):
@@ -72,12 +72,7 @@ def pieces(
                 "tensor": f"program.{order}",
                 "sha256": hashlib.sha256(blob).hexdigest(),
                 "constants": [numbers[constant.key] for constant in held],
-                "function": program.fun_name,
-                "inputs": [str(aval) for aval in program.in_avals[len(held) :]],
-                "outputs": [str(aval) for aval in program.out_avals],
-                "platforms": list(program.platforms),
-                "devices": program.nr_devices,
-                "calling_convention_version": program.calling_convention_version,
+                **described(program, len(held)),
             }
         )
     manifest = {

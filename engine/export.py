@@ -111,14 +111,16 @@ def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, choices: Choices, ho
 
 
 def deserialize(
-    blob: bytes | bytearray, *, constants: Replacements = (), mesh: Any = None
+    blob: bytes | bytearray, *, constants: Replacements | None = None, mesh: Any = None
 ) -> Exported | HoistedExport:
     """Read what `serialize` of either kind of export returned.
 
     `constants` and `mesh` are those of `load`, for hoisted exports.
 
-    A plain export is JAX's own format and is read by JAX, which trusts it. Raises ContainerError
-    (a ValueError) for a hoisted export that is not what was written.
+    A plain export is JAX's own format and is read by JAX, which has no checksums: damage within its
+    module shows when it is called. Raises ContainerError (a ValueError) for a hoisted export that
+    is not what was written, and for bytes that JAX cannot read; ValueError for `constants` or
+    `mesh` with a plain export.
 
     Example::
 
@@ -130,21 +132,22 @@ def deserialize(
         return artifact_reading.read(
             containers.parse(memoryview(blob).toreadonly()), constants, mesh
         )
-    if len(constants) or mesh is not None:
+    plain = artifact_reading.parsed(blob, "what was given, no hoisted export,")
+    if constants is not None or mesh is not None:
         raise ValueError("a plain export has its constants inside: none can be replaced or placed")
-    return jax.export.deserialize(bytearray(blob))
+    return plain
 
 
 def load(
-    path: str | os.PathLike, *, constants: Replacements = (), mesh: Any = None
+    path: str | os.PathLike, *, constants: Replacements | None = None, mesh: Any = None
 ) -> HoistedExport:
     """Open the file of a hoisted export; its constants are mapped, and read when first used.
 
     `constants` replaces those of the file: all, as a sequence, or some, as a mapping from their
     numbers (`constparity export inspect` lists them) to arrays of the same shape, dtype and
-    sharding. `mesh` puts the constants on its devices, with the shardings that they were exported
-    with; otherwise they follow the arguments of each call. The file must not be written to while
-    it is in use; `save` never does.
+    sharding. Arrays of NumPy are copied. `mesh` puts the constants on its devices, with the
+    shardings that they were exported with; otherwise they follow the arguments of each call. The
+    file must not be written to while it is in use; `save` never does.
 
     The file is checked for damage, not for malice: call exports of strangers as you would run
     their programs.

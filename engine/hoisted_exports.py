@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jax.tree_util import PyTreeDef, treedef_children, treedef_tuple
 
 from engine import artifact_writing, containers, jax_internals
 from engine.artifact_writing import Constant
@@ -108,10 +109,10 @@ class HoistedExport:
         return tuple(constant.value for constant in self.held)
 
     @property
-    def in_tree(self) -> jax.tree_util.PyTreeDef:
+    def in_tree(self) -> PyTreeDef:
         """The tree of `(args, kwargs)`."""
-        args, kwargs = _example(self.program.in_tree)
-        return jax.tree.structure((args[1:], kwargs))
+        (_, *args), kwargs = _arguments(self.program.in_tree)
+        return treedef_tuple((treedef_tuple(args), kwargs))
 
     @property
     def in_avals(self) -> tuple[Any, ...]:
@@ -195,10 +196,9 @@ class HoistedExport:
         return artifact_writing.pieces([(each.program, each.held) for each in exports])
 
     def _differentiable(self) -> Callable[..., Any]:
-        (constants, *args), kwargs = _example(self.program.in_tree)
-        program = dataclasses.replace(
-            self.program, in_tree=jax.tree.structure((Inputs(constants, args), kwargs))
-        )
+        inputs, kwargs = _arguments(self.program.in_tree)
+        named = _node((Inputs, None), inputs)
+        program = dataclasses.replace(self.program, in_tree=treedef_tuple((named, kwargs)))
         operands = [constant.operand for constant in self.held]
 
         @jax.custom_vjp
@@ -218,9 +218,26 @@ class HoistedExport:
         return call
 
 
-def _example(tree: jax.tree_util.PyTreeDef) -> Any:
-    """A value of that structure: JAX has no other way to take a structure of any node apart."""
-    return jax.tree.unflatten(tree, [0] * tree.num_leaves)
+def _arguments(tree: PyTreeDef) -> tuple[list[PyTreeDef], PyTreeDef]:
+    """The structures of positional arguments, one by one, and of keyword arguments.
+
+    A structure is taken apart and never filled: nodes of the user may look at their leaves.
+    """
+    args, kwargs = treedef_children(_of_default_registry(tree))
+    return treedef_children(args), kwargs
+
+
+def _of_default_registry(tree: PyTreeDef) -> PyTreeDef:
+    """The same structure as `jax.tree.structure` makes it: `jax.export` flattens with another."""
+    children = [_of_default_registry(child) for child in treedef_children(tree)]
+    return _node(tree.node_data(), children)
+
+
+def _node(node_data: tuple[type, Any] | None, children: Sequence[PyTreeDef]) -> PyTreeDef:
+    structure: Any = PyTreeDef  # its stubs leave the registry's type out
+    return structure.from_node_data_and_children(
+        jax.tree_util.default_registry, node_data, children
+    )
 
 
 def takes_constants(program: jax.export.Exported, count: int) -> bool:
@@ -233,6 +250,6 @@ def takes_constants(program: jax.export.Exported, count: int) -> bool:
 
 def inputs_as_arguments(program: jax.export.Exported) -> jax.export.Exported:
     """Let a program whose positional arguments are `Inputs` take a tuple of constants first."""
-    inputs, kwargs = _example(program.in_tree)
-    in_tree = jax.tree.structure(((inputs.constants, *inputs.args), kwargs))
+    inputs, kwargs = _arguments(program.in_tree)
+    in_tree = treedef_tuple((treedef_tuple(inputs), kwargs))
     return dataclasses.replace(program, in_tree=in_tree, _get_vjp=None)

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -108,6 +109,24 @@ _MANIFEST: dict[str, Any] = {
     "constants": [{"tensor": str, "dtype": str, "shape": [int], "key_impl": (str, type(None))}],
     "crc32": {str: int},
 }  # fmt: skip
+
+
+def described(program: jax.export.Exported, num_constants: int) -> dict[str, Any]:
+    """What a manifest says of a program for people: read from it, so that it can be compared."""
+    return {
+        "function": program.fun_name,
+        "inputs": [spelled(aval) for aval in program.in_avals[num_constants:]],
+        "outputs": [spelled(aval) for aval in program.out_avals],
+        "platforms": list(program.platforms),
+        "devices": program.nr_devices,
+        "calling_convention_version": program.calling_convention_version,
+    }
+
+
+def spelled(aval: Any) -> str:
+    """An aval's dtype and shape, such as float32[8,n]; JAX's own spelling differs by version."""
+    dtype = "float0" if aval.dtype == jax.dtypes.float0 else str(aval.dtype)
+    return f"{dtype}[{','.join(map(str, aval.shape))}]"
 
 
 # The generators whose keys `jax.export` knows, and how many words a key of theirs has.

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from engine import containers, jax_internals
+from engine.artifact_reading import is_array, named, parsed
 from engine.containers import Container, ContainerError
 from engine.jax_internals import ExecutableParts
 from engine.manifests import fits
@@ -124,7 +124,7 @@ def deserialize_and_load(
     devices = tuple(jax.devices() if execution_devices is None else execution_devices)
     _refuse_other_platforms(manifest, devices)
     # Through JAX first, which says what the code takes; the code itself comes last of all.
-    interface = jax.export.deserialize(bytearray(container.tensors["interface"].data))
+    interface = parsed(container.tensors["interface"].data, "the interface of the program")
     parts = _parts(container, manifest, interface)
     if len(devices) < interface.nr_devices or (
         execution_devices is not None and len(devices) > interface.nr_devices
@@ -230,9 +230,8 @@ def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
             f"the program takes {len(avals)} const args, and {len(const_args)} were given"
         )
     for i, (aval, given) in enumerate(zip(avals, const_args, strict=True)):
-        found = np.shape(given), getattr(given, "dtype", None)
-        if found != (aval.shape, aval.dtype):
+        if not is_array(given) or (given.shape, given.dtype) != (aval.shape, aval.dtype):
             raise ValueError(
                 f"const arg {i} of the program is {aval.dtype} of shape {aval.shape}, and "
-                f"{found[1] or type(given).__name__} of shape {found[0]} was given"
+                f"{named(given)} was given"
             )

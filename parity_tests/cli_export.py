@@ -11,6 +11,7 @@ from parity_tests.exits import fail
 
 if TYPE_CHECKING:
     from engine.containers import Container
+    from engine.hoisted_exports import HoistedExport
     from engine.manifests import Manifest
 
 export = typer.Typer(no_args_is_help=True, help="Look at the files of hoisted exports.")
@@ -50,17 +51,30 @@ def inspect(
         container = containers.parse(containers.mapped(file))
         manifest = Manifest.of(container)
         exported = artifact_reading.read(container)
+        modules = [_module(exported, 0)]
+        while exported.has_vjp():
+            exported = exported.vjp()
+            modules.append(_module(exported, len(modules)))
         artifact_reading.check_constants(container, manifest)
     except (OSError, containers.ContainerError) as error:
         fail(f"cannot read {file}: {error}")
     console = render.console()
     for line in _lines(file, container, manifest):
         console.print(_printable(line), highlight=False, markup=False, soft_wrap=True)
-    while module:
-        console.print(exported.mlir_module(), highlight=False, markup=False, soft_wrap=True)
-        if not exported.has_vjp():
-            break
-        exported = exported.vjp()
+    for text in modules if module else ():
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _module(exported: HoistedExport, order: int) -> str:
+    """The StableHLO of a program, which `load` does not parse."""
+    import jax
+
+    from engine.containers import ContainerError
+
+    try:
+        return exported.mlir_module()
+    except jax.errors.JaxRuntimeError as error:
+        raise ContainerError(f"program.{order} has no StableHLO that is one ({error})") from error
 
 
 def _printable(line: str) -> str:

@@ -122,12 +122,36 @@ def test_constants_are_replaced_by_what_fits(path, table):
         ({0: new[:6]}, r"constant 0 is float32 of shape \(7, 7\).*float32 of shape \(6, 7\)"),
         ({0: new.astype(jnp.int32)}, r"cannot be replaced by int32"),
         ({0: [[1.0] * 7] * 7}, "cannot be replaced by list"),
+        ({0: np.ma.array(new)}, "cannot be replaced by MaskedArray, which is no array"),
+        ({0: jax.ShapeDtypeStruct((7, 7), jnp.float32)}, "cannot be replaced by ShapeDtypeStruct"),
         ({1: new}, "no constant 1 to replace: the file has 1"),
+        ({False: new}, "no constant False to replace"),
+        ({0.0: new}, r"no constant 0\.0 to replace"),
         ([new, new], "the file has 1 constants, and 2 were given"),
+        ([], "the file has 1 constants, and 0 were given"),
+        (np.asarray(new), "constants= takes a sequence of arrays.* and not ndarray"),
+        (new, "constants= takes a sequence of arrays.* and not ArrayImpl"),
+        ("f", "constants= takes a sequence of arrays.* and not str"),
         ({0: jax.device_put(new, on_two)}, "cannot be replaced by an array with sharding"),
     ]:
         with pytest.raises(ValueError, match=message):
             export.load(path, constants=constants)
+
+
+@pytest.mark.parametrize("constants", [None, {}])
+def test_no_replacement_leaves_the_constants_of_the_file(path, table, constants):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path)
+    equal(export.load(path, constants=constants).constants[0], table)
+
+
+def test_a_replacement_is_what_it_was_when_it_was_given(path, table):
+    exported(lambda x: x @ table, jnp.ones(7)).save(path)
+    new = np.asarray(table) + 1
+    loaded = export.load(path, constants={0: new})
+    expected = loaded.call(jnp.ones(7))
+    new[:] = 0
+    equal(loaded.call(jnp.ones(7)), expected)
+    equal(loaded.constants[0], table + 1)
 
 
 def test_keys_of_a_generator_that_the_user_made_are_refused(path):

@@ -1,7 +1,9 @@
 """Exports whose constants stand beside the module: made, called, differentiated, placed."""
 
+import dataclasses
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.extend
@@ -139,6 +141,28 @@ def test_a_call_is_checked_in_the_words_of_jax(table):
                 e.call(*args, **kwargs)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Checked:
+    """A node of a tree that looks at its leaf when it is made."""
+
+    a: Any
+
+    def __post_init__(self):
+        assert self.a.shape[-1] == 7
+
+
+def test_nodes_of_trees_may_look_at_their_leaves(table):
+    jitted = engine.jit(lambda d, *, e: d.a @ table + e.a, constants="simplified")
+    d = Checked(jnp.arange(7.0))
+    f = export.export(jitted, hoist_constants=True)(d, e=d)
+    assert f.in_tree == jax.tree.structure(((d,), {"e": d}))
+    expected = jax.jit(lambda a: a @ table + a)(d.a)
+    equal(f.call(d, e=d), expected)
+    gradient = jax.grad(lambda a: f.call(Checked(a), e=d).sum())(d.a)
+    equal(gradient, jax.jit(lambda ct: ct @ table.T)(jnp.ones(7)))
 
 
 def test_it_is_called_within_a_program(path, table):

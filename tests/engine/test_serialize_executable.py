@@ -68,7 +68,9 @@ def test_other_constants_may_be_passed(table):
         ([other, other], "takes 1 const args, and 2 were given"),
         ([other[:6]], r"const arg 0 of the program is float32 of shape \(7, 7\), .*\(6, 7\)"),
         ([other.astype(jnp.int32)], "int32 of shape .* was given"),
-        ([[[1.0] * 7] * 7], "list of shape .* was given"),
+        ([[[1.0] * 7] * 7], "list, which is no array of JAX or NumPy was given"),
+        ([jax.ShapeDtypeStruct((7, 7), jnp.float32)], "ShapeDtypeStruct, which is no array"),
+        ([np.ma.array(other)], "MaskedArray, which is no array"),
     ]:
         with pytest.raises(ValueError, match=message):
             deserialize_and_load(blob, given)

@@ -94,7 +94,9 @@ def test_rules_of_the_user_are_respected(exporting):
         return jnp.sum(x * TABLE)
 
     f.defvjp(lambda x: (f(x), None), lambda _, ct: (ct * 100 * TABLE,))
-    found = rehydrated(exporting(jax.checkpoint(f))(TABLE), vjp_order=1)
+    here = exporting(jax.checkpoint(f))(TABLE)
+    assert here.vjp().mlir_module().count("optimization_barrier") == 1
+    found = rehydrated(here, vjp_order=1)
     equal(jax.grad(found.call)(TABLE), 100 * TABLE)
 
 
