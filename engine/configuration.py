@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+import jax
+
 from engine import jax_internals
 from engine.policy_tables import read_table
 
@@ -409,6 +411,13 @@ def choices_now(
 def tracing_a_program() -> bool:
     """Whether a program of the engine is being traced in this thread."""
     return _program_side.value is not None
+
+
+@contextlib.contextmanager
+def standing_alone() -> Iterator[None]:
+    """Trace what is no part of the program around it in this block, such as an export."""
+    with _program_side.local(None), jax.core.eval_context():
+        yield
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ from jax.export import symbolic_shape as symbolic_shape
 
 from engine import artifact_reading, containers, exporting, jax_internals
 from engine.artifact_reading import Replacements
-from engine.configuration import Choices, Side
+from engine.configuration import Choices, Side, standing_alone
 from engine.containers import ContainerError as ContainerError
 from engine.front_door import jit
 from engine.hoisted_exports import HoistedExport as HoistedExport
@@ -77,9 +77,10 @@ def export(
 
     def do_export(*args: Any, **kwargs: Any) -> Any:
         function = exporting.Exporting(fun_jit, hoist_constants)
-        exported = _jax_export(function, platforms=platforms, disabled_checks=disabled_checks)(
-            *args, **kwargs
-        )
+        to_jax = _jax_export(function, platforms=platforms, disabled_checks=disabled_checks)
+        # A derivative is exported where it is asked for, which may be within another program.
+        with standing_alone():
+            exported = to_jax(*args, **kwargs)
         closed_jaxpr = function.traced.lojax.jaxpr
         side, choices = function.traced.side, function.traced.fun_name.choices
 

@@ -78,6 +78,28 @@ def test_derivatives_leave_the_constants_alone(table, path):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("jit", [jax.jit, *(engine.jit(constants=side) for side in engine.SIDES)])
+def test_a_derivative_is_that_of_the_export_within_any_program(table, path, jit):
+    x = jnp.linspace(-1, 1, 7)
+    here = exported(lambda x: jnp.sum(jnp.tanh(x @ table) ** 2), x)
+    expected = jax.grad(here.call)(x)
+    np.testing.assert_allclose(jit(jax.grad(here.call))(x), expected, rtol=1e-6)
+    again = exported(lambda x: jnp.sum(jnp.tanh(x @ table) ** 2), x)  # without a derivative yet
+    np.testing.assert_allclose(jit(jax.grad(again.call))(x), expected, rtol=1e-6)
+
+
+def test_an_export_within_a_program_is_none_of_it(table):
+    @jax.jit
+    def outer(x):
+        made.append(exported(lambda x: x @ table, x))
+        return x
+
+    made = []
+    outer(jnp.ones(7))
+    assert len(made[0].constants) == 1
+    equal(made[0].call(jnp.ones(7)), jnp.ones(7) @ table)
+
+
 def test_a_derivative_may_need_constants_of_its_own(path):
     scale = jnp.arange(100.0, 109.0)
     table = jnp.ones((9, 3))
