@@ -26,12 +26,7 @@ W = np.random.RandomState(0).randn(64, 64).astype(np.float32)
 @program(args=(np.ones(64, np.float32),))
 def folded(x):
     gram = W.T @ jnp.asarray(W) + jnp.eye(64)
-    return jnp.linalg.inv(gram) @ x
-
-
-@program(args=(np.linspace(1, 2, 64, dtype=np.float32),))
-def divided(x):
-    return x / W[0]
+    return (gram @ gram) @ x
 
 
 @program(args=(np.float32(2.0),))
@@ -81,12 +76,6 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     assert reason.where.endswith(f"planted.py:{found.line}")
 
 
-def test_what_xla_simplifies_with_a_known_value_is_constant_folding(rows):
-    [found] = rows["divided"].drift
-    assert (found.cause, found.equation) == ("constant folding", "div, equation 0")
-    assert "algebraic simplification with constants that are known" in found.evidence
-
-
 def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
     [found] = rows["a_bug_after_folding"].drift
     assert found.cause == "a bug"
@@ -97,7 +86,7 @@ def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
     ("cause", "verdict"), [("a bug", "difference"), ("constant folding", "parity")]
 )
 def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
-    row = rows["divided"]  # equal by the ladder, and not bitwise
+    row = rows["folded"]  # equal by the ladder, and not bitwise
     found = row.drift[0].model_copy(update={"cause": cause})
     again = campaign._with_drift(row, (found,))
     assert (again.verdict, len(again.reasons) - len(row.reasons)) == (
