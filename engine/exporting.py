@@ -60,19 +60,24 @@ class Exporting(jax.stages.Wrapped):
         return self.traced.fun_name
 
     def lower(self, **options: Any) -> Lowered:
-        """What `jax.export.export` calls second: lower with the constants as inputs."""
+        """What `jax.export.export` calls second: lower with the constants as inputs.
+
+        Raises ValueError for devices that do not go together, as a call does.
+        """
         traced, lo = self.traced, self.traced.lojax
         plan = traced._pipeline.hoist_for_export(
             lo._params["jaxpr"], embedded_constants_max_bytes.value, lo._params["name"].choices
         )
-        computation = lower_plan(
-            traced._pipeline,
-            plan,
-            lo._meta_tys_flat,
-            lo._params,
-            lowering_platforms=options["lowering_platforms"],
-            lowering_parameters=options["_private_parameters"],
-        )
+        names = jax_internals.argument_names(lo.jaxpr)
+        with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
+            computation = lower_plan(
+                traced._pipeline,
+                plan,
+                lo._meta_tys_flat,
+                lo._params,
+                lowering_platforms=options["lowering_platforms"],
+                lowering_parameters=options["_private_parameters"],
+            )
         operands = list(computation.const_args)
         hoisted_by_jax = operands[: len(operands) - plan.num_const_args]
         self.constants = tuple(

@@ -166,7 +166,17 @@ class HoistedExport:
         if in_tree != self.in_tree:
             # Raises, in JAX's words.
             dataclasses.replace(self.program, in_tree=self.in_tree).call(*args, **kwargs)
-        return jax.tree.unflatten(self.out_tree, self._differentiable()(*flat))
+        try:
+            outputs = self._differentiable()(*flat)
+        except ValueError as error:
+            if f"was exported for {self.nr_devices} devices" in str(error):  # JAX 0.10.2
+                error.add_note(
+                    "The constants of a loaded export follow the arguments: put those on "
+                    f"{self.nr_devices} devices, or load it with mesh=, which puts the constants "
+                    "there."
+                )
+            raise
+        return jax.tree.unflatten(self.out_tree, outputs)
 
     def serialize(self, vjp_order: int = 0) -> bytearray:
         """The bytes of the file that `save` writes, with derivatives up to `vjp_order`.

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests import saved
-from parity_tests.drift import Drift, drifting_pairs
-from parity_tests.drift import attribute as attribute_drift
+from parity_tests.attributing import attributed
 from parity_tests.flip import decide
 from parity_tests.foreseeing import foresee, is_unforeseen
 from parity_tests.judge import has_floats, judge, needs_arbiter, pairs_of
@@ -26,8 +25,8 @@ from parity_tests.sides import (
 from parity_tests.timed_rounds import time_sides
 from parity_tests.timing import judge_times
 from parity_tests.values import Value
-from parity_tests.worker import Job, Listed
-from reports.rows import SIDES, Campaign, DriftAttribution, Hazard, ProgramRow, Side, Verdict
+from parity_tests.worker import Listed
+from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
 
 TIMEOUT = 120.0
 
@@ -116,7 +115,15 @@ def run(
             for number, each in enumerate(programs)
         )
         if attribute:
-            rows = _attributed(rows, collected.jobs, by_program, folder, timeout, progress)
+            rows = attributed(
+                rows,
+                collected.job,
+                lambda number, side: by_program[number][side].evidence(),
+                partial(truth_of, folder),
+                folder,
+                timeout=timeout,
+                progress=progress,
+            )
         rows = tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows)
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -134,53 +141,6 @@ def run(
                 ),
             )
     return result
-
-
-def _attributed(
-    rows: tuple[ProgramRow, ...],
-    jobs: Sequence[Job],
-    by_program: Sequence[dict[Side, Recorded]],
-    folder: Path,
-    timeout: float,
-    progress: Progress,
-) -> tuple[ProgramRow, ...]:
-    """Give each row the causes of its numeric differences."""
-    of_number = {job.number: job for job in jobs}
-    drifting = {number: pairs for number, row in enumerate(rows) if (pairs := drifting_pairs(row))}
-    found = list(rows)
-    for done, (number, pairs) in enumerate(drifting.items()):
-        progress(done, len(drifting), f"attributing the drift of {rows[number].name}")
-        recorded, truth = by_program[number], truth_of(folder, number)
-        drift = tuple(
-            attribute_drift(
-                Drift(
-                    of_number[number],
-                    recorded[left].evidence(),
-                    recorded[right].evidence(),
-                    rung,
-                    truth,
-                ),
-                folder,
-                timeout=timeout,
-            )
-            for (left, right), rung in pairs.items()
-        )
-        found[number] = _with_drift(rows[number], drift)
-    if drifting:
-        progress(len(drifting), len(drifting), "")
-    return tuple(found)
-
-
-def _with_drift(row: ProgramRow, drift: tuple[DriftAttribution, ...]) -> ProgramRow:
-    """Give a row its causes; a bug is a difference, within whatever tolerance its values are."""
-    bugs = tuple(
-        f"{each.left} and {each.right}: outputs differ by a bug: {each.evidence}"
-        for each in drift
-        if each.cause == "a bug"
-    )
-    verdict: Verdict = "difference" if bugs else row.verdict
-    reasons = row.reasons if row.verdict == "difference" else (*bugs, *row.reasons)
-    return row.model_copy(update={"drift": drift, "verdict": verdict, "reasons": reasons})
 
 
 def _foreseer(sides: Container[Side]) -> Side | None:
@@ -203,6 +163,8 @@ def _row(
         return ProgramRow(
             name=program.name,
             source=program.source or program.target,
+            target=program.target,
+            digest=program.digest,
             summary=program.summary,
             verdict="could not compare",
             reasons=(program.unavailable,),
@@ -232,6 +194,8 @@ def _row(
     return ProgramRow(
         name=program.name,
         source=program.source,
+        target=program.target,
+        digest=program.digest,
         summary=program.summary,
         verdict=judgement.verdict,
         reasons=reasons,

@@ -17,7 +17,15 @@ from parity_tests.cli_aa import aa
 from parity_tests.cli_bench import bench
 from parity_tests.cli_culprit import culprit
 from parity_tests.cli_export import export
-from parity_tests.cli_options import ALL_SIDES, ExitZero, ProgramTimeout, Report, Resume, Sides
+from parity_tests.cli_options import (
+    ALL_SIDES,
+    ExitZero,
+    NoAttribution,
+    ProgramTimeout,
+    Report,
+    Resume,
+    Sides,
+)
 from parity_tests.cli_reduce import reduce
 from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
@@ -165,13 +173,7 @@ def run(
             show_default=False,
         ),
     ] = None,
-    no_attribution: Annotated[
-        bool,
-        typer.Option(
-            "--no-attribution",
-            help="Do not run programs again to find out why outputs are not bitwise equal.",
-        ),
-    ] = False,
+    no_attribution: NoAttribution = False,
     exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
@@ -273,12 +275,15 @@ def compare(
     left: Annotated[Path, typer.Argument(metavar="A.json", show_default=False)],
     right: Annotated[Path, typer.Argument(metavar="B.json", show_default=False)],
     report: Report = None,
+    timeout: ProgramTimeout = 120.0,
+    no_attribution: NoAttribution = False,
     exit_zero: ExitZero = False,
 ) -> None:
     """Compare two results that `constparity run --save` wrote, with the judge of a live run.
 
-    Where they have different sides they are judged as one campaign; a side that both have is
-    compared with itself.
+    Where they have different sides they are judged as one campaign, and a program whose outputs
+    drift is run again to find out why, if its source is here and is the one that was measured. A
+    side that both have is compared with itself, and nothing is run.
 
     Examples:
 
@@ -289,14 +294,25 @@ def compare(
       constparity compare A.json B.json
     """
     import reports
-    from parity_tests import comparing
+    from parity_tests import comparing, render
     from parity_tests.saved import Saved, SavedError
 
     requests = checked_reports(report or ())
     try:
-        result = comparing.compare(Saved.read(left), Saved.read(right))
+        with render.progress(render.console()) as advance:
+            result = comparing.compare(
+                Saved.read(left),
+                Saved.read(right),
+                attribute=not no_attribution,
+                timeout=timeout,
+                progress=advance,
+            )
     except (SavedError, reports.ReportReadError) as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
     _conclude(context, result, requests, exit_zero)
 
 

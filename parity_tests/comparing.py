@@ -1,22 +1,39 @@
 """Compare two saved campaigns with the judge of a live run.
 
-Where they measured different sides, they are put together and judged as one campaign would be that
-attributes no drift, for nothing runs here: the arbiter's outputs are in the files. A side that
-both measured is compared with itself: yesterday's run with today's, one JAX with another.
+Where they measured different sides, they are put together and judged as one campaign would be: the
+arbiter's outputs are in the files, and a program whose outputs drift is run again to find out why,
+as there. A side that both measured is compared with itself: yesterday's run with today's, one JAX
+with another; there nothing runs.
 """
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
+from parity_tests.attributing import attributed, saved_job
 from parity_tests.flip import decide
 from parity_tests.judge import Evidence, judge, needs_arbiter, pairs_of
 from parity_tests.saved import Saved
+from parity_tests.sides import Progress
 from parity_tests.timing import judge_times
+from parity_tests.values import Value
+from parity_tests.worker import Job
 from reports.rows import SIDES, Campaign, ProgramRow, Side
 
 
-def compare(left: Saved, right: Saved) -> Campaign:
+def compare(
+    left: Saved,
+    right: Saved,
+    *,
+    attribute: bool = False,
+    timeout: float = 120.0,
+    progress: Progress = lambda done, total, text: None,
+) -> Campaign:
     """Judge every program of two saved campaigns; one that only one of them has is not compared.
 
+    With `attribute`, both sides of a program whose outputs are not bitwise equal are run again to
+    find out why, if its source is the one that was measured; `timeout` is in seconds for one run.
     Raises `SavedError` where arrays cannot be read.
 
         compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
@@ -36,6 +53,8 @@ def compare(left: Saved, right: Saved) -> Campaign:
         else:
             row = _row(left, right, name, pairs)
             rows.append(row.model_copy(update={"times": times.get(name, ())}))
+    if attribute and all(a != b for a, b in pairs):
+        rows = _attributed(left, right, rows, timeout, progress)
     return Campaign(
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
@@ -75,6 +94,29 @@ def _row(left: Saved, right: Saved, name: str, pairs: list[tuple[Side, Side]]) -
             "observations": tuple(each.observation for each in {**in_right, **in_left}.values()),
         }
     )
+
+
+def _attributed(
+    left: Saved, right: Saved, rows: list[ProgramRow], timeout: float, progress: Progress
+) -> list[ProgramRow]:
+    def job_of(number: int) -> Job | str:
+        name = rows[number].name
+        digests = {each.rows()[name].digest for each in (left, right)}
+        return saved_job(number, rows[number], digests)
+
+    def evidence_of(number: int, side: Side) -> Evidence:
+        name = rows[number].name
+        return {**left.evidence(name), **right.evidence(name)}[side]
+
+    def truth_of(number: int) -> tuple[Value, ...]:
+        name = rows[number].name
+        return left.truth(name) or right.truth(name)
+
+    with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
+        found = attributed(
+            rows, job_of, evidence_of, truth_of, Path(folder), timeout=timeout, progress=progress
+        )
+    return list(found)
 
 
 def _only_in(saved: Saved, row: ProgramRow) -> ProgramRow:

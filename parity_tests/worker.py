@@ -192,10 +192,7 @@ def main() -> None:
         assert request.bench is not None
         write(request.folder / "answer.json", to_json(Answer(bench=take(request.bench))))
         return
-    # Before the first program, so that it is not charged for the start of JAX and its backend.
-    import jax
-
-    jax.devices()
+    _start_up()
     if request.action.startswith("serve"):
         serve(request, lines)
         return
@@ -209,6 +206,19 @@ def main() -> None:
                 on_stage=lambda name: events.write(f"stage {name}\n"),
             )
             events.write(f"done {job.number}\n")
+
+
+def _start_up() -> None:
+    """Start JAX, its backend and the tester itself: the first program is not charged for them.
+
+    With a short time limit on a slow machine it would be given up, and so would then be the next
+    one, which is the first in the process that takes over.
+    """
+    import jax
+
+    from parity_tests import hazards, measure, targets, values  # noqa: F401
+
+    jax.devices()
 
 
 def serve(request: Request, lines: SimpleQueue[str]) -> None:
@@ -253,13 +263,13 @@ def _listed(each: object) -> Listed:
         target=each.target,
         source=each.source,
         summary=each.summary,
-        digest=_digest(each.source.rpartition(":")[0]),
+        digest=digest_of(Path(each.source.rpartition(":")[0])),
     )
 
 
-def _digest(file: str) -> str:
-    path = Path(file)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits; "" where there is no such file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str], object]) -> None:

@@ -352,6 +352,8 @@ class ProgramRow(Row):
 
     name: str
     source: str  # file:line, relative to the working directory where it lies below it
+    target: str = ""  # what loads it again; "" in reports of before this was written
+    digest: str = ""  # SHA-256 of the file of `source`
     summary: str
     verdict: Verdict
     reasons: tuple[str, ...]

@@ -225,8 +225,21 @@ def test_sharded_constants(path):
     export.load(path, constants=[sharded])
     with pytest.raises(ValueError, match="was exported with sharding"):
         export.load(path, constants=[jax.device_put(sharded, NamedSharding(mesh, P(None, "a")))])
-    with pytest.raises(ValueError, match="exported for 8 devices and is called in a context with"):
+    with pytest.raises(
+        ValueError, match="exported for 8 devices and is called in a context with"
+    ) as caught:
         export.load(path).call(jnp.ones((8, 8)))
+    assert any("load it with mesh=" in note for note in caught.value.__notes__)
+
+
+def test_constants_on_two_meshes_do_not_go_together():
+    devices = np.array(jax.devices())
+    eight, four = (
+        jax.device_put(jnp.ones((8, 8)), NamedSharding(jax.sharding.Mesh(some, ("a",)), P("a")))
+        for some in (devices, devices[:4])
+    )
+    with pytest.raises(ValueError, match="Received incompatible devices for jitted computation"):
+        exported(lambda x: (x + eight) @ four, jnp.ones((8, 8)))
 
 
 def test_the_legacy_side_has_nothing_to_hoist(table):

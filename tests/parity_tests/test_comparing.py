@@ -5,11 +5,28 @@ import zipfile
 
 import pytest
 
-from parity_tests import campaign, cli
+from parity_tests import attributing, campaign, cli
 from parity_tests.comparing import compare
 from parity_tests.saved import Saved, SavedError
+from reports.rows import DriftAttribution
 
 NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_side", "last")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asked():
+    """What is asked for causes: it is found by its rule here, and by running in test_drift."""
+
+    def answer(drift, folder, *, timeout):
+        left, right = drift.sides
+        found.append((drift.job.target, left, right, drift.rung, bool(drift.truth)))
+        cause = "a bug" if drift.job.name == "other_rounding" else "constant folding"
+        return DriftAttribution(left=left, right=right, cause=cause, evidence="as planted")
+
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attributing, "attribute", answer)
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +34,7 @@ def saved(faults_file, tmp_path_factory):
     """The same programs in one campaign over four sides, and in two over two sides each."""
     folder = tmp_path_factory.mktemp("saved")
     targets = [f"{faults_file}:{name}" for name in NAMES]
-    live = campaign.run(targets, save=folder / "live.json")
+    live = campaign.run(targets, save=folder / "live.json", attribute=True)
     for name, sides in {
         "legacy": ("legacy", "jax-legacy"),
         "simplified": ("simplified", "jax-simplified"),
@@ -30,11 +47,38 @@ def verdicts(result):
     return {row.name: (row.verdict, row.reasons) for row in result.programs}
 
 
-def test_two_halves_get_the_verdicts_of_the_whole(saved):
+def flips(result):
+    return {row.name: row.flip.outcome for row in result.programs}
+
+
+def test_two_halves_get_the_verdicts_of_the_whole(saved, asked):
     folder, live = saved
-    again = compare(Saved.read(folder / "legacy.json"), Saved.read(folder / "simplified.json"))
+    of_the_live_run = list(asked)
+    halves = [Saved.read(folder / f"{name}.json") for name in ("legacy", "simplified")]
+    asked.clear()
+    again = compare(*halves, attribute=True)
     assert again.sides == live.sides
     assert verdicts(again) == verdicts(live)
+    assert flips(again) == flips(live)
+    assert asked == of_the_live_run
+    assert verdicts(again)["other_rounding"][0] == "difference"  # equal by the ladder, and a bug
+    assert verdicts(compare(*halves))["other_rounding"][0] == "parity"
+
+
+def test_what_is_not_the_program_that_was_measured_is_not_run(saved, asked, tmp_path):
+    folder, _ = saved
+    name = "other_rounding"
+    file = tmp_path / "model.py"
+    file.write_text("PLANTED")
+    row = Saved.read(folder / "legacy.json").rows()[name]
+    there = row.model_copy(update={"source": f"{file}:1", "target": f"{file}:{name}"})
+    known = row.model_copy(update={"target": ""})
+    assert "is not here" in attributing.saved_job(0, known, {row.digest})
+    assert "is another than" in attributing.saved_job(0, there, {row.digest})
+    assert "is another than" in attributing.saved_job(0, row, {row.digest, "0" * 64})
+    elsewhere = row.model_copy(update={"target": f"{file}:{name}"})
+    assert "is not here" in attributing.saved_job(0, elsewhere, {row.digest})
+    assert attributing.saved_job(0, row, {row.digest}).target == row.target
 
 
 def test_a_campaign_equals_itself(saved):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from parity_tests import campaign, drift
+from parity_tests import attributing, campaign, drift
 from parity_tests.drift import first_difference
 from parity_tests.sides import environment_of
 from parity_tests.values import Value
@@ -88,7 +88,7 @@ def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
 def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
     row = rows["folded"]  # equal by the ladder, and not bitwise
     found = row.drift[0].model_copy(update={"cause": cause})
-    again = campaign._with_drift(row, (found,))
+    again = attributing._with_drift(row, (found,))
     assert (again.verdict, len(again.reasons) - len(row.reasons)) == (
         verdict, int(cause == "a bug"),
     )  # fmt: skip

@@ -56,7 +56,8 @@ def started(tmp_path):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     folder = tmp_path / "kept"
-    command = [sys.executable, "-m", "parity_tests.cli", "run", str(module), "--timeout", "3"]
+    targets = [f"{module}:program_{number}" for number in range(12)]
+    command = [sys.executable, "-m", "parity_tests.cli", "run", *targets]
     command += ["--resume", str(folder), "--sides", ",".join(SIDES)]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while sum(file.stem.isdecimal() for file in folder.glob("*/*/*.json")) < 5:
@@ -68,11 +69,11 @@ def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
         assert process.returncode == 130
         assert "interrupted; the same command goes on from here" in said
     before = started(tmp_path)
-    assert len(set(before)) < 13
+    assert len(set(before)) < 12
 
     steps = []
     result = campaign.run(
-        [str(module)], sides=SIDES, timeout=3, resume=folder,
+        targets, sides=SIDES, resume=folder,
         progress=lambda done, total, text: steps.append((done, text)),
     )  # fmt: skip
     assert steps[1][1] == "finished before"
@@ -80,14 +81,24 @@ def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     assert [row.name for row in result.programs if row.verdict == "parity"] == [
         f"program_{number}" for number in range(12)
     ]
-    assert {row.verdict for row in result.programs if row.name == "hangs"} == {"could not compare"}
-    # Twice for two sides and once for the hazards, which the side that hangs does not come to, and
-    # once more for what each side was on when it was stopped.
+    # Twice for two sides and once for the hazards, and once more for what each side was on when it
+    # was stopped.
     after = started(tmp_path)
     assert sum(after.count(name) - 3 for name in set(after)) <= 2
 
-    assert campaign.run([str(module)], sides=SIDES, resume=folder).programs == result.programs
-    assert started(tmp_path) == after  # nothing was left to run, the program that hangs included
+    assert campaign.run(targets, sides=SIDES, resume=folder).programs == result.programs
+    assert started(tmp_path) == after  # nothing was left to run
+
+
+def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
+    targets, folder = [f"{module}:hangs"], tmp_path / "kept"
+    result = campaign.run(targets, sides=SIDES, timeout=2, resume=folder)
+    [row] = result.programs
+    assert row.verdict == "could not compare"
+    assert {each.failure.kind for each in row.observations} == {"timeout"}
+    assert started(tmp_path) == ["hangs", "hangs"]
+    assert campaign.run(targets, sides=SIDES, resume=folder).programs == result.programs
+    assert started(tmp_path) == ["hangs", "hangs"]
 
 
 def test_another_campaign_is_refused(module, tmp_path):
