@@ -72,8 +72,10 @@ def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Export
 
     JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
     """
+    if isinstance(data, memoryview):
+        data = bytearray(data)
     try:
-        return jax.export.deserialize(bytearray(data))
+        return jax.export.deserialize(data)  # type: ignore[arg-type]  # it only reads the bytes
     except _NO_EXPORT as error:
         raise ContainerError(
             f"{what} cannot be read as an export by this JAX, {jax.__version__} "

@@ -231,8 +231,8 @@ def _header(data: memoryview) -> tuple[dict[str, Any], int]:
             f"the file claims a header of {size} bytes, and has {len(data)} in all: it is no "
             f"exported file, or {_DAMAGED}"
         )
-    raw = bytes(data[8 : 8 + size])
-    if not raw.startswith(b"{"):
+    raw = data[8 : 8 + size]
+    if raw[:1] != b"{":
         raise ContainerError("the file has no header: it is no exported file of this project")
     claimed = _CLAIM.search(raw)
     if claimed is None:
@@ -240,12 +240,14 @@ def _header(data: memoryview) -> tuple[dict[str, Any], int]:
             f"the header of the file has no {_DIGEST}: the file was made by another program, or "
             f"{_DAMAGED}"
         )
-    # Before anything is parsed: JSON takes many times its size in memory.
-    written = raw[: claimed.start(1)] + _NO_DIGEST.encode() + raw[claimed.end(1) :]
-    if hashlib.sha256(written).hexdigest().encode() != claimed[1]:
+    # Before anything is parsed or copied: JSON takes many times its size in memory.
+    found = hashlib.sha256(raw[: claimed.start(1)])
+    found.update(_NO_DIGEST.encode())
+    found.update(raw[claimed.end(1) :])
+    if found.hexdigest().encode() != claimed[1]:
         raise ContainerError(f"the header of the file is not what was written; {_DAMAGED}")
     try:
-        header = json.loads(raw, object_pairs_hook=_without_repetition)
+        header = json.loads(bytes(raw), object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError) as error:
         raise ContainerError(f"the header of the file is not JSON ({error})") from error
     metadata = header.get("__metadata__")

@@ -18,13 +18,13 @@ from parity_tests.sides import (
     STEADY_CALLS,
     Progress,
     Recorded,
-    arbitrate,
     run_sides,
     truth_of,
 )
 from parity_tests.timed_rounds import time_sides
 from parity_tests.timing import judge_times
 from parity_tests.values import Value
+from parity_tests.warm_sides import warm_arbiter
 from parity_tests.worker import Listed
 from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
 
@@ -99,21 +99,22 @@ def run(
             {side: recorded[number, side] for side in sides if (number, side) in recorded}
             for number in range(len(programs))
         ]
-        rows = tuple(
-            _row(
-                each,
-                by_program[number],
-                partial(arbitrate, collected.job(number), folder, timeout=timeout),
-                partial(foresee, collected.job(number), folder, timeout=timeout),
-                always_arbitrate=save is not None and not set(SIDES) <= set(sides),
-            ).model_copy(
-                update={
-                    "time_samples": samples.get(number, ()),
-                    "times": times.get(each.name, ()),
-                }
+        with warm_arbiter(folder, timeout=timeout) as arbitrate:
+            rows = tuple(
+                _row(
+                    each,
+                    by_program[number],
+                    partial(arbitrate, collected.job(number)),
+                    partial(foresee, collected.job(number), folder, timeout=timeout),
+                    always_arbitrate=save is not None and not set(SIDES) <= set(sides),
+                ).model_copy(
+                    update={
+                        "time_samples": samples.get(number, ()),
+                        "times": times.get(each.name, ()),
+                    }
+                )
+                for number, each in enumerate(programs)
             )
-            for number, each in enumerate(programs)
-        )
         if attribute:
             rows = attributed(
                 rows,

@@ -119,30 +119,6 @@ def list_programs(targets: Sequence[str], folder: Path, *, timeout: float) -> Li
     return Listing.model_validate_json(answer.read_text("utf-8"))
 
 
-def arbitrate(job: Job, folder: Path, *, timeout: float) -> tuple[values.Value, ...] | str:
-    """Evaluate one program in double precision, in a process of its own.
-
-    Returns its outputs, or in words why there are none. `timeout` is in seconds.
-    """
-    if found := truth_of(folder, job.number):  # of a campaign that was interrupted
-        return found
-    folder = folder / f"arbiter-{job.number}"
-    truth, reason = folder / "truth.npz", folder / "no_arbiter"
-    folder.mkdir(exist_ok=True)
-    request = Request(action="arbitrate", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
-    worker = Worker.start(request, "jax-legacy")
-    try:
-        while worker.process.poll() is None:
-            if worker.idle_seconds() > timeout + START_SECONDS:
-                return f"no result in {timeout:g} seconds"
-            time.sleep(POLL_SECONDS)
-    finally:
-        worker.kill()
-    if worker.process.returncode == 0 and truth.exists():
-        return values.load(truth)
-    return reason.read_text("utf-8") if reason.exists() else worker.ending()
-
-
 @dataclass(frozen=True)
 class NoAnswer:
     """How a process ended that left no answer, and the end of what it printed."""

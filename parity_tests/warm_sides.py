@@ -1,14 +1,15 @@
 """Warm sides: workers that wait for the next program, so that one costs no start of JAX.
 
-For searches that try many small programs one after the other. A campaign hands a worker all its
-programs at once, and has no use for this.
+For searches that try many small programs one after the other, and for the arbiter, which a campaign
+asks for a program now and then. The sides of a campaign get all its programs at once instead.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,8 @@ from parity_tests.sides import (
     record_of,
     truth_of,
 )
-from parity_tests.worker import Job, Request
+from parity_tests.values import Value
+from parity_tests.worker import NO_ARBITER, Job, Request
 from reports.rows import Failure, Observation, Side
 
 
@@ -71,7 +73,9 @@ class WarmWorker:
 
     def _start(self) -> Worker:
         self._generation += 1
-        folder = self.folder / f"{self.action.replace(' ', '-')}-{self.side}-{self._generation}"
+        name = f"{self.action.replace(' ', '-')}-{self.side}"
+        while (folder := self.folder / f"{name}-{self._generation}").exists():
+            self._generation += 1  # of a campaign that was interrupted
         folder.mkdir(parents=True)
         request = Request(
             action=self.action, folder=folder, sys_path=tuple(sys.path), side=self.side
@@ -130,6 +134,37 @@ def _done(workers: Sequence[WarmWorker], job: Job) -> list[Path | Failure]:
         if len(finished) == len(workers):
             return finished
         time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def warm_arbiter(
+    folder: Path, *, timeout: float
+) -> Iterator[Callable[[Job], tuple[Value, ...] | str]]:
+    """Hold an arbiter, which evaluates a program in double precision in a process of its own.
+
+    It returns the outputs, or in words why there are none. `timeout` is in seconds for one program.
+    What it found stays in `folder`, for `truth_of` and for a campaign that is gone on with.
+
+        with warm_arbiter(folder, timeout=60) as arbitrate:
+            truth = arbitrate(job)
+    """
+    worker = WarmWorker("jax-legacy", folder, timeout, "serve truth")
+
+    def arbitrate(job: Job) -> tuple[Value, ...] | str:
+        if found := truth_of(folder, job.number):
+            return found
+        [answer] = _done([worker], job)
+        if isinstance(answer, Failure):
+            return answer.message if answer.kind == "timeout" else answer.type
+        kept = folder / f"arbiter-{job.number}"
+        shutil.rmtree(kept, ignore_errors=True)  # of a campaign that was interrupted
+        (answer / kept.name).replace(kept)
+        return truth_of(folder, job.number) or (kept / NO_ARBITER).read_text("utf-8")
+
+    try:
+        yield arbitrate
+    finally:
+        worker.kill()
 
 
 @contextmanager

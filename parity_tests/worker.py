@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from parity_tests.program import Program
 
 
+NO_ARBITER = "no_arbiter"  # the file that says why there are no outputs in double precision
+
+
 class Job(BaseModel):
     """One program to run; `number` is its place in the campaign."""
 
@@ -47,7 +50,7 @@ class Job(BaseModel):
 
 
 class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, or run, arbitrate or foresee `jobs`.
+    """What a worker is to do: list the programs of `targets`, run `jobs`, or foresee one.
 
     "serve" runs jobs as they come, a line of JSON each on stdin, and "serve truth" arbitrates them.
 
@@ -63,7 +66,7 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal[
-        "list", "run", "arbitrate", "foresee", "culprit", "sweep", "tune", "draft", "bench",
+        "list", "run", "foresee", "culprit", "sweep", "tune", "draft", "bench",
         "serve", "serve truth", "outputs", "equations",
     ]  # fmt: skip
     folder: Path
@@ -168,10 +171,6 @@ def main() -> None:
     sys.path.extend(entry for entry in request.sys_path if entry not in sys.path)
     if request.action == "list":
         write(request.folder / "listing.json", to_json(list_programs(request.targets)))
-        return
-    if request.action == "arbitrate":
-        for job in request.jobs:
-            arbitrate(job, request.folder)
         return
     if request.action == "foresee":
         [job] = request.jobs
@@ -373,7 +372,7 @@ def arbitrate(job: Job, folder: Path) -> None:
         truth = arbiter.truth(targets.load_one(job.target))
     except Exception as error:  # noqa: BLE001
         said = next(iter(str(error).splitlines()), "")
-        write(folder / "no_arbiter", f"{type(error).__name__}: {said}")
+        write(folder / NO_ARBITER, f"{type(error).__name__}: {said}")
     else:
         values.save(folder / "truth.npz", truth)
 

@@ -383,6 +383,25 @@ def test_ten_thousand_damaged_files_are_refused(good, only_good_programs):
     assert refused == tried > 10_000
 
 
+def test_no_damage_makes_reading_allocate_more_than_the_file():
+    """As above, of a file that is large beside what reading any file takes."""
+    table = np.arange(2**18, dtype=np.float32)
+    jitted = engine.jit(lambda x: x + table, constants="simplified")
+    exported = export.export(jitted, hoist_constants=True)(jnp.ones(2**18))
+    large, rng = bytes(exported.serialize()), random.Random(7)
+    for _ in range(500):
+        end = rng.choice([8, 2000, len(large)])  # the length of the header, in it, and all
+        data = damaged(large[:end], rng) + large[end:]
+        tracemalloc.start()
+        try:
+            refused = is_refused(data)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert refused or data == large
+        assert peak < len(large)
+
+
 def is_refused(data):
     try:
         use(data)

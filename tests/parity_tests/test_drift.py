@@ -50,13 +50,16 @@ def other_bits_every_time(x):
 def rows(tmp_path_factory):
     file = tmp_path_factory.mktemp("drift") / "planted.py"
     file.write_text(PLANTED)
-    result = campaign.run(
-        [str(file)],
-        sides=("jax-legacy", "jax-simplified"),
-        steady_calls=0,
-        timeout=60.0,
-        attribute=True,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        # The other steps find what is not planted here.
+        patch.setattr(drift, "STEPS", drift.STEPS[:2])
+        result = campaign.run(
+            [str(file)],
+            sides=("jax-legacy", "jax-simplified"),
+            steady_calls=0,
+            timeout=60.0,
+            attribute=True,
+        )
     return {row.name: row for row in result.programs}
 
 

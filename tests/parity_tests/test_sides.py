@@ -125,7 +125,9 @@ def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(
         "def modest(x):\n"
         "    return x\n"
     )
-    result = campaign.run([str(file)], sides=("legacy", "jax-legacy"), memory_limit=900 * 2**20)
+    result = campaign.run(
+        [str(file)], sides=("legacy", "jax-legacy"), steady_calls=0, memory_limit=900 * 2**20
+    )
     hungry, modest = result.programs
     for observation in hungry.observations:
         assert (observation.failure.kind, observation.failure.stage) == ("memory", "trace")
