@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REPORT_DIR := constparity-report
-TEST_ARGS ?= -n 2 -q
+# One worker has a whole file of tests, or each would measure what the fixtures of it measure.
+TEST_ARGS ?= -n 2 --dist loadfile -q
 
 .PHONY: report test lint clean
 

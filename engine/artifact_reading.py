@@ -72,10 +72,9 @@ def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Export
 
     JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
     """
-    if isinstance(data, memoryview):
-        data = bytearray(data)
     try:
-        return jax.export.deserialize(data)  # type: ignore[arg-type]  # it only reads the bytes
+        # Bytes cannot be changed by whoever gave them: JAX reads a derivative when it is asked for.
+        return jax.export.deserialize(bytes(data))  # type: ignore[arg-type]
     except _NO_EXPORT as error:
         raise ContainerError(
             f"{what} cannot be read as an export by this JAX, {jax.__version__} "

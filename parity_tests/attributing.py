@@ -1,7 +1,6 @@
 """The drift in the rows of a campaign, attributed: of a live run, and of two saved ones.
 
-A cause is evidence as a comparison is: what it says of a row belongs to the verdict, so both ask
-for it here.
+A cause is evidence as a comparison is: a bug decides the verdict of a row, in both alike.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from pathlib import Path
 
 from parity_tests.drift import Drift, attribute, drifting_pairs
 from parity_tests.judge import Evidence
-from parity_tests.sides import Progress
-from parity_tests.targets import file_of
+from parity_tests.sides import ListingError, Progress, list_programs
 from parity_tests.values import Value
-from parity_tests.worker import Job, digest_of
-from reports.rows import DriftAttribution, ProgramRow, Side, Verdict
+from parity_tests.worker import Job
+from reports.rows import DriftAttribution, Environment, ProgramRow, Side, Verdict
 
 # What a side left of a row, and the arbiter; and how to run its program again, or why not.
 EvidenceOf = Callable[[int, Side], Evidence]
@@ -44,35 +42,49 @@ def attributed(
     for done, (number, pairs) in enumerate(drifting.items()):
         progress(done, len(drifting), f"attributing the drift of {rows[number].name}")
         job, truth = job_of(number), truth_of(number)
-        causes = []
-        for (left, right), rung in pairs.items():
-            if isinstance(job, str):
-                causes.append(
-                    DriftAttribution(left=left, right=right, cause="not attributed", evidence=job)
-                )
-                continue
-            drift = Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
-            causes.append(attribute(drift, folder, timeout=timeout))
+        if isinstance(job, str):
+            reasons = (*rows[number].reasons, f"the drift was not looked into: {job}")
+            found[number] = rows[number].model_copy(update={"reasons": reasons})
+            continue
+        causes = [
+            attribute(
+                Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth),
+                folder,
+                timeout=timeout,
+            )
+            for (left, right), rung in pairs.items()
+        ]
         found[number] = _with_drift(rows[number], tuple(causes))
     if drifting:
         progress(len(drifting), len(drifting), "")
     return tuple(found)
 
 
-def saved_job(number: int, row: ProgramRow, digests: set[str]) -> Job | str:
-    """Return how to run the program of a saved row again, or why it is not run.
+def saved_job(
+    number: int, rows: Sequence[ProgramRow], environments: Sequence[Environment], folder: Path,
+    *, timeout: float,
+) -> Job | str:  # fmt: skip
+    """Return how to run a program that was saved in `rows` again, or why that would say nothing.
 
-    A file may come from anywhere, so what it names is run only where the source that would be
-    imported is, byte for byte, the one that was measured: `digests` are those in the files.
-
-        saved_job(0, row, {row.digest})
+    It says nothing of another source than what was measured, nor elsewhere than there, of which
+    `environments` tell. The module is imported to find that out. `timeout` is in seconds.
     """
-    file = file_of(row.target) if row.target else None
-    source = Path(row.source.rpartition(":")[0])
-    if file is None or not source.is_file() or not source.samefile(file):
-        return f"its source ({row.source}) is not here, so it was not run again"
-    if digests != {digest_of(source)}:
-        return f"its source ({row.source}) is another than what was saved, so it was not run again"
+    row = rows[0]
+    if not row.target or any(each.target != row.target for each in rows):
+        return "the files do not name the same target for it"
+    own = folder / f"listing-{number}"
+    own.mkdir()
+    try:
+        listing = list_programs([row.target], own, timeout=timeout)
+    except ListingError as error:
+        return str(error).splitlines()[0]
+    if listing.error is not None:
+        return listing.error.splitlines()[0]
+    digests = {*(each.digest for each in rows), *(each.digest for each in listing.programs)}
+    if len(digests) > 1 or "" in digests:
+        return f"its source ({row.source}) is another than what was measured"
+    if any(each != listing.environment for each in environments):
+        return "it was measured in another environment than this"
     return Job(number=number, name=row.name, target=row.target)
 
 

@@ -99,7 +99,7 @@ def run(
             {side: recorded[number, side] for side in sides if (number, side) in recorded}
             for number in range(len(programs))
         ]
-        with warm_arbiter(folder, timeout=timeout) as arbitrate:
+        with warm_arbiter(folder, timeout=timeout, fresh=fresh) as arbitrate:
             rows = tuple(
                 _row(
                     each,
@@ -183,7 +183,7 @@ def _row(
     alone = list(evidence.values())
     judgement = judge(pairs, alone)
     reasons = judgement.reasons
-    # What is saved may be compared with sides that are not here, and then nothing runs any more.
+    # What is saved may be compared with sides that are not here, and then no arbiter is asked.
     needed = needs_arbiter(judgement)
     if needed or (always_arbitrate and any(has_floats(each.observation) for each in alone)):
         truth = ask_arbiter()

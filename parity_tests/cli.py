@@ -17,15 +17,7 @@ from parity_tests.cli_aa import aa
 from parity_tests.cli_bench import bench
 from parity_tests.cli_culprit import culprit
 from parity_tests.cli_export import export
-from parity_tests.cli_options import (
-    ALL_SIDES,
-    ExitZero,
-    NoAttribution,
-    ProgramTimeout,
-    Report,
-    Resume,
-    Sides,
-)
+from parity_tests.cli_options import ALL_SIDES, ExitZero, ProgramTimeout, Report, Resume, Sides
 from parity_tests.cli_reduce import reduce
 from parity_tests.cli_reports import checked_reports, write_reports
 from parity_tests.cli_sweep import sweep
@@ -173,7 +165,13 @@ def run(
             show_default=False,
         ),
     ] = None,
-    no_attribution: NoAttribution = False,
+    no_attribution: Annotated[
+        bool,
+        typer.Option(
+            "--no-attribution",
+            help="Do not run programs again to find out why outputs are not bitwise equal.",
+        ),
+    ] = False,
     exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
@@ -275,15 +273,21 @@ def compare(
     left: Annotated[Path, typer.Argument(metavar="A.json", show_default=False)],
     right: Annotated[Path, typer.Argument(metavar="B.json", show_default=False)],
     report: Report = None,
+    attribute: Annotated[
+        bool,
+        typer.Option(
+            "--attribute",
+            help="Run programs whose outputs drift again to find out why, as `run` does. What the "
+            "files name is imported: only for results that you trust.",
+        ),
+    ] = False,
     timeout: ProgramTimeout = 120.0,
-    no_attribution: NoAttribution = False,
     exit_zero: ExitZero = False,
 ) -> None:
     """Compare two results that `constparity run --save` wrote, with the judge of a live run.
 
-    Where they have different sides they are judged as one campaign, and a program whose outputs
-    drift is run again to find out why, if its source is here and is the one that was measured. A
-    side that both have is compared with itself, and nothing is run.
+    Where they have different sides they are judged as one campaign; a side that both have is
+    compared with itself. Without --attribute nothing is run.
 
     Examples:
 
@@ -303,7 +307,7 @@ def compare(
             result = comparing.compare(
                 Saved.read(left),
                 Saved.read(right),
-                attribute=not no_attribution,
+                attribute=attribute,
                 timeout=timeout,
                 progress=advance,
             )

@@ -30,13 +30,6 @@ ExitZero = Annotated[
 ProgramTimeout = Annotated[
     float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
 ]
-NoAttribution = Annotated[
-    bool,
-    typer.Option(
-        "--no-attribution",
-        help="Do not run programs again to find out why outputs are not bitwise equal.",
-    ),
-]
 Resume = Annotated[
     Path | None,
     typer.Option(

@@ -1,9 +1,9 @@
 """Compare two saved campaigns with the judge of a live run.
 
 Where they measured different sides, they are put together and judged as one campaign would be: the
-arbiter's outputs are in the files, and a program whose outputs drift is run again to find out why,
-as there. A side that both measured is compared with itself: yesterday's run with today's, one JAX
-with another; there nothing runs.
+arbiter's outputs are in the files, and drift is attributed as there if that is asked for, which
+alone runs anything. A side that both measured is compared with itself: yesterday's run with
+today's, one JAX with another.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def compare(
     """Judge every program of two saved campaigns; one that only one of them has is not compared.
 
     With `attribute`, both sides of a program whose outputs are not bitwise equal are run again to
-    find out why, if its source is the one that was measured; `timeout` is in seconds for one run.
+    find out why, where its source and the environment are those that were measured: what the files
+    name is imported, so they are to be trusted. `timeout` is in seconds for one run.
     Raises `SavedError` where arrays cannot be read.
 
         compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
@@ -100,9 +101,9 @@ def _attributed(
     left: Saved, right: Saved, rows: list[ProgramRow], timeout: float, progress: Progress
 ) -> list[ProgramRow]:
     def job_of(number: int) -> Job | str:
-        name = rows[number].name
-        digests = {each.rows()[name].digest for each in (left, right)}
-        return saved_job(number, rows[number], digests)
+        both = [each.rows()[rows[number].name] for each in (left, right)]
+        environments = [each.campaign.environment for each in (left, right)]
+        return saved_job(number, both, environments, folder, timeout=timeout)
 
     def evidence_of(number: int, side: Side) -> Evidence:
         name = rows[number].name
@@ -112,9 +113,10 @@ def _attributed(
         name = rows[number].name
         return left.truth(name) or right.truth(name)
 
-    with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
+    with tempfile.TemporaryDirectory(prefix="constparity-") as name:
+        folder = Path(name)
         found = attributed(
-            rows, job_of, evidence_of, truth_of, Path(folder), timeout=timeout, progress=progress
+            rows, job_of, evidence_of, truth_of, folder, timeout=timeout, progress=progress
         )
     return list(found)
 

@@ -436,7 +436,8 @@ class Worker:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         if self.process.stdin is not None:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # of what was given to it in vain
+                self.process.stdin.close()
 
     def answer(self) -> str | NoAnswer:
         """Return the text of the answer that the process left, or how it ended without one."""

@@ -15,7 +15,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -77,28 +76,6 @@ def split(target: str) -> tuple[str, str | None]:
     return module_part, name
 
 
-def file_of(target: str) -> Path | None:
-    """Return the file of a target's module, found without importing anything; None if not found.
-
-    file_of("examples/model.py:step") == Path("examples/model.py")
-    """
-    module_part, _ = split(target)
-    if _is_file(module_part):
-        return Path(module_part) if Path(module_part).is_file() else None
-    # A worker looks in its working directory first, and then where this process does.
-    spec, name, folders = None, "", [os.getcwd()]
-    for part in module_part.split("."):
-        name = f"{name}.{part}" if name else part
-        spec = PathFinder.find_spec(name, folders)
-        if spec is None and "." not in name:
-            found = (finder.find_spec(name, None, None) for finder in sys.meta_path)
-            spec = next(filter(None, found), None)
-        if spec is None:
-            return None
-        folders = list(spec.submodule_search_locations or ())
-    return Path(spec.origin) if spec and spec.origin and spec.has_location else None
-
-
 def corpus_modules() -> tuple[str, ...]:
     """Return the names of the modules of the built-in corpus."""
     return tuple(importlib.import_module(CORPUS).MODULES)
@@ -150,10 +127,11 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
 
 
 def _import(module_part: str) -> ModuleType:
+    is_file = module_part.endswith(".py") or os.sep in module_part
     # Whatever a user's module raises while it is imported is about that module, and is reported
     # with its traceback as a target that cannot be loaded.
     try:
-        return _import_file(module_part) if _is_file(module_part) else _import_module(module_part)
+        return _import_file(module_part) if is_file else _import_module(module_part)
     except (TargetError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -161,10 +139,6 @@ def _import(module_part: str) -> ModuleType:
             f"importing {module_part} raised {type(error).__name__}: {error}\n"
             + traceback.format_exc(limit=-6)
         ) from error
-
-
-def _is_file(module_part: str) -> bool:
-    return module_part.endswith(".py") or os.sep in module_part
 
 
 def _import_module(module: str) -> ModuleType:

@@ -138,28 +138,35 @@ def _done(workers: Sequence[WarmWorker], job: Job) -> list[Path | Failure]:
 
 @contextmanager
 def warm_arbiter(
-    folder: Path, *, timeout: float
+    folder: Path, *, timeout: float, fresh: bool = False
 ) -> Iterator[Callable[[Job], tuple[Value, ...] | str]]:
     """Hold an arbiter, which evaluates a program in double precision in a process of its own.
 
-    It returns the outputs, or in words why there are none. `timeout` is in seconds for one program.
-    What it found stays in `folder`, for `truth_of` and for a campaign that is gone on with.
+    It returns the outputs, or in words why there are none. `timeout` is in seconds for one program,
+    beside what a process takes to start: loops run in Python here. With `fresh` each program has a
+    process of its own. What was found stays in `folder`, for `truth_of` and for a campaign that is
+    gone on with.
 
         with warm_arbiter(folder, timeout=60) as arbitrate:
             truth = arbitrate(job)
     """
-    worker = WarmWorker("jax-legacy", folder, timeout, "serve truth")
+    worker = WarmWorker("jax-legacy", folder, timeout + START_SECONDS, "serve truth")
 
     def arbitrate(job: Job) -> tuple[Value, ...] | str:
         if found := truth_of(folder, job.number):
             return found
         [answer] = _done([worker], job)
+        if fresh:
+            worker.kill()
         if isinstance(answer, Failure):
-            return answer.message if answer.kind == "timeout" else answer.type
+            if answer.kind == "timeout":
+                return f"no result in {timeout:g} seconds"
+            return answer.type
         kept = folder / f"arbiter-{job.number}"
         shutil.rmtree(kept, ignore_errors=True)  # of a campaign that was interrupted
         (answer / kept.name).replace(kept)
-        return truth_of(folder, job.number) or (kept / NO_ARBITER).read_text("utf-8")
+        reason = kept / NO_ARBITER
+        return reason.read_text("utf-8") if reason.exists() else truth_of(folder, job.number)
 
     try:
         yield arbitrate

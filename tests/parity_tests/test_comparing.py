@@ -67,20 +67,61 @@ def test_two_halves_get_the_verdicts_of_the_whole(saved, asked):
     assert verdicts(compare(*halves))["other_rounding"][0] == "parity"
 
 
-def test_what_is_not_the_program_that_was_measured_is_not_run(saved, asked, tmp_path):
+def test_nothing_runs_unless_it_is_asked_for(saved, asked, capsys):
     folder, _ = saved
-    name = "other_rounding"
-    file = tmp_path / "model.py"
-    file.write_text("PLANTED")
-    row = Saved.read(folder / "jax-legacy.json").rows()[name]
-    there = row.model_copy(update={"source": f"{file}:1", "target": f"{file}:{name}"})
-    known = row.model_copy(update={"target": ""})
-    assert "is not here" in attributing.saved_job(0, known, {row.digest})
-    assert "is another than" in attributing.saved_job(0, there, {row.digest})
-    assert "is another than" in attributing.saved_job(0, row, {row.digest, "0" * 64})
-    elsewhere = row.model_copy(update={"target": f"{file}:{name}"})
-    assert "is not here" in attributing.saved_job(0, elsewhere, {row.digest})
-    assert attributing.saved_job(0, row, {row.digest}).target == row.target
+    files = [str(folder / f"{side}.json") for side in PAIR]
+    asked.clear()
+    cli.main(["compare", *files])
+    assert asked == []
+    cli.main(["compare", *files, "--attribute"])
+    assert {name.rpartition(":")[2] for name, *_ in asked} == {
+        "other_value", "other_rounding", "other_order"
+    }  # fmt: skip
+    assert "outputs differ by a bug: as planted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, None),
+        ({"target": ""}, "do not name the same target"),
+        ({"target": "faults.py:gone"}, "no file 'faults.py'"),
+        ({"digest": "0" * 64}, "is another than what was measured"),
+        ({"digest": ""}, "is another than what was measured"),
+    ],
+)
+def test_what_is_not_the_program_that_was_measured_is_not_run(saved, tmp_path, change, said):
+    folder, live = saved
+    row = Saved.read(folder / "live.json").rows()["other_rounding"].model_copy(update=change)
+    here = [live.environment]
+    found = attributing.saved_job(0, [row, row], here, tmp_path, timeout=60)
+    if said is None:
+        assert found.target == row.target
+        elsewhere = live.environment.model_copy(update={"jax": "0.4.1"})
+        (tmp_path / "listing-0").rename(tmp_path / "other")
+        found = attributing.saved_job(0, [row, row], [elsewhere], tmp_path, timeout=60)
+        assert found == "it was measured in another environment than this"
+    else:
+        assert said in found
+
+
+def test_drift_that_is_not_looked_into_says_why_and_decides_nothing(saved, asked, tmp_path):
+    folder, _ = saved
+    for side in PAIR:
+        rows = json.loads((folder / f"{side}.json").read_text())
+        for row in rows["programs"]:
+            row["target"] = ""
+        (tmp_path / f"{side}.json").write_text(json.dumps(rows))
+        arrays = f"{side}.json.arrays"
+        (tmp_path / arrays).write_bytes((folder / arrays).read_bytes())
+    asked.clear()
+    halves = [Saved.read(tmp_path / f"{side}.json") for side in PAIR]
+    found = compare(*halves, attribute=True)
+    assert asked == []
+    assert flips(found) == flips(compare(*halves))
+    [row] = [row for row in found.programs if row.name == "other_rounding"]
+    assert row.drift == ()
+    assert row.reasons[-1].startswith("the drift was not looked into: the files do not name")
 
 
 def test_a_campaign_equals_itself(saved):

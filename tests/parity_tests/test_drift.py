@@ -1,6 +1,8 @@
 """Drift on programs whose two modes differ for a known reason, and on rows written by hand."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -110,6 +112,14 @@ def test_a_side_that_does_not_repeat_itself_is_not_attributed(rows):
     [found] = rows["other_bits_every_time"].drift
     assert found.cause == "not attributed"
     assert "other bits when it was run again" in found.evidence
+
+
+@pytest.mark.parametrize("step", drift.STEPS, ids=lambda step: step.what.replace(" ", "_"))
+def test_xla_knows_the_flags_of_every_step(step):
+    """It ends a process over one that it does not know."""
+    compiles = "import jax; jax.block_until_ready(jax.jit(lambda x: x @ x)(jax.numpy.ones((3, 3))))"
+    environment = environment_of("jax-legacy", xla_flags=step.flags)
+    subprocess.run([sys.executable, "-c", compiles], env=environment, check=True, timeout=120)
 
 
 def test_flags_go_after_those_of_the_user(tmp_path):

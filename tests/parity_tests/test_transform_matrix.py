@@ -31,6 +31,7 @@ def test_the_grid_is_at_parity_and_shows_what_is_not_tested():
     """Ours against each other; `constparity matrix` has all four sides, and exports every cell."""
     each = [program.target for program in targets.load([transform_matrix.__name__])]
     plain = [target for target in each if target.endswith("_under_jit")]
+    assert len(plain) == len(transform_matrix.CONSTRUCTS)
     others = [target for target in each if target not in plain]
     sides = ("legacy", "simplified")
     result = campaign.run(plain, sides=sides, steady_calls=0, reload=True)
