@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key
+from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key, jaxpr_const_args
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +111,11 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
     limit, frames = jax_internals.captured_constants_limits()
     if limit < 0:
         return
+    every = jaxpr_const_args(closed_jaxpr, -1)
+    if not every or sum(value.nbytes for value in every) < limit:
+        return  # nearly all programs: who captured what, and where, is looked for in the others
     constants = captured_constants(closed_jaxpr)
     total = sum(constant.nbytes for constant in constants)
-    if not constants or total < limit:
-        return
     where = closed_jaxpr.jaxpr.debug_info.func_src_info
     for constant in constants:
         if constant.nbytes >= limit:

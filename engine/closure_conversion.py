@@ -156,6 +156,7 @@ class Conversion:
     unconverted: set[str] = field(default_factory=set)
     _bodies: dict[tuple, tuple[Body, Body]] = field(default_factory=dict)
     _needs: dict[int, tuple[Body, dict[Hashable, Any]]] = field(default_factory=dict)
+    _keys: dict[int, tuple[Any, Hashable | None]] = field(default_factory=dict)
 
     def needs(self, body: Body) -> dict[Hashable, Any]:
         """The wanted constants in a body and, through known primitives, in the bodies within."""
@@ -192,8 +193,15 @@ class Conversion:
         return found
 
     def _add(self, atom: Any, found: dict[Hashable, Any]) -> None:
-        if isinstance(atom, Literal) and self.wanted(atom.val):
-            found.setdefault(self.key(atom.val), atom.val)
+        if isinstance(atom, Literal) and (key := self._key_if_wanted(atom.val)) is not None:
+            found.setdefault(key, atom.val)
+
+    def _key_if_wanted(self, value: Any) -> Hashable | None:
+        """The key of a wanted constant, None of another; found once, as it is asked often."""
+        if id(value) not in self._keys:
+            key = self.key(value) if self.wanted(value) else None
+            self._keys[id(value)] = value, key  # holding it keeps the id its own
+        return self._keys[id(value)][1]
 
     def body(self, body: B, constants: Mapping[Hashable, Any]) -> B:
         """The body taking `constants` as leading inputs, in that order."""
@@ -234,7 +242,8 @@ class Conversion:
 
         def read(atom: Any) -> Any:
             if isinstance(atom, Literal):
-                return const_lowering[self.key(atom.val)] if self.wanted(atom.val) else atom
+                key = self._key_if_wanted(atom.val)
+                return atom if key is None else const_lowering[key]
             return substitution.get(atom, atom)
 
         def close(bodies: Sequence[Body]) -> tuple[list[Body], list[Var]]:

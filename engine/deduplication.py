@@ -47,7 +47,7 @@ class Deduplication:
         return self._known[own][1]
 
     def _found(self, value: Any) -> Any:
-        if not self._is_compared(value):
+        if not self._max_bytes or not self._is_compared(value):
             return value
         digest = _digest(value)
         first = _first.setdefault(digest, value)

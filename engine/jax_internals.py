@@ -137,8 +137,13 @@ def typeof(value: Any) -> Any:
     return core.typeof(value)
 
 
+_PLAIN_ARRAYS = (array.ArrayImpl, np.ndarray)
+
+
 def is_reference(value: Any) -> bool:
     """Whether a captured value is a mutable array reference: state, and so never a constant."""
+    if type(value) in _PLAIN_ARRAYS:  # to ask JAX for the type of each takes a tenth of lowering
+        return False
     return isinstance(value, core.Ref) or core.typeof(value).has_qdd
 
 
@@ -492,6 +497,8 @@ def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
     finds its const args, at a cost that grows with the uses of constants and not with the size of
     the module.
     """
+    if not count:
+        return
     functions = _functions(module)
     main = functions["main"]
     with module.context:
@@ -500,27 +507,33 @@ def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
             "jax.token" in attrs or "jax.global_constant" in attrs
             for attrs in _argument_attributes(main)
         )
-        marked: dict[str, set[int]] = {}
-        pending: list[tuple[Any, int]] = [(main, before + i) for i in range(count)]
+        # Listed once: to MLIR's bindings each look at `arguments` is a walk of its own.
+        arguments = {"main": list(main.arguments)}
+        marked: dict[str, set[int]] = {"main": set(range(before, before + count))}
+        pending: list[Any] = arguments["main"][before : before + count]
         while pending:
-            owner, index = pending.pop()
-            if isinstance(owner, _func.FuncOp):
-                seen = marked.setdefault(_symbol(owner.sym_name), set())
-                if index in seen:
+            for use in pending.pop().uses:
+                # By name first: a view of each operation would take as long as all else here.
+                if use.owner.name not in (_func.CallOp.OPERATION_NAME, _hlo.WhileOp.OPERATION_NAME):
                     continue
-                seen.add(index)
-            for use in owner.arguments[index].uses:
-                op = use.owner.opview
+                op, index = use.owner.opview, use.operand_number
                 if isinstance(op, _func.CallOp):
-                    pending.append((functions[_symbol(op.callee)], use.operand_number))
-                elif isinstance(op, _hlo.WhileOp) and _is_invariant(op, use.operand_number):
-                    blocks = (region.blocks[0] for region in op.regions)
-                    pending.extend((block, use.operand_number) for block in blocks)
+                    callee = _symbol(op.callee)
+                    if callee not in arguments:
+                        arguments[callee], marked[callee] = list(functions[callee].arguments), set()
+                    if index not in marked[callee]:
+                        marked[callee].add(index)
+                        pending.append(arguments[callee][index])
+                elif _is_invariant(op, index):
+                    pending.extend(region.blocks[0].arguments[index] for region in op.regions)
+        alone = _ir.DictAttr.get({"jax.const": true})
         for name, indices in marked.items():
             attributes = _argument_attributes(functions[name])
             for index in indices:
-                named = {a.name: a.attr for a in attributes[index]} | {"jax.const": true}
-                attributes[index] = _ir.DictAttr.get(named)
+                named = {a.name: a.attr for a in attributes[index]}
+                attributes[index] = (
+                    _ir.DictAttr.get(named | {"jax.const": true}) if named else alone
+                )
             functions[name].arg_attrs = _ir.ArrayAttr.get(attributes)
 
 
