@@ -18,7 +18,7 @@ import time
 from typing import NamedTuple
 
 from parity_tests.sides import environment_of
-from reports.rows import SIDES
+from reports.rows import SIDES, Side
 
 RUN = ("-m", "parity_tests.cli", "run", "--no-times", "--no-attribution", "--exit-zero")
 
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     clock: float
 
 
-def run_alone(side: str) -> None:
+def run_alone(side: Side) -> None:
     """Take every program of the corpus through a side; what the process of a bare side does."""
     import jax
 
@@ -41,7 +41,7 @@ def run_alone(side: str) -> None:
         if isinstance(program, targets.Unavailable):
             continue
         fun, args, kwargs = program.build()
-        compiled = jitted_on(fun, side).trace(*args, **kwargs).lower().compile()  # type: ignore[arg-type]
+        compiled = jitted_on(fun, side).trace(*args, **kwargs).lower().compile()
         jax.block_until_ready(compiled(*args, **kwargs))
 
 
@@ -75,6 +75,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--side"]:
-        run_alone(sys.argv[2])
+        [own] = [side for side in SIDES if side == sys.argv[2]]
+        run_alone(own)
     else:
         main()

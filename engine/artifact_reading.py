@@ -73,7 +73,8 @@ def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Export
     JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
     """
     try:
-        # Bytes cannot be changed by whoever gave them: JAX reads a derivative when it is asked for.
+        # Bytes cannot be changed by whoever gave them, and JAX reads a derivative only when it is
+        # asked for. It reads bytes as well as the bytearray of its annotation.
         return jax.export.deserialize(bytes(data))  # type: ignore[arg-type]
     except _NO_EXPORT as error:
         raise ContainerError(

@@ -17,7 +17,7 @@ from engine import jax_internals
 from engine.configuration import embedded_constants_max_bytes
 from engine.hoisted_exports import HeldConstant, HoistedExport, Inputs
 from engine.jaxprs import ClosedJaxpr, constant_key
-from engine.stages import Lowered, Traced, lower_plan
+from engine.stages import Lowered, Traced, lower_traced
 
 
 class Exporting(jax.stages.Wrapped):
@@ -68,16 +68,13 @@ class Exporting(jax.stages.Wrapped):
         plan = traced._pipeline.hoist_for_export(
             lo._params["jaxpr"], embedded_constants_max_bytes.value, lo._params["name"].choices
         )
-        names = jax_internals.argument_names(lo.jaxpr)
-        with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
-            computation = lower_plan(
-                traced._pipeline,
-                plan,
-                lo._meta_tys_flat,
-                lo._params,
-                lowering_platforms=options["lowering_platforms"],
-                lowering_parameters=options["_private_parameters"],
-            )
+        computation = lower_traced(
+            traced._pipeline,
+            plan,
+            lo,
+            lowering_platforms=options["lowering_platforms"],
+            lowering_parameters=options["_private_parameters"],
+        )
         operands = list(computation.const_args)
         hoisted_by_jax = operands[: len(operands) - plan.num_const_args]
         self.constants = tuple(

@@ -118,6 +118,18 @@ def lower_plan(
     )
 
 
+def lower_traced(
+    pipeline: Pipeline, plan: LoweringPlan, lo: Any, **options: Any
+) -> jax_internals.Computation:
+    """`lower_plan` for the arguments that JAX's traced stage `lo` has seen.
+
+    Raises ValueError for devices that do not go together, as `jax.jit` does.
+    """
+    names = jax_internals.argument_names(lo.jaxpr)
+    with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
+        return lower_plan(pipeline, plan, lo._meta_tys_flat, lo._params, **options)
+
+
 def _precomputed(
     pipeline: Pipeline, preamble: Preamble, types: list, params: dict
 ) -> Sequence[Any] | None:
@@ -214,16 +226,13 @@ class Traced(jax.stages.Traced):
             self._params["name"].choices,
             hoist=hoist_constants_as_args,
         )
-        names = jax_internals.argument_names(lo.jaxpr)
-        with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
-            computation = lower_plan(
-                self._pipeline,
-                plan,
-                lo._meta_tys_flat,
-                lo._params,
-                lowering_platforms=lowering_platforms,
-                lowering_parameters=_private_parameters,
-            )
+        computation = lower_traced(
+            self._pipeline,
+            plan,
+            lo,
+            lowering_platforms=lowering_platforms,
+            lowering_parameters=_private_parameters,
+        )
         return Lowered(
             computation, lo.args_info, lo.out_tree, in_types=lo._in_types, out_types=lo._out_types
         )

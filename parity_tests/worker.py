@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import faulthandler
 import hashlib
+import importlib
 import os
 import sys
 import threading
@@ -215,8 +216,8 @@ def _start_up() -> None:
     """
     import jax
 
-    from parity_tests import hazards, measure, targets, values  # noqa: F401
-
+    for name in ("hazards", "measure", "targets", "values"):
+        importlib.import_module(f"parity_tests.{name}")
     jax.devices()
 
 

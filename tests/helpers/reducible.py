@@ -72,7 +72,8 @@ def two_in_a_scan(x, s):
     def turn(carry, t):
         return carry * 0.5 + TABLE * t, (carry - OTHER).sum()
 
-    y, sums = lax.scan(turn, jax.jit(lambda v: v * TABLE)(x), jnp.arange(3.0))
+    y = lax.cond(s > 1, lambda v: v + OTHER, lambda v: v - OTHER, x)
+    y, sums = lax.scan(turn, jax.jit(lambda v: v * TABLE)(y), jnp.arange(3.0))
     return jnp.tanh(y * s), sums - 1
 
 

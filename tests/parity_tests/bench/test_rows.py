@@ -161,33 +161,10 @@ def test_a_block_of_calls_is_as_long_as_it_is_asked_to_be():
     assert len(calls) == 2 + 3  # one call each to find out, and one in each block
 
 
-def peaks(**bytes_of):
+def test_a_peak_of_nothing_meets_no_target():
     found = Pool()
     for contestant in CONTESTANTS:
-        for turn in range(8):
-            value = float(bytes_of[contestant.replace("-", "_")] + 1000 * turn)
+        for value in (0.0, *[4096.0] * 7):
             sample = Sample(row=6, case="c", what=peak_memory.PEAK, unit="bytes", value=value)
             found.add(contestant, [sample])
-    return {
-        (line.contestant, line.against): (round(line.value, 2), line.outcome, line.note)
-        for line in peak_memory.judge(found)
-    }
-
-
-def test_peaks_below_the_resolution_are_one_peak():
-    mebibyte = 2**20
-    found = peaks(
-        simplified=2 * mebibyte, jax_simplified=0, manual=5 * mebibyte,
-        legacy=192 * mebibyte, jax_legacy=200 * mebibyte,
-    )  # fmt: skip
-    assert found["simplified", "jax-simplified"] == (
-        1.0, "met", "measured: 2.0 MiB against 3.4 KiB"
-    )  # fmt: skip
-    assert found["legacy", "jax-legacy"] == (0.96, "met", "")
-    assert found["simplified", "manual"][0] == 0.8
-
-
-def test_a_copy_of_the_constant_is_no_matter_of_resolution():
-    found = peaks(simplified=2**26, jax_simplified=0, manual=0, legacy=1, jax_legacy=1)
-    assert found["simplified", "jax-simplified"][:2] == (16.0, "missed")
-    assert found["legacy", "jax-legacy"][:2] == (1.0, "missed")
+    assert {(line.kind, line.outcome) for line in peak_memory.judge(found)} == {("bytes", None)}
