@@ -1,72 +1,97 @@
 """One executable for one program, whatever values its closures hold.
 
 The const args are no part of what is compiled in the simplified pipeline, so closures of one
-program over other values lower to the same module. JAX looks for an executable by the identity of
-the module; here a module that is lowered again goes to the compiler as the equal one that was
-there first, and everything else that decides (devices, layouts, options, callbacks) stays JAX's
-key. Sharing across processes is that of JAX's persistent compilation cache, which compares modules
-as well.
+program over other values lower to the same module. JAX looks for what it lowered and compiled by
+identity. So here a program that equals one before it (`equal_programs.py`) is lowered as that one,
+which takes no lowering; and a module that was lowered all the same goes to the compiler as the
+equal one that was there first. Everything else that decides (devices, layouts, options, callbacks)
+stays JAX's key. Sharing across processes is that of JAX's persistent compilation cache, which
+compares modules as well.
 
-The alternative was to look for an equal jaxpr before lowering. It would save the lowering, too, but
-it takes an equality of jaxprs that is right for every param of every primitive.
+Programs alone would not do: they are equal where their lines are, and those that hold what cannot
+be compared equal none. Modules have no lines when they are compared. Modules alone, the alternative
+that was here first, cost the lowering, half of the time of a closure.
 """
 
 from __future__ import annotations
 
 import hashlib
+import weakref
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
-from typing import Any
+from threading import RLock
+from typing import Any, Generic, TypeVar
 
-from engine import jax_internals
+from engine import equal_programs, jax_internals
+from engine.jaxprs import ClosedJaxpr
 
-# Of the modules that are kept; each keeps its executables alive in JAX's cache.
-MOST_MODULES = 256
+# Of programs and of modules that are kept; each keeps its executables alive in JAX's cache.
+MOST_KEYS = 256
+MOST_WITH_ONE_KEY = 8
+
+T = TypeVar("T")
 
 
-class _Modules:
-    """The modules that were compiled last, by a hash of their text without source locations."""
+class _Firsts(Generic[T]):
+    """What was there first among equals, for the keys that were asked for last."""
 
-    def __init__(self) -> None:
-        self._modules: OrderedDict[bytes, Any] = OrderedDict()
-        self._lock = Lock()
-        jax_internals.register_cache(self, "modules of engine.jit")
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._firsts: OrderedDict[Hashable, list[T]] = OrderedDict()
+        self._lock = RLock()  # collecting garbage may run code of the user, which calls programs
+        jax_internals.register_cache(self, f"{what} of engine.jit")
 
-    def first_like(self, module: Any) -> Any:
-        """The module of the same text that was here first; this one where there was none."""
-        text = module.operation.get_asm(enable_debug_info=False)
-        digest = hashlib.sha256(text.encode()).digest()
+    def first_like(
+        self,
+        value: T,
+        key: Hashable,
+        are_equal: Callable[[T, T], bool] = lambda one, other: True,
+        kept: Callable[[T], T] = lambda value: value,
+    ) -> T:
+        """The first with this key that equals a value; where there is none, what is kept of it."""
         with self._lock:
-            first = self._modules.setdefault(digest, module)
-            self._modules.move_to_end(digest)
-            while len(self._modules) > MOST_MODULES:
-                self._modules.popitem(last=False)
-        return first
+            firsts = self._firsts.setdefault(key, [])
+            self._firsts.move_to_end(key)
+            for first in firsts:
+                if are_equal(first, value):
+                    return first
+            firsts.append(kept(value))
+            del firsts[:-MOST_WITH_ONE_KEY]
+            while len(self._firsts) > MOST_KEYS:
+                self._firsts.popitem(last=False)
+            return firsts[-1]
 
     def cache_clear(self) -> None:
-        """Forget every module; the protocol of JAX's caches."""
+        """Forget all of them; the protocol of JAX's caches."""
         with self._lock:
-            self._modules.clear()
+            self._firsts.clear()
 
     def cache_info(self) -> str:
         """How full the table is, in words; the protocol of JAX's caches."""
-        return f"{len(self._modules)} of {MOST_MODULES} modules"
+        return f"{len(self._firsts)} of {MOST_KEYS} {self._what}"
 
-    def cache_keys(self) -> list[bytes]:
-        """The hashes of the modules; the protocol of JAX's caches."""
-        return list(self._modules)
+    def cache_keys(self) -> list[Hashable]:
+        """The keys of the table; the protocol of JAX's caches."""
+        return list(self._firsts)
 
 
-_modules = _Modules()
+_programs: _Firsts[ClosedJaxpr] = _Firsts("programs")
+_modules: _Firsts[Any] = _Firsts("modules")
+
+# As which program each one is lowered; None for itself, as a table must not hold its own keys. JAX
+# lowers a program once for each placement, by identity, so it goes as the same one each time.
+_lowered_as: weakref.WeakKeyDictionary[ClosedJaxpr, ClosedJaxpr | None] = (
+    weakref.WeakKeyDictionary()
+)
+
 _shares = ContextVar("_shares", default=True)
 
 
 @contextmanager
 def unshared() -> Iterator[None]:
-    """Compile every program for itself in this block: what measures compiling asks for.
+    """Lower and compile every program for itself in this block: what measures that asks for it.
 
     with unshared():
         lowered.compile()
@@ -78,6 +103,32 @@ def unshared() -> Iterator[None]:
         _shares.reset(token)
 
 
+def forget() -> None:
+    """Let the next programs be the first of their kind; what exists goes on as it is."""
+    _programs.cache_clear()
+    _modules.cache_clear()
+
+
+def as_lowered_first(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The program to have JAX lower in the place of this one: an equal one, or itself.
+
+    closed_jaxpr = as_lowered_first(plan.closed_jaxpr)
+    """
+    if closed_jaxpr not in _lowered_as:
+        first = _first_program(closed_jaxpr) if _shares.get() else closed_jaxpr
+        _lowered_as[closed_jaxpr] = None if first is closed_jaxpr else first
+    return _lowered_as[closed_jaxpr] or closed_jaxpr
+
+
+def _first_program(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    outline = equal_programs.outline(closed_jaxpr)
+    if outline is None:
+        return closed_jaxpr
+    return _programs.first_like(
+        closed_jaxpr, outline, equal_programs.are_equal, equal_programs.without_unread
+    )
+
+
 def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable:
     """Compile, or find the executable of an equal module with the same devices and options.
 
@@ -87,4 +138,10 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
     """
     if not computation.const_args or not _shares.get():
         return computation.compile(**options)
-    return jax_internals.compile_as(computation, _modules.first_like, options)
+    return jax_internals.compile_as(computation, _first_module, options)
+
+
+def _first_module(module: Any) -> Any:
+    """The module of the same text, without source locations, that was compiled first."""
+    text = module.operation.get_asm(enable_debug_info=False)
+    return _modules.first_like(module, hashlib.sha256(text.encode()).digest())

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.experimental.layout
 import jaxlib
 import numpy as np
 
@@ -38,6 +39,7 @@ if not _FIRST <= jax.__version_info__ < _LIMIT:
 from jax._src import ad_util as _ad_util  # noqa: E402
 from jax._src import api_util, array, config, core, dispatch, dtypes, pjit, stages  # noqa: E402
 from jax._src import compiler as _compiler  # noqa: E402
+from jax._src import linear_util as _lu  # noqa: E402
 from jax._src import source_info_util as _source_info_util  # noqa: E402
 from jax._src import traceback_util as _traceback_util  # noqa: E402
 from jax._src import tree_util as _tree_util  # noqa: E402
@@ -50,13 +52,13 @@ from jax._src.lib import _jax as _jaxlib  # noqa: E402
 from jax._src.lib.mlir import ir as _ir  # noqa: E402
 from jax._src.lib.mlir.dialects import func as _func  # noqa: E402
 from jax._src.lib.mlir.dialects import hlo as _hlo  # noqa: E402
+from jax._src.random import prng as _prng  # noqa: E402
 from jax._src.sharding_impls import UNSPECIFIED  # noqa: E402
 
 __all__ = ["UNSPECIFIED"]
 
 JAXLIB_VERSION: str = jaxlib.__version__
 
-Computation = pxla.MeshComputation
 Executable = pxla.MeshExecutable
 PjitParams = pjit.PjitParams
 JitInfo = pjit.PjitInfo
@@ -152,6 +154,45 @@ def is_tracer(value: Any) -> bool:
     return isinstance(value, core.Tracer)
 
 
+# Of params of equations: what JAX interns, or compares by all that it is (jax 0.10.2).
+COMPARED_BY_EQUALITY = (
+    type(UNSPECIFIED),
+    jax.sharding.Mesh,
+    jax.sharding.AbstractMesh,
+    jax.sharding.PartitionSpec,
+    jax.sharding.NamedSharding,
+    jax.sharding.SingleDeviceSharding,
+    jax.experimental.layout.Layout,
+    core.ShapedArray,
+    dtypes.ExtendedDType,
+    _prng.PRNGImpl,
+)
+
+
+def stand_in_for(rule: Any) -> Any:
+    """A function in the place of a rule for derivatives, for a program that is only lowered.
+
+    JAX wraps such rules anew where it removes dead equations, and calls none (jax 0.10.2).
+    """
+
+    def rule_of_a_program_that_is_only_lowered(*_: Any, **__: Any) -> Any:
+        raise AssertionError("lowering calls no rule for derivatives")
+
+    if not isinstance(rule, _lu.WrappedFun):
+        return None if rule is None else rule_of_a_program_that_is_only_lowered
+    debug_info = rule.debug_info._replace(result_paths=None)
+    return _lu.wrap_init(rule_of_a_program_that_is_only_lowered, debug_info=debug_info)
+
+
+def location_settings() -> tuple:
+    """The settings of JAX that what is lowered depends on and JAX's caches do not (jax 0.10.2)."""
+    return (
+        config.include_full_tracebacks_in_locations.value,
+        config.traceback_in_locations_limit.value,
+        config.hlo_source_file_canonicalization_regex.value,
+    )
+
+
 NO_NAMES = _source_info_util.new_name_stack()
 
 
@@ -227,6 +268,24 @@ def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
     frames = _source_info_util.user_frames(source_info.traceback)
     wanted = itertools.islice(frames, None if count < 0 else count)
     return [(frame.file_name, frame.start_line, frame.function_name) for frame in wanted]
+
+
+def are_of_one_place(one: Any, other: Any) -> bool:
+    """Whether the source records of two equations are of the same place in the user's files.
+
+    Name stacks included; these are all that the locations in a module are made of (jax 0.10.2).
+    """
+    return one.name_stack == other.name_stack and (
+        one.traceback == other.traceback or _have_the_same_frames(one.traceback, other.traceback)
+    )
+
+
+# Tracebacks differ by the instruction, and CPython may go by way of another instruction of the same
+# expression once it has specialised it.
+@functools.lru_cache(maxsize=4096)
+def _have_the_same_frames(one: Any, other: Any) -> bool:
+    frames = [list(_source_info_util.user_frames(traceback)) for traceback in (one, other)]
+    return None not in (one, other) and frames[0] == frames[1]
 
 
 def captured_constants_limits() -> tuple[int, int]:
@@ -382,7 +441,28 @@ class Hoisted:
     follow_arguments: bool  # whether a const arg on other devices goes where the arguments are
 
 
-_finished: weakref.WeakSet[Computation] = weakref.WeakSet()
+class Computation(pxla.MeshComputation):
+    """What JAX lowered, with the const args of one closure.
+
+    JAX lowers a program once, so closures of one program may share `lowered`, and what is compiled
+    of it: no value of a const arg is in there.
+    """
+
+    def __init__(self, lowered: pxla.MeshComputation, const_args: Sequence[Any]) -> None:
+        vars(self).update(vars(lowered))
+        self.lowered = lowered
+        self.const_args = list(const_args)
+
+    @property
+    def _executable(self) -> Executable | None:
+        return self.lowered._executable
+
+    @_executable.setter
+    def _executable(self, executable: Executable | None) -> None:
+        self.lowered._executable = executable
+
+
+_finished: weakref.WeakSet[pxla.MeshComputation] = weakref.WeakSet()
 _finishing = threading.Lock()
 
 
@@ -407,25 +487,24 @@ def lower(
         config.embedded_constants_max_bytes(hoisted.max_bytes),
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
-        computation = pjit._resolve_and_lower(
+        lowered = pjit._resolve_and_lower(
             [*_const_types(hoisted, types), *types],
             **params,
             lowering_platforms=lowering_platforms,
             lowering_parameters=lowering_parameters,
             pgle_profiler=None,
         )
-    with _finishing:  # JAX caches computations: this may be the second time, or another thread's
-        if computation not in _finished:
-            computation.const_args = [*computation.const_args, *hoisted.const_args]
-            kept = computation.compile_args["kept_var_idx"]
-            first = len(computation.const_args) - len(hoisted.const_args)
+    with _finishing:  # JAX caches what it lowered: this may be the second time, or another thread's
+        if lowered not in _finished:
+            kept = lowered.compile_args["kept_var_idx"]
+            first = len(lowered.const_args)
             _mark_const_args(
-                computation.stablehlo(),
+                lowered.stablehlo(),
                 sum(i in kept for i in range(first)),
                 sum(first + i in kept for i in range(len(hoisted.const_args))),
             )
-            _finished.add(computation)
-    return computation
+            _finished.add(lowered)
+    return Computation(lowered, [*lowered.const_args, *hoisted.const_args])
 
 
 @contextlib.contextmanager
@@ -643,9 +722,7 @@ def compile_as(computation: Computation, equal: Callable[[Any], Any], options: d
         return computation._executable
     twin = copy.copy(computation)
     twin._hlo = equal(computation._hlo)
-    executable = twin.compile(**options)
-    computation._executable = twin._executable
-    return executable
+    return twin.compile(**options)
 
 
 def register_cache(cache: Any, name: str) -> None:

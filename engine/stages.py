@@ -27,7 +27,7 @@ from engine.configuration import (
     strict_placement,
 )
 from engine.device_pool import place
-from engine.executable_sharing import compile_shared
+from engine.executable_sharing import as_lowered_first, compile_shared
 from engine.jaxprs import ClosedJaxpr
 from engine.preamble import LIMITS
 from engine.preamble_extraction import Preamble
@@ -105,7 +105,10 @@ def lower_plan(
     if params["jaxpr"] not in _reported:
         _reported.add(params["jaxpr"])
         warn_of_large_constants(params["jaxpr"])
-    params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": plan.closed_jaxpr}
+    closed_jaxpr = plan.closed_jaxpr
+    if plan.const_args and options.get("lowering_parameters") is None:  # exports go their own way
+        closed_jaxpr = as_lowered_first(closed_jaxpr)
+    params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         operands,
         pipeline.side == "simplified",

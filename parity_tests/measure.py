@@ -129,7 +129,7 @@ def _measure(
     with host_memory.peak() as of_lowering:
         with stages("trace"):
             traced = jitted.trace(*args, **kwargs)
-        with stages("lower"):
+        with staged_alone(side), stages("lower"):
             lowered = traced.lower()
     with stages("count"):
         facts = jaxpr_counts.count(traced.jaxpr, threshold=threshold)
@@ -143,7 +143,7 @@ def _measure(
         # JAX names variables in the order in which it prints them, so equal programs print equally.
         jaxpr = without_addresses(str(traced.jaxpr))
         bytecode_bytes = len(mlir.module_to_bytecode(lowered.compiler_ir()))
-    with host_memory.peak() as of_compiling, compiled_alone(side), stages("compile"):
+    with host_memory.peak() as of_compiling, staged_alone(side), stages("compile"):
         compiled = lowered.compile()
     with stages("count"):
         memory = _memory(compiled.memory_analysis())
@@ -191,7 +191,7 @@ def _measure(
     affordable = compile_cache.is_affordable(stages.seconds["compile"], facts.captured_bytes)
     inputs = jax.tree.leaves((args, kwargs))
     if (most_calls or reload) and affordable:
-        with stages("compile from a cache"), compiled_alone(side):
+        with stages("compile from a cache"), staged_alone(side):
             jit = functools.partial(jitted_on, side=side)
             captured = [each.identity for each in facts.captured]
             cached = compile_cache.measure(jit, traced.jaxpr, inputs, captured)
@@ -261,8 +261,8 @@ def jitted_on(fun: Callable[..., Any], side: Side) -> Any:
     return jax.jit(fun)
 
 
-def compiled_alone(side: Side) -> AbstractContextManager[None]:
-    """Have no program of a side take the executable of an equal one before it, in a block."""
+def staged_alone(side: Side) -> AbstractContextManager[None]:
+    """Have no program of a side be lowered or compiled as an equal one before it, in a block."""
     if side in ("legacy", "simplified"):
         from engine import executable_sharing
 

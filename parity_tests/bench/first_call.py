@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parity_tests.bench.contestants import SAME_MODE, Bound, bind
+from parity_tests.bench.contestants import SAME_MODE, Bound, bind, forget_programs
 from parity_tests.bench.measuring import seconds
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
@@ -51,6 +51,7 @@ def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sam
     taken = []
     for _ in range(SAMPLES + 1):
         # JAX remembers what it traced by the function, so each time it is another one.
+        forget_programs(contestant)
         bound = bind(contestant, chain(equations), arrays, (x,))
         taken.append(seconds(lambda bound=bound: _stage(bound)))  # type: ignore[misc]
     return _sample(case, STAGES, "seconds", statistics.median(taken[1:]))

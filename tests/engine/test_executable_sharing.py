@@ -16,7 +16,7 @@ X = jnp.arange(9.0)
 
 @pytest.fixture(autouse=True)
 def nothing_compiled_before():
-    executable_sharing._modules.cache_clear()
+    executable_sharing.forget()
 
 
 def closure(value, operation=jnp.add):
@@ -118,10 +118,12 @@ def test_clear_caches_forgets_them():
     assert compilations("simplified", [closure(0)]) == 1
     jax.clear_caches()
     assert executable_sharing._modules.cache_keys() == []
+    assert executable_sharing._programs.cache_keys() == []
 
 
 def test_only_so_many_modules_are_kept(monkeypatch):
-    monkeypatch.setattr(executable_sharing, "MOST_MODULES", 2)
+    monkeypatch.setattr(executable_sharing, "MOST_KEYS", 2)
     for n in range(1, 5):
-        engine.jit(lambda x, n=n: x[0] * n + np.ones(40, np.float32), constants="simplified")(X)
+        engine.jit(lambda x, n=n: x[0] + np.ones(40 + n, np.float32), constants="simplified")(X)
     assert executable_sharing._modules.cache_info() == "2 of 2 modules"
+    assert executable_sharing._programs.cache_info() == "2 of 2 programs"

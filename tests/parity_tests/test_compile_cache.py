@@ -8,7 +8,7 @@ import pytest
 import engine
 from parity_tests import compile_cache
 from parity_tests.jaxpr_counts import identity
-from parity_tests.measure import compiled_alone
+from parity_tests.measure import staged_alone
 from parity_tests.rewriting import other_value, with_values
 
 WEIGHTS = np.arange(64, dtype=np.float32).reshape(8, 8)
@@ -26,7 +26,7 @@ def measured(constants, captured, fun=step):
 
     x = jnp.ones(8)
     closed = jit(fun).trace(x).jaxpr
-    with compiled_alone(constants):
+    with staged_alone(constants):
         return compile_cache.measure(jit, closed, [x], [identity(each) for each in captured])
 
 

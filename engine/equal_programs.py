@@ -1,0 +1,254 @@
+"""Whether two programs that JAX is to lower are one program.
+
+They are where nothing that lowering reads of a jaxpr differs: equations with their params, types,
+effects and contexts, the values that are embedded, and the names and source locations, so that the
+module of the one is, to the byte, that of the other.
+
+Types and contexts are interned by JAX (0.10.2) and compared by identity. Params are compared by
+value where their type is known to be a value; a program with any other param (a callback, a policy,
+an exported program) equals none. That errs on one side alone: what is not known is lowered anew.
+Hashing all of a program was the alternative. It would be paid by each program that is lowered
+once, which are most of them; so an `outline`, which is cheap, finds the few to compare with.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import jax
+import numpy as np
+
+from engine import jax_internals
+from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of
+
+Body = Jaxpr | ClosedJaxpr
+
+# Bytes of an embedded array that is compared: each comparison reads it.
+MOST_BYTES = 4096
+
+# What lowering does not read. They are functions of the user, and may hold his arrays.
+UNREAD = {
+    "custom_jvp_call": {"jvp_jaxpr_fun"},
+    "custom_vjp_call": {"fwd_jaxpr_thunk", "bwd", "out_trees"},
+    "remat2": {"policy"},
+    "checkpoint": {"policy"},
+}
+_ALL_READ: set[str] = set()
+
+_COMPARED_BY_EQUALITY = (bool, int, str, bytes, type(None), np.dtype, enum.Enum, frozenset)
+
+
+def outline(closed_jaxpr: ClosedJaxpr) -> tuple | None:
+    """A key that equal programs have in common; None for a program that equals no other.
+
+    outline(closed_jaxpr) in {outline(each): each for each in lowered_before}
+    """
+    if closed_jaxpr.effects:
+        return None
+    found: list[Any] = [*jax_internals.location_settings(), *closed_jaxpr.in_avals]
+    pending, seen = [cast(Body, closed_jaxpr)], set()
+    while pending:
+        body = pending.pop()
+        if id(body) in seen:
+            continue
+        seen.add(id(body))
+        if isinstance(body, ClosedJaxpr):
+            if not all(map(_is_embedded_value, body.consts)):
+                return None
+            body = body.jaxpr
+        for eqn in body.eqns:
+            found.append(eqn.primitive)
+            if eqn.outvars:
+                found.append(eqn.outvars[0].aval)
+            for atom in eqn.invars:
+                if isinstance(atom, Literal) and not _is_embedded_value(atom.val):
+                    return None
+            unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
+            for name, value in eqn.params.items():
+                if name not in unread and not _is_value(value, pending):
+                    return None
+        if not all(_is_embedded_value(a.val) for a in body.outvars if isinstance(a, Literal)):
+            return None
+    return tuple(found)
+
+
+def _is_value(param: Any, bodies: list[Body]) -> bool:
+    """Whether a param can be compared; the bodies in it are appended to `bodies`."""
+    if isinstance(param, (Jaxpr, ClosedJaxpr)):
+        bodies.append(param)
+        return True
+    if isinstance(param, jax_internals.ProgramName):
+        return param.choices.policy is None  # a function of the user, which may hold his arrays
+    if isinstance(param, (*_COMPARED_BY_EQUALITY, *jax_internals.COMPARED_BY_EQUALITY)):
+        return True
+    if isinstance(param, (tuple, list)):
+        return all(_is_value(each, bodies) for each in param)
+    if isinstance(param, dict):
+        return all(_is_value(each, bodies) for each in param.values())
+    return _is_number(param)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (float, complex, np.generic))
+
+
+def _is_embedded_value(value: Any) -> bool:
+    if isinstance(value, jax.Array):
+        extended = jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended)
+        return not extended and value.is_fully_addressable and value.nbytes <= MOST_BYTES
+    if isinstance(value, np.ndarray):
+        return value.nbytes <= MOST_BYTES
+    return isinstance(value, (bool, int)) or _is_number(value)
+
+
+def without_unread(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The program with stand-ins for what lowering does not read; itself where it has none of it.
+
+    Whoever keeps it keeps none of the user's functions.
+    """
+    return cast(ClosedJaxpr, _without_unread(closed_jaxpr, {}))
+
+
+def _without_unread(body: Body, done: dict[int, tuple[Body, Body]]) -> Body:
+    if id(body) not in done:
+        done[id(body)] = body, _stripped(body, done)
+    return done[id(body)][1]
+
+
+def _stripped(body: Body, done: dict[int, tuple[Body, Body]]) -> Body:
+    if isinstance(body, ClosedJaxpr):
+        jaxpr = _without_unread(body.jaxpr, done)
+        return body if jaxpr is body.jaxpr else ClosedJaxpr(cast(Jaxpr, jaxpr), body.consts)
+
+    def strip(value: Any) -> Any:
+        if isinstance(value, (Jaxpr, ClosedJaxpr)):
+            return _without_unread(value, done)
+        if isinstance(value, tuple) and any(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
+            items = map(strip, value)
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return value
+
+    changed, eqns = False, []
+    for eqn in body.eqns:
+        unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
+        if unread or any(True for _ in bodies_of(eqn)):
+            params = {
+                name: jax_internals.stand_in_for(value) if name in unread else strip(value)
+                for name, value in eqn.params.items()
+            }
+            if any(params[name] is not value for name, value in eqn.params.items()):
+                eqn, changed = eqn.replace(params=params), True
+        eqns.append(eqn)
+    return body.replace(eqns=eqns, debug_info=body.debug_info) if changed else body
+
+
+def are_equal(one: ClosedJaxpr, other: ClosedJaxpr) -> bool:
+    """Whether two programs that have one outline are equal.
+
+    Example::
+
+        assert are_equal(plan_of_closure_1.closed_jaxpr, plan_of_closure_2.closed_jaxpr)
+    """
+    return one is other or _Comparison().bodies(one, other)
+
+
+@dataclass
+class _Comparison:
+    """One run of a comparison: which variable and which body of the one is which of the other.
+
+    A body that the one has in two places must be one body in the other, too: JAX makes one
+    function of it.
+    """
+
+    variables: dict[int, Any] = field(default_factory=dict)
+    partners: dict[int, Body] = field(default_factory=dict)
+    taken: dict[int, Body] = field(default_factory=dict)
+
+    def bodies(self, one: Body, other: Body) -> bool:
+        if id(one) in self.partners or id(other) in self.taken:
+            return self.partners.get(id(one)) is other and self.taken.get(id(other)) is one
+        self.partners[id(one)], self.taken[id(other)] = other, one
+        if isinstance(one, ClosedJaxpr):
+            return (
+                isinstance(other, ClosedJaxpr)
+                and len(one.consts) == len(other.consts)
+                and all(map(_are_equal_embedded, one.consts, other.consts))
+                and self.bodies(one.jaxpr, other.jaxpr)
+            )
+        return (
+            isinstance(other, Jaxpr)
+            and len(one.eqns) == len(other.eqns)
+            and one.effects == other.effects
+            and one.debug_info == other.debug_info
+            and self.bound(one.constvars, other.constvars)
+            and self.bound(one.invars, other.invars)
+            and all(map(self.equations, one.eqns, other.eqns))
+            and self.atoms(one.outvars, other.outvars)
+        )
+
+    def equations(self, one: JaxprEqn, other: JaxprEqn) -> bool:
+        return (
+            one.primitive is other.primitive
+            and one.ctx is other.ctx
+            and one.effects == other.effects
+            and jax_internals.are_of_one_place(one.source_info, other.source_info)
+            and self.atoms(one.invars, other.invars)
+            and self.params(one, other)
+            and self.bound(one.outvars, other.outvars)
+        )
+
+    def params(self, one: JaxprEqn, other: JaxprEqn) -> bool:
+        unread = UNREAD.get(one.primitive.name, _ALL_READ)
+        return one.params.keys() == other.params.keys() and all(
+            name in unread or self.values(value, other.params[name])
+            for name, value in one.params.items()
+        )
+
+    def values(self, one: Any, other: Any) -> bool:
+        if one is other:
+            return True
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, (Jaxpr, ClosedJaxpr)):
+            return self.bodies(one, other)
+        if isinstance(one, (tuple, list)):
+            return len(one) == len(other) and all(map(self.values, one, other))
+        if isinstance(one, dict):
+            return list(one) == list(other) and all(map(self.values, one.values(), other.values()))
+        if _is_number(one):
+            return _are_equal_embedded(one, other)
+        return bool(one == other)
+
+    def bound(self, one: list[Any], other: list[Any]) -> bool:
+        """Whether variables are bound alike: from here on, these of the other are those."""
+        if len(one) != len(other):
+            return False
+        for var, partner in zip(one, other, strict=True):
+            if type(var) is not type(partner) or var.aval is not partner.aval:
+                return False
+            self.variables[id(var)] = partner
+        return True
+
+    def atoms(self, one: list[Any], other: list[Any]) -> bool:
+        return len(one) == len(other) and all(map(self.atom, one, other))
+
+    def atom(self, one: Any, other: Any) -> bool:
+        if isinstance(one, Literal):
+            return (
+                isinstance(other, Literal)
+                and one.aval is other.aval
+                and _are_equal_embedded(one.val, other.val)
+            )
+        return self.variables[id(one)] is other
+
+
+def _are_equal_embedded(one: Any, other: Any) -> bool:
+    """Whether two numbers or arrays have the same type and bits: 0.0 is not -0.0, nor 1 True."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (bool, int)):
+        return one == other
+    left, right = np.asarray(one), np.asarray(other)
+    return (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes())

@@ -1,0 +1,358 @@
+"""Programs are lowered as an equal one before them: which are equal, and which never are."""
+
+import contextlib
+import gc
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.experimental.xla_metadata import set_xla_metadata
+
+import engine
+from engine import equal_programs, executable_sharing
+from engine.jaxprs import bodies_of
+from engine.stages import plan_of
+from parity_tests import targets
+from parity_tests.calls import work_of_jax
+from simplified_consts.pipeline import PIPELINE
+
+X = np.ones((4, 4), np.float32)
+
+
+@pytest.fixture(autouse=True)
+def nothing_lowered_before():
+    executable_sharing.forget()
+
+
+def lowered(fun, *args, alone=False, **kwargs):
+    """A lowered program, its module to the byte, and how often JAX lowered for it."""
+    with executable_sharing.unshared() if alone else contextlib.nullcontext():
+        jitted = engine.jit(fun, constants="simplified")
+        with work_of_jax() as work:
+            found = jitted.lower(*args, **kwargs)
+    return found, found.as_text(debug_info=True), work["lowering"]
+
+
+def planned(fun, *args):
+    """The jaxpr that JAX would be asked to lower."""
+    traced = engine.jit(fun, constants="simplified").trace(*args)
+    return plan_of(PIPELINE, traced.jaxpr, traced._params["name"].choices).closed_jaxpr
+
+
+# -- a program that was lowered as another one has the module that it would have had ---------------
+
+NEVER_COMPARED = {"callback_on_captured", "exported_beside_captured"}
+
+
+def test_programs_of_the_corpus_have_the_modules_that_they_would_have_alone():
+    lowered_again = set()
+    for program in targets.load([]):
+        modules = []
+        for alone in (True, False, False):
+            fun, args, kwargs = program.build()
+            found, module, lowerings = lowered(fun, *args, alone=alone, **kwargs)
+            modules.append(module)
+        assert modules[1] == modules[2] == modules[0], program.name
+        if found.const_args and lowerings:
+            lowered_again.add(program.name)
+    assert lowered_again == NEVER_COMPARED
+
+
+def test_closures_are_lowered_once_and_keep_their_values():
+    def closure(n):
+        captured = np.full((4, 4), n, np.float32)
+        return engine.jit(lambda x: jnp.tanh(x) @ captured, constants="simplified")
+
+    with work_of_jax() as work:
+        closures = [closure(n) for n in range(20)]
+        for _ in range(2):
+            for n, jitted in enumerate(closures):
+                np.testing.assert_allclose(jitted(X), np.tanh(X) @ np.full((4, 4), n), rtol=1e-6)
+                [const] = jitted.lower(X).const_args
+                assert const[0, 0] == n
+    assert work["lowering"] == work["compilation"] == 1
+
+
+def test_one_program_is_lowered_for_each_type_of_argument_and_each_name():
+    def jitted(name, n):
+        captured = np.full((4, 4), n, np.float32)
+
+        def fun(x):
+            return x + captured
+
+        fun.__name__ = name
+        return engine.jit(fun, constants="simplified")
+
+    def lowerings(name, n, x):
+        with work_of_jax() as work:
+            text = jitted(name, n).lower(x).as_text()
+        assert f"@jit_{name}" in text
+        return work["lowering"]
+
+    assert [lowerings("one", n, X) for n in range(2)] == [1, 0]
+    assert [lowerings("other", n, X) for n in range(2)] == [1, 0]
+    assert [lowerings("one", n, X.astype(np.int32)) for n in range(2)] == [1, 0]
+
+
+def test_lines_tell_programs_apart():
+    captured = np.ones((4, 4), np.float32)
+    functions = (
+        lambda x: x + captured,
+        lambda x: x + captured,
+    )
+    assert len({lowered(fun, X)[1] for fun in functions}) == 2
+
+
+# -- programs that differ in one thing are not equal -----------------------------------------------
+# Both functions of a pair are made by one line, so that their source locations do not tell them
+# apart. TABLE is hoisted and is the same.
+
+TABLE = np.linspace(0, 1, 16, dtype=np.float32).reshape(4, 4)
+SAME_VALUES = TABLE.copy()
+NANS = np.array([[0x7FC00000] * 4, [0x7FC00001] * 4], np.uint32).view(np.float32)
+
+
+def looked_up(x, **how):
+    return jnp.asarray(TABLE).at[x.astype(int)].get(**how)
+
+
+def within(context, x):
+    with context:
+        return x + TABLE
+
+
+def checkpointed(fun, **how):
+    return lambda x: jax.grad(lambda x: jax.checkpoint(fun, **how)(x @ TABLE).sum())(x)
+
+
+DIFFERENT = {
+    "zeros of two signs": (lambda p: lambda x: x * p + TABLE, 0.0, -0.0),
+    "numbers": (lambda p: lambda x: x * p + TABLE, 2.0, 3.0),
+    "types of numbers": (lambda p: lambda x: (x + TABLE, p), 1, 1.0),
+    "a number and a bool": (lambda p: lambda x: (x + TABLE, p), 1, True),
+    "embedded NumPy arrays": (lambda p: lambda x: x @ TABLE + p, X[0], X[0] * 2),
+    "embedded arrays of JAX": (lambda p: lambda x: x @ TABLE + p, jnp.arange(4.0), jnp.ones(4)),
+    "bits of what is not a number": (lambda p: lambda x: x @ TABLE + p, *NANS),
+    "axes": (lambda p: lambda x: jnp.sum(x + TABLE, axis=p), 0, 1),
+    "dtypes": (lambda p: lambda x: (x + TABLE).astype(p), jnp.int32, jnp.bfloat16),
+    "directions": (lambda p: lambda x: lax.cumsum(x + TABLE, reverse=p), False, True),
+    "precisions": (lambda p: lambda x: jnp.matmul(x, TABLE, precision=p), "default", "highest"),
+    "gather modes": (lambda p: lambda x: looked_up(x, mode=p), "clip", "fill"),
+    "fill values": (lambda p: lambda x: looked_up(x, mode="fill", fill_value=p), 0.0, -0.0),
+    "the order of operands": (lambda p: lambda x: jnp.subtract(*(x, TABLE)[::p]), 1, -1),
+    "which of two values": (lambda p: lambda x: (x * 2, x * 2)[p] + TABLE, 0, 1),
+    "the order of results": (lambda p: lambda x: (x + TABLE, x + x)[::p], 1, -1),
+    "which result": (lambda p: lambda x: (lambda a, b: (a, (a, b)[p]))(x + TABLE, x + 1), 0, 1),
+    "branches": (
+        lambda p: lambda x: lax.switch(x[0, 0].astype(int), [jnp.sin, jnp.cos][::p], x + TABLE),
+        1,
+        -1,
+    ),
+    "lengths": (
+        lambda p: lambda x: lax.scan(lambda c, _: (c + TABLE, None), x, length=p)[0],
+        2,
+        3,
+    ),
+    "unrolling": (
+        lambda p: lambda x: lax.scan(lambda c, _: (c + TABLE, None), x, length=4, unroll=p)[0],
+        1,
+        2,
+    ),
+    "functions": (lambda p: lambda x: jax.jit((jnp.sin, jnp.cos)[p])(x + TABLE), 0, 1),
+    "inlining": (lambda p: lambda x: jax.jit(jnp.add, inline=p)(x, TABLE), False, True),
+    "one function and two": (
+        lambda p: (
+            lambda x: (lambda one, other: one(other(x + TABLE)))(
+                *([jax.jit(lambda x: x * 2)] * 2, [jax.jit(lambda x: x * 2) for _ in range(2)])[p]
+            )
+        ),
+        0,
+        1,
+    ),
+    "names of scopes": (lambda p: lambda x: within(jax.named_scope(p), x), "one", "two"),
+    "metadata": (lambda p: lambda x: within(set_xla_metadata(mark=p), x), "one", "two"),
+    "whether prevented from being merged": (
+        lambda p: checkpointed(jnp.sin, prevent_cse=p),
+        True,
+        False,
+    ),
+    "one array and two": (lambda p: lambda x: x @ TABLE @ (TABLE, SAME_VALUES)[p], 0, 1),
+    "names of arguments": (
+        lambda p: eval(f"lambda {p}: {p} + TABLE", {"TABLE": TABLE}),
+        "one",
+        "two",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_programs_that_differ_in_one_thing_are_lowered_each(case):
+    make, *both = DIFFERENT[case]
+    turns = [(p, alone) for alone in (True, False, False) for p in both]
+    found = [lowered(make(p), X, alone=alone)[1:] for p, alone in turns]
+    modules, lowerings = zip(*found, strict=True)
+    assert modules[0] != modules[1]
+    assert modules == modules[:2] * 3
+    assert lowerings[2:] == (1, 1, 0, 0)
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_comparing_sees_the_difference_that_an_outline_may_not(case):
+    make, *values = DIFFERENT[case]
+    one, other, again = [planned(make(p), X) for p in (*values, values[0])]
+    assert not equal_programs.are_equal(one, other)
+    assert equal_programs.are_equal(one, again)
+    assert equal_programs.outline(one) == equal_programs.outline(again)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["jax_include_full_tracebacks_in_locations", "jax_traceback_in_locations_limit"],
+)
+def test_settings_of_locations_are_part_of_a_program(setting):
+    def fun(x):
+        return x + TABLE
+
+    def module(alone):
+        return lowered(lambda x: fun(x), X, alone=alone)[1]
+
+    before = module(False)
+    value = getattr(jax.config, setting)
+    jax.config.update(setting, 0)
+    try:
+        assert module(False) == module(True) != before
+    finally:
+        jax.config.update(setting, value)
+
+
+# -- programs that hold what cannot be compared, or what must not be kept --------------------------
+
+
+def effectful(x):
+    jax.debug.print("{}", x[0, 0])
+    return x + TABLE
+
+
+UNCOMPARED = {
+    "a callback": lambda x: jax.pure_callback(lambda x: x, x, x + TABLE),
+    "an effect": effectful,
+    "a large array in the module": lambda x: x + np.ones((65, 4, 4), np.float32),
+}
+
+
+@pytest.mark.parametrize("what", UNCOMPARED)
+def test_what_cannot_be_compared_equals_nothing(what):
+    with engine.constant_policy(lambda constant: "hoist" if constant.nbytes < 4000 else "embed"):
+        assert equal_programs.outline(planned(UNCOMPARED[what], X)) is None
+
+
+def custom_jvp(held):
+    @jax.custom_jvp
+    def fun(x):
+        return jnp.sin(x)
+
+    fun.defjvp(lambda primals, tangents: (fun(*primals), tangents[0] * held))
+    return fun
+
+
+def custom_vjp(held):
+    @jax.custom_vjp
+    def fun(x):
+        return jnp.sin(x)
+
+    fun.defvjp(lambda x: (fun(x), None), lambda _, cotangent: (cotangent * held,))
+    return fun
+
+
+def policy_of_a_checkpoint(held):
+    def policy(*_, **__):
+        return held is None
+
+    return checkpointed(jnp.sin, policy=policy)
+
+
+@pytest.mark.parametrize("make", [custom_jvp, custom_vjp])
+def test_functions_of_the_user_are_let_go(make):
+    """Rules for derivatives are no part of what is lowered, and may hold gigabytes."""
+
+    class Held:
+        pass
+
+    def one(n):
+        held, captured = Held(), np.full((4, 4), n, np.float32)
+        fun = make(held)
+        jitted = engine.jit(lambda x: fun(x) + captured, constants="simplified")
+        np.testing.assert_allclose(jitted(X), np.sin(X) + captured, rtol=1e-6)
+        return weakref.ref(held)
+
+    with work_of_jax() as work:
+        held = [one(n) for n in range(3)]
+    gc.collect()
+    assert [reference() for reference in held] == [None] * 3
+    assert work["compilation"] == 1
+
+
+def unread_params(closed_jaxpr):
+    """The params that lowering does not read, of all equations in all bodies."""
+    bodies = [closed_jaxpr]
+    for body in bodies:
+        for eqn in getattr(body, "jaxpr", body).eqns:
+            bodies.extend(bodies_of(eqn))
+            names = equal_programs.UNREAD.get(eqn.primitive.name, ())
+            yield from (eqn.params[name] for name in names)
+
+
+@pytest.mark.parametrize("make", [custom_jvp, custom_vjp, policy_of_a_checkpoint])
+@pytest.mark.parametrize("around", [lambda fun: fun, jax.jit, jax.checkpoint, jax.vmap])
+def test_what_is_kept_of_a_program_has_none_of_them(make, around):
+    """JAX's own caches hold the functions that are nested, so that they go is not to be seen."""
+    held = np.float32(2)
+    program = planned(lambda x: around(make(held))(x) + TABLE, X)
+    kept = equal_programs.without_unread(program)
+    given, left = list(unread_params(program)), list(unread_params(kept))
+    assert given
+    assert len(given) == len(left)
+    assert not {id(each) for each in given if each is not None} & {id(each) for each in left}
+    assert equal_programs.are_equal(program, kept)
+
+
+def test_types_that_no_module_shows_are_part_of_a_program():
+    def result_of(p):
+        return engine.jit((lambda p: lambda x: (x + TABLE, p))(p), constants="simplified")(X)[1]
+
+    assert [result_of(p).weak_type for p in (1.0, np.float32(1), 1.0)] == [True, False, True]
+
+
+def test_a_program_may_be_called_and_derived_after_an_equal_one():
+    def loss(n):
+        fun = custom_vjp(np.float32(n))
+        captured = np.full((4, 4), n, np.float32)
+        return engine.jit(lambda x: (fun(x) * captured).sum(), constants="simplified")
+
+    for n in (1, 2, 3):
+        fun = loss(n)
+        np.testing.assert_allclose(fun(X), np.sin(X).sum() * n, rtol=1e-6)
+        np.testing.assert_allclose(jax.grad(fun)(X), np.full((4, 4), n * n), rtol=1e-6)
+
+
+def test_a_program_keeps_its_module_when_the_table_has_forgotten_it():
+    captured = np.ones((4, 4), np.float32)
+    jitted = engine.jit(lambda x: x + captured, constants="simplified")
+    first = jitted.lower(X)
+    executable_sharing.forget()
+    with work_of_jax() as work:
+        assert jitted.lower(X).compiler_ir() is first.compiler_ir()
+    assert work["lowering"] == 0
+
+
+def test_only_so_many_programs_of_one_outline_are_kept(monkeypatch):
+    monkeypatch.setattr(executable_sharing, "MOST_WITH_ONE_KEY", 2)
+
+    def lowerings(p):
+        return lowered((lambda p: lambda x: x * p + TABLE)(p), X)[2]
+
+    assert [lowerings(p) for p in (1.0, 2.0, 3.0)] == [1, 1, 1]
+    assert [lowerings(p) for p in (3.0, 2.0, 1.0)] == [0, 0, 1]
