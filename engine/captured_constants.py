@@ -100,7 +100,7 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
                     note(values[atom], eqn.source_info)
             bodies.extend(bodies_of(eqn))
     constants = [
-        CapturedConstant(value, getattr(value, "nbytes", 0), tuple(source_infos))
+        CapturedConstant(value, jax_internals.nbytes(value), tuple(source_infos))
         for value, source_infos in found.values()
     ]
     return sorted(constants, key=lambda constant: -constant.nbytes)
@@ -112,7 +112,7 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
     if limit < 0:
         return
     every = jaxpr_const_args(closed_jaxpr, -1)
-    if not every or sum(value.nbytes for value in every) < limit:
+    if not every or sum(map(jax_internals.nbytes, every)) < limit:
         return  # nearly all programs: who captured what, and where, is looked for in the others
     constants = captured_constants(closed_jaxpr)
     total = sum(constant.nbytes for constant in constants)

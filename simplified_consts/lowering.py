@@ -24,7 +24,7 @@ from engine import jax_internals
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.configuration import NO_CHOICES, Choices
 from engine.deduplication import Deduplication
-from engine.jaxprs import ClosedJaxpr, jaxpr_const_args
+from engine.jaxprs import ClosedJaxpr, is_hoistable, jaxpr_const_args
 from engine.lifting import lift
 from engine.policies import Selection, select
 from engine.preamble_extraction import Result, extract
@@ -51,7 +51,7 @@ def plan(
         # As constvars, JAX inlines an array once per function; as Literals, once per use.
         return LoweringPlan(lift(closed_jaxpr))
     precompute = choices.precompute == "auto"
-    if policy is None and not precompute and not jaxpr_const_args(closed_jaxpr, max_bytes):
+    if policy is None and not precompute and not _captures(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
     live = jax_internals.live_part(closed_jaxpr)
     selection = select(live, max_bytes, policy)
@@ -62,7 +62,7 @@ def plan(
         extraction = extract(live, max_bytes, lambda v: not selection.is_left_to_xla(v))
     if extraction is not None:
         live = jax_internals.live_part(extraction.rest)
-    elif policy is None and not jaxpr_const_args(closed_jaxpr, max_bytes):
+    elif policy is None and not _captures(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
     same = Deduplication(choices.deduplicate)
     conversion = Conversion(
@@ -79,3 +79,8 @@ def plan(
         jax_hoists_the_rest=bool(conversion.unconverted),
         preamble=extraction.preamble if extraction is not None else None,
     )
+
+
+def _captures(closed_jaxpr: ClosedJaxpr, max_bytes: int) -> bool:
+    # All arrays, which are remembered: those that are reported to the user are looked for as well.
+    return any(is_hoistable(value, max_bytes) for value in jaxpr_const_args(closed_jaxpr, -1))
