@@ -27,19 +27,28 @@ from typing import Any, Generic, TypeVar
 from engine import equal_programs, jax_internals
 from engine.jaxprs import ClosedJaxpr
 
-# Of programs and of modules that are kept; each keeps its executables alive in JAX's cache.
-MOST_KEYS = 256
+# What is kept of programs, and of modules: each keeps its executables alive in JAX's cache, and some
+# 1.4 MiB of the host for its MLIR context. So what was met once, which is nearly all, soon goes, but
+# for a hash that tells when it is met again; and then it stays.
+MOST_MET_ONCE = 16
+MOST_MET_AGAIN = 256
+MOST_GONE = 4096
 MOST_WITH_ONE_KEY = 8
 
 T = TypeVar("T")
 
 
 class _Firsts(Generic[T]):
-    """What was there first among equals, for the keys that were asked for last."""
+    """What was there first among equals, for the keys that were asked for last.
+
+    Source: the 2Q algorithm (Johnson and Shasha, VLDB 1994).
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._firsts: OrderedDict[Hashable, list[T]] = OrderedDict()
+        self._once: OrderedDict[Hashable, list[T]] = OrderedDict()
+        self._again: OrderedDict[Hashable, list[T]] = OrderedDict()
+        self._gone: OrderedDict[int, None] = OrderedDict()  # hashes of keys that were met once
         self._lock = RLock()  # collecting garbage may run code of the user, which calls programs
         jax_internals.register_cache(self, f"{what} of engine.jit")
 
@@ -52,29 +61,51 @@ class _Firsts(Generic[T]):
     ) -> T:
         """The first with this key that equals a value; where there is none, what is kept of it."""
         with self._lock:
-            firsts = self._firsts.setdefault(key, [])
-            self._firsts.move_to_end(key)
+            firsts = self._with_key(key)
             for first in firsts:
                 if are_equal(first, value):
                     return first
             firsts.append(kept(value))
             del firsts[:-MOST_WITH_ONE_KEY]
-            while len(self._firsts) > MOST_KEYS:
-                self._firsts.popitem(last=False)
             return firsts[-1]
+
+    def _with_key(self, key: Hashable) -> list[T]:
+        """What is kept with a key, to be appended to."""
+        if key in self._again:
+            self._again.move_to_end(key)
+            return self._again[key]
+        if key in self._once:
+            firsts = self._again[key] = self._once.pop(key)
+        elif hash(key) in self._gone:
+            del self._gone[hash(key)]
+            firsts = self._again[key] = []
+        else:
+            firsts = self._once[key] = []
+        while len(self._once) > MOST_MET_ONCE:
+            gone, _ = self._once.popitem(last=False)
+            self._gone[hash(gone)] = None
+        while len(self._gone) > MOST_GONE:
+            self._gone.popitem(last=False)
+        while len(self._again) > MOST_MET_AGAIN:
+            self._again.popitem(last=False)
+        return firsts
 
     def cache_clear(self) -> None:
         """Forget all of them; the protocol of JAX's caches."""
         with self._lock:
-            self._firsts.clear()
+            for table in (self._once, self._again, self._gone):
+                table.clear()
 
     def cache_info(self) -> str:
         """How full the table is, in words; the protocol of JAX's caches."""
-        return f"{len(self._firsts)} of {MOST_KEYS} {self._what}"
+        return (
+            f"{len(self._once)} of {MOST_MET_ONCE} {self._what} met once, "
+            f"{len(self._again)} of {MOST_MET_AGAIN} met again"
+        )
 
     def cache_keys(self) -> list[Hashable]:
         """The keys of the table; the protocol of JAX's caches."""
-        return list(self._firsts)
+        return [*self._once, *self._again]
 
 
 _programs: _Firsts[ClosedJaxpr] = _Firsts("programs")

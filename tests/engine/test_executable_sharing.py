@@ -121,9 +121,41 @@ def test_clear_caches_forgets_them():
     assert executable_sharing._programs.cache_keys() == []
 
 
-def test_only_so_many_modules_are_kept(monkeypatch):
-    monkeypatch.setattr(executable_sharing, "MOST_KEYS", 2)
-    for n in range(1, 5):
-        engine.jit(lambda x, n=n: x[0] + np.ones(40 + n, np.float32), constants="simplified")(X)
-    assert executable_sharing._modules.cache_info() == "2 of 2 modules"
-    assert executable_sharing._programs.cache_info() == "2 of 2 programs"
+def compilations_of(size):
+    """Of one program among others that differ in the size of what they return."""
+    with work_of_jax() as work:
+        table = np.ones(40 + size, np.float32)
+        engine.jit(lambda x: x[0] + table, constants="simplified")(X)
+    return work["compilation"]
+
+
+def test_what_is_met_once_is_kept_for_a_while(monkeypatch):
+    monkeypatch.setattr(executable_sharing, "MOST_MET_ONCE", 2)
+    assert [compilations_of(size) for size in (1, 2, 3)] == [1, 1, 1]
+    found = executable_sharing._modules.cache_info()
+    assert found == "2 of 2 modules met once, 0 of 256 met again"
+    assert [compilations_of(size) for size in (2, 3)] == [0, 0]
+
+
+def test_what_is_met_again_after_others_is_kept_from_then_on(monkeypatch):
+    """A loop over six programs, of which two are kept at first: from its third turn on, all are."""
+    monkeypatch.setattr(executable_sharing, "MOST_MET_ONCE", 2)
+    turns = [sum(compilations_of(size) for size in range(6)) for _ in range(4)]
+    assert turns == [6, 6 - 2, 0, 0]
+
+
+def test_only_so_many_are_kept_that_were_met_again(monkeypatch):
+    monkeypatch.setattr(executable_sharing, "MOST_MET_AGAIN", 2)
+    for size in range(4):
+        for _ in range(2):
+            compilations_of(size)
+    assert executable_sharing._programs.cache_info().endswith("2 of 2 met again")
+    assert [compilations_of(size) for size in (3, 2)] == [0, 0]
+
+
+def test_only_so_many_hashes_of_what_is_gone_are_kept(monkeypatch):
+    monkeypatch.setattr(executable_sharing, "MOST_MET_ONCE", 1)
+    monkeypatch.setattr(executable_sharing, "MOST_GONE", 2)
+    for size in range(5):
+        compilations_of(size)
+    assert len(executable_sharing._programs._gone) == 2
