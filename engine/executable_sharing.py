@@ -27,9 +27,9 @@ from typing import Any, Generic, TypeVar
 from engine import equal_programs, jax_internals
 from engine.jaxprs import ClosedJaxpr
 
-# What is kept of programs, and of modules: each keeps its executables alive in JAX's cache, and some
-# 1.4 MiB of the host for its MLIR context. So what was met once, which is nearly all, soon goes, but
-# for a hash that tells when it is met again; and then it stays.
+# What is kept of programs, and of modules: each keeps its executables alive in JAX's cache, and
+# some 1.4 MiB of the host for its MLIR context. So what was met once, which is nearly all, soon
+# goes, but for a hash that tells when it is met again; and then it stays.
 MOST_MET_ONCE = 16
 MOST_MET_AGAIN = 256
 MOST_GONE = 4096
