@@ -47,7 +47,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> tuple | None:
     """
     if closed_jaxpr.effects:
         return None
-    found: list[Any] = [*jax_internals.location_settings(), *closed_jaxpr.in_avals]
+    found: list[Any] = [*jax_internals.settings_outside_of_keys(), *closed_jaxpr.in_avals]
     pending, seen = [cast(Body, closed_jaxpr)], set()
     while pending:
         body = pending.pop()

@@ -5,7 +5,7 @@ program over other values lower to the same module. JAX looks for what it lowere
 identity. So here a program that equals one before it (`equal_programs.py`) is lowered as that one,
 which takes no lowering; and a module that was lowered all the same goes to the compiler as the
 equal one that was there first. Everything else that decides (devices, layouts, options, callbacks)
-stays JAX's key. Sharing across processes is that of JAX's persistent compilation cache, which
+stays JAX's key, but for the settings that JAX has in no key. Sharing across processes is that of JAX's persistent compilation cache, which
 compares modules as well.
 
 Programs alone would not do: they are equal where their lines are, and those that hold what cannot
@@ -175,4 +175,5 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
 def _first_module(module: Any) -> Any:
     """The module of the same text, without source locations, that was compiled first."""
     text = module.operation.get_asm(enable_debug_info=False)
-    return _modules.first_like(module, hashlib.sha256(text.encode()).digest())
+    digest = hashlib.sha256(text.encode()).digest()
+    return _modules.first_like(module, (digest, *jax_internals.settings_outside_of_keys()))

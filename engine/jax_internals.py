@@ -196,12 +196,19 @@ def stand_in_for(rule: Any) -> Any:
     return _lu.wrap_init(rule_of_a_program_that_is_only_lowered, debug_info=debug_info)
 
 
-def location_settings() -> tuple:
-    """The settings of JAX that what is lowered depends on and JAX's caches do not (jax 0.10.2)."""
+def settings_outside_of_keys() -> tuple:
+    """The settings that lowering and compiling depend on and JAX's caches do not (jax 0.10.2).
+
+    JAX needs none of them there: it lowers and compiles each function for itself.
+    """
+    options = _compiler.get_compile_options(num_replicas=1, num_partitions=1)
     return (
         config.include_full_tracebacks_in_locations.value,
         config.traceback_in_locations_limit.value,
         config.hlo_source_file_canonicalization_regex.value,
+        config.enable_compilation_cache.value,
+        config.compilation_cache_dir.value,
+        options.SerializeAsString(),
     )
 
 

@@ -208,24 +208,55 @@ def test_comparing_sees_the_difference_that_an_outline_may_not(case):
     assert equal_programs.outline(one) == equal_programs.outline(again)
 
 
-@pytest.mark.parametrize(
-    "setting",
-    ["jax_include_full_tracebacks_in_locations", "jax_traceback_in_locations_limit"],
-)
-def test_settings_of_locations_are_part_of_a_program(setting):
+SETTINGS = {
+    "jax_include_full_tracebacks_in_locations": False,
+    "jax_traceback_in_locations_limit": 1,
+    "jax_disable_most_optimizations": True,
+    "jax_optimization_level": "O1",
+    "jax_exec_time_optimization_effort": 0.5,
+    "jax_memory_fitting_effort": 0.5,
+    "jax_memory_fitting_level": "O1",
+    "jax_compiler_enable_remat_pass": False,
+    "jax_default_matmul_precision": "highest",
+    "jax_numpy_dtype_promotion": "strict",
+}
+
+
+@contextlib.contextmanager
+def configured(setting, value):
+    before = jax.config._read(setting)
+    jax.config.update(setting, value)
+    try:
+        yield
+    finally:
+        jax.config.update(setting, before)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_program_is_lowered_and_compiled_under_the_settings_that_are_in_force(setting):
+    """As in stock JAX, for which each closure is a program of its own."""
+
+    def work_of_a_closure(n):
+        captured = np.full((4, 4), n, np.float32)
+        with work_of_jax() as work:
+            engine.jit(lambda x: x @ captured, constants="simplified")(X)
+        return work["lowering"], work["compilation"]
+
+    assert [work_of_a_closure(n) for n in range(2)] == [(1, 1), (0, 0)]
+    with configured(setting, SETTINGS[setting]):
+        assert [work_of_a_closure(n) for n in range(2)] == [(1, 1), (0, 0)]
+    assert work_of_a_closure(2) == (0, 0)
+
+
+def test_the_module_is_that_of_the_settings():
     def fun(x):
         return x + TABLE
 
-    def module(alone):
-        return lowered(lambda x: fun(x), X, alone=alone)[1]
-
-    before = module(False)
-    value = getattr(jax.config, setting)
-    jax.config.update(setting, 0)
-    try:
-        assert module(False) == module(True) != before
-    finally:
-        jax.config.update(setting, value)
+    modules = []
+    for limit, alone in [(10, False), (1, True), (1, False)]:
+        with configured("jax_traceback_in_locations_limit", limit):
+            modules.append(lowered(lambda x: fun(x), X, alone=alone)[1])
+    assert modules[0] != modules[1] == modules[2]
 
 
 # -- programs that hold what cannot be compared, or what must not be kept --------------------------
