@@ -5,8 +5,8 @@ program over other values lower to the same module. JAX looks for what it lowere
 identity. So here a program that equals one before it (`equal_programs.py`) is lowered as that one,
 which takes no lowering; and a module that was lowered all the same goes to the compiler as the
 equal one that was there first. Everything else that decides (devices, layouts, options, callbacks)
-stays JAX's key, but for the settings that JAX has in no key. Sharing across processes is that of JAX's persistent compilation cache, which
-compares modules as well.
+stays JAX's key, but for settings that are in no key of JAX. Sharing across processes is that of
+JAX's persistent compilation cache, which compares modules as well.
 
 Programs alone would not do: they are equal where their lines are, and those that hold what cannot
 be compared equal none. Modules have no lines when they are compared. Modules alone, the alternative
