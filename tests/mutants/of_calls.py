@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from planting import attribute, mutant, replaced
 
-from engine import configuration, jax_internals, stages
+from engine import configuration, executable_sharing, jax_internals, stages
 from simplified_consts import execution
 
 FLAG = "jax_use_simplified_jaxpr_constants"
@@ -129,7 +129,8 @@ def plan_not_remembered():
         max_bytes = configuration.embedded_constants_max_bytes.value
         return pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
 
-    with replaced(stages.plan_of, plan_of):
+    # Alone, or the plan would be lowered as the equal one before it, which hides the fault.
+    with replaced(stages.plan_of, plan_of), executable_sharing.unshared():
         yield
 
 
