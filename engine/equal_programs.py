@@ -1,8 +1,11 @@
 """Whether two programs that JAX is to lower are one program.
 
 They are where nothing that lowering reads of a jaxpr differs: equations with their params, types,
-effects and contexts, the values that are embedded, and the names and source locations, so that the
-module of the one is, to the byte, that of the other.
+effects and contexts, the values that are embedded, and the names and source locations. The module
+of the one is then, to the byte, that of the other.
+
+Of a program that others are compared with, a copy of its own is `kept`: arrays of the user that are
+embedded may be deleted, donated or written to after it was lowered, and must not live as long.
 
 Types and contexts are interned by JAX (0.10.2) and compared by identity. Params are compared by
 value where their type is known to be a value; a program with any other param (a callback, a policy,
@@ -103,45 +106,87 @@ def _is_embedded_value(value: Any) -> bool:
     return isinstance(value, (bool, int)) or _is_number(value)
 
 
-def without_unread(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with stand-ins for what lowering does not read; itself where it has none of it.
+def kept(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The program as it is to be kept, and lowered: without any object of the user.
 
-    Whoever keeps it keeps none of the user's functions.
+    It has copies of the arrays that are embedded, and stand-ins for what lowering does not read.
+    What has neither is itself: whoever must not keep the jaxprs of a user wants another function.
     """
-    return cast(ClosedJaxpr, _without_unread(closed_jaxpr, {}))
+    return cast(ClosedJaxpr, _Keeping().body(closed_jaxpr))
 
 
-def _without_unread(body: Body, done: dict[int, tuple[Body, Body]]) -> Body:
-    if id(body) not in done:
-        done[id(body)] = body, _stripped(body, done)
-    return done[id(body)][1]
+class _Keeping:
+    """One run of `kept`; a body that is shared stays shared."""
 
+    def __init__(self) -> None:
+        self._done: dict[int, tuple[Body, Body]] = {}
 
-def _stripped(body: Body, done: dict[int, tuple[Body, Body]]) -> Body:
-    if isinstance(body, ClosedJaxpr):
-        jaxpr = _without_unread(body.jaxpr, done)
-        return body if jaxpr is body.jaxpr else ClosedJaxpr(cast(Jaxpr, jaxpr), body.consts)
+    def body(self, body: Body) -> Body:
+        if id(body) not in self._done:
+            made = self._closed(body) if isinstance(body, ClosedJaxpr) else self._jaxpr(body)
+            self._done[id(body)] = body, made  # holding it keeps the id its own
+        return self._done[id(body)][1]
 
-    def strip(value: Any) -> Any:
-        if isinstance(value, (Jaxpr, ClosedJaxpr)):
-            return _without_unread(value, done)
-        if isinstance(value, tuple) and any(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
-            items = map(strip, value)
-            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-        return value
+    def _closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+        jaxpr = cast(Jaxpr, self.body(closed_jaxpr.jaxpr))
+        consts = [_private(const) for const in closed_jaxpr.consts]
+        if jaxpr is closed_jaxpr.jaxpr and not consts:
+            return closed_jaxpr
+        return ClosedJaxpr(jaxpr, consts)
 
-    changed, eqns = False, []
-    for eqn in body.eqns:
+    def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
+        eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
+        outvars = [self._atom(atom) for atom in jaxpr.outvars]
+        before = [*jaxpr.eqns, *jaxpr.outvars]
+        if all(a is b for a, b in zip([*eqns, *outvars], before, strict=True)):
+            return jaxpr
+        return jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
+
+    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
+        invars, params = eqn.invars, eqn.params
+        if any(isinstance(atom, Literal) and _is_array(atom.val) for atom in invars):
+            invars = [self._atom(atom) for atom in invars]
         unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
         if unread or any(True for _ in bodies_of(eqn)):
             params = {
-                name: jax_internals.stand_in_for(value) if name in unread else strip(value)
-                for name, value in eqn.params.items()
+                name: jax_internals.stand_in_for(value) if name in unread else self._param(value)
+                for name, value in params.items()
             }
-            if any(params[name] is not value for name, value in eqn.params.items()):
-                eqn, changed = eqn.replace(params=params), True
-        eqns.append(eqn)
-    return body.replace(eqns=eqns, debug_info=body.debug_info) if changed else body
+        if invars is eqn.invars and params is eqn.params:
+            return eqn
+        return eqn.replace(invars=invars, params=params)
+
+    def _param(self, value: Any) -> Any:
+        if isinstance(value, (Jaxpr, ClosedJaxpr)):
+            return self.body(value)
+        if isinstance(value, (tuple, list)):
+            items = [self._param(item) for item in value]
+            if all(a is b for a, b in zip(items, value, strict=True)):
+                return value
+            return getattr(type(value), "_make", type(value))(items)  # named tuples, too
+        if isinstance(value, dict):
+            return type(value)({key: self._param(item) for key, item in value.items()})
+        return value
+
+    def _atom(self, atom: Any) -> Any:
+        if isinstance(atom, Literal) and _is_array(atom.val):
+            return jax_internals.literal(_private(atom.val), atom.aval)
+        return atom
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray))
+
+
+def _private(value: Any) -> Any:
+    """A copy of an array with its repeats (zero strides): JAX inlines those as a broadcast."""
+    if not _is_array(value):
+        return value
+    array = np.asarray(value)
+    repeated = [stride == 0 for stride in array.strides]
+    once = array[tuple(slice(0, 1) if each else slice(None) for each in repeated)].copy()
+    strides = [0 if each else s for each, s in zip(repeated, once.strides, strict=True)]
+    return np.lib.stride_tricks.as_strided(once, array.shape, strides, writeable=False)
 
 
 def are_equal(one: ClosedJaxpr, other: ClosedJaxpr) -> bool:
@@ -207,12 +252,12 @@ class _Comparison:
         )
 
     def values(self, one: Any, other: Any) -> bool:
+        if isinstance(one, (Jaxpr, ClosedJaxpr)):
+            return self.bodies(one, other)
         if one is other:
             return True
         if type(one) is not type(other):
             return False
-        if isinstance(one, (Jaxpr, ClosedJaxpr)):
-            return self.bodies(one, other)
         if isinstance(one, (tuple, list)):
             return len(one) == len(other) and all(map(self.values, one, other))
         if isinstance(one, dict):
@@ -245,10 +290,16 @@ class _Comparison:
 
 
 def _are_equal_embedded(one: Any, other: Any) -> bool:
-    """Whether two numbers or arrays have the same type and bits: 0.0 is not -0.0, nor 1 True."""
-    if type(one) is not type(other):
+    """Whether two numbers or arrays have the same type and bits: 0.0 is not -0.0, nor 1 True.
+
+    Of arrays it does not matter whose they are: JAX's or NumPy's.
+    """
+    if type(one) is not type(other) and not (_is_array(one) and _is_array(other)):
         return False
     if isinstance(one, (bool, int)):
-        return one == other
-    left, right = np.asarray(one), np.asarray(other)
-    return (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes())
+        return bool(one == other)
+    return _bits(np.asarray(one)) == _bits(np.asarray(other))
+
+
+def _bits(array: np.ndarray) -> tuple:
+    return array.dtype, array.shape, [stride == 0 for stride in array.strides], array.tobytes()

@@ -8,6 +8,9 @@ equal one that was there first. Everything else that decides (devices, layouts, 
 stays JAX's key, but for settings that are in no key of JAX. Sharing across processes is that of
 JAX's persistent compilation cache, which compares modules as well.
 
+What is not lowered or compiled is not logged or dumped either (`JAX_LOG_COMPILES`,
+`JAX_DUMP_IR_TO`); a block of `unshared` shows each.
+
 Programs alone would not do: they are equal where their lines are, and those that hold what cannot
 be compared equal none. Modules have no lines when they are compared. Modules alone, the alternative
 that was here first, cost the lowering, half of the time of a closure.
@@ -56,21 +59,34 @@ class _Firsts(Generic[T]):
         self,
         value: T,
         key: Hashable,
-        are_equal: Callable[[T, T], bool] = lambda one, other: True,
+        are_equal: Callable[[T, T], bool] = lambda first, value: True,
         kept: Callable[[T], T] = lambda value: value,
     ) -> T:
-        """The first with this key that equals a value; where there is none, what is kept of it."""
-        with self._lock:
-            firsts = self._with_key(key)
-            for first in firsts:
+        """The first with this key that equals a value; where there is none, what is kept of it.
+
+        Values are compared and copied without the lock: to read an array waits for who computes it.
+        """
+        compared: list[T] = []
+        while True:
+            with self._lock:
+                found = [*self._once.get(key, ()), *self._again.get(key, ())]
+            others = [first for first in found if not _is_among(first, compared)]
+            for first in others:
                 if are_equal(first, value):
+                    with self._lock:
+                        self._with_key(key)
                     return first
-            firsts.append(kept(value))
-            del firsts[:-MOST_WITH_ONE_KEY]
-            return firsts[-1]
+            compared += others
+            own = kept(value)
+            with self._lock:
+                firsts = self._with_key(key)
+                if all(_is_among(first, compared) for first in firsts):  # no thread was faster
+                    firsts.append(own)
+                    del firsts[:-MOST_WITH_ONE_KEY]
+                    return own
 
     def _with_key(self, key: Hashable) -> list[T]:
-        """What is kept with a key, to be appended to."""
+        """What is kept with a key, which is met now; it may be appended to."""
         if key in self._again:
             self._again.move_to_end(key)
             return self._again[key]
@@ -105,7 +121,12 @@ class _Firsts(Generic[T]):
 
     def cache_keys(self) -> list[Hashable]:
         """The keys of the table; the protocol of JAX's caches."""
-        return [*self._once, *self._again]
+        with self._lock:
+            return [*self._once, *self._again]
+
+
+def _is_among(value: Any, others: list[Any]) -> bool:
+    return any(value is other for other in others)
 
 
 _programs: _Firsts[ClosedJaxpr] = _Firsts("programs")
@@ -140,24 +161,22 @@ def forget() -> None:
     _modules.cache_clear()
 
 
-def as_lowered_first(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+def as_lowered_first(closed_jaxpr: ClosedJaxpr, num_const_args: int) -> ClosedJaxpr:
     """The program to have JAX lower in the place of this one: an equal one, or itself.
 
-    closed_jaxpr = as_lowered_first(plan.closed_jaxpr)
+    `num_const_args` of its inputs are const args, the first ones.
+
+        closed_jaxpr = as_lowered_first(plan.closed_jaxpr, plan.num_const_args)
     """
     if closed_jaxpr not in _lowered_as:
-        first = _first_program(closed_jaxpr) if _shares.get() else closed_jaxpr
-        _lowered_as[closed_jaxpr] = None if first is closed_jaxpr else first
+        first = closed_jaxpr
+        if _shares.get() and (outline := equal_programs.outline(closed_jaxpr)) is not None:
+            key = num_const_args, outline
+            first = _programs.first_like(
+                closed_jaxpr, key, equal_programs.are_equal, equal_programs.kept
+            )
+        _lowered_as.setdefault(closed_jaxpr, None if first is closed_jaxpr else first)
     return _lowered_as[closed_jaxpr] or closed_jaxpr
-
-
-def _first_program(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    outline = equal_programs.outline(closed_jaxpr)
-    if outline is None:
-        return closed_jaxpr
-    return _programs.first_like(
-        closed_jaxpr, outline, equal_programs.are_equal, equal_programs.without_unread
-    )
 
 
 def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable:
@@ -167,9 +186,12 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
 
     Source: `MeshComputation.compile` (jax 0.10.2).
     """
-    if not computation.const_args or not _shares.get():
-        return computation.compile(**options)
-    return jax_internals.compile_as(computation, _first_module, options)
+    is_shared = computation.const_args and _shares.get()
+    return jax_internals.compile_as(computation, _first_module if is_shared else _itself, options)
+
+
+def _itself(module: Any) -> Any:
+    return module
 
 
 def _first_module(module: Any) -> Any:

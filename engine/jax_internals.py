@@ -134,6 +134,11 @@ def new_var(aval: Any) -> core.Var:
     return core.Var(aval)
 
 
+def literal(value: Any, aval: Any) -> core.Literal:
+    """A Literal of a value, with an aval that says more of its type than the value does."""
+    return core.Literal(value, aval)
+
+
 def typeof(value: Any) -> Any:
     """The aval of a constant, without its sharding's mesh being resolved."""
     return core.typeof(value)
@@ -474,14 +479,6 @@ class Computation(pxla.MeshComputation):
         self.lowered = lowered
         self.const_args = list(const_args)
 
-    @property
-    def _executable(self) -> Executable | None:
-        return self.lowered._executable
-
-    @_executable.setter
-    def _executable(self, executable: Executable | None) -> None:
-        self.lowered._executable = executable
-
 
 _finished: weakref.WeakSet[pxla.MeshComputation] = weakref.WeakSet()
 _finishing = threading.Lock()
@@ -510,7 +507,8 @@ def lower(
     ):
         lowered = pjit._resolve_and_lower(
             [*_const_types(hoisted, types), *types],
-            **params,
+            # A plain name: JAX keeps it as long as a program that is kept for others to come.
+            **params | {"name": str(params["name"])},
             lowering_platforms=lowering_platforms,
             lowering_parameters=lowering_parameters,
             pgle_profiler=None,
@@ -565,7 +563,7 @@ def _const_types(hoisted: Hoisted, types: Sequence[Any]) -> list:
 
 
 def _const_type(value: Any) -> Any:
-    if type(value) is array.ArrayImpl and not value._committed and len(value.devices()) == 1:
+    if type(value) is array.ArrayImpl and not value._committed and value.sharding.num_devices == 1:
         # Its sharding and layout decide nothing (jax 0.10.2), and to ask takes a tenth of lowering.
         return pjit.create_meta_ty(value.aval, None, None, False, False)
     return pjit.convert_to_metaty(value)
@@ -741,7 +739,7 @@ def follows_arguments_as_it_is(value: Any) -> bool:
         return True
     try:
         layout = value._pjrt_layout  # type: ignore[attr-defined]
-    except jax.errors.JaxRuntimeError:  # of a deleted array, and of platforms without layouts
+    except jax.errors.JaxRuntimeError:  # there are platforms without layouts
         return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
     return _is_default_layout(layout, value.sharding, value.aval)
 
@@ -753,17 +751,45 @@ def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
     return pxla.is_default_layout(layout, sharding, aval)
 
 
+@dataclasses.dataclass
+class _Compiled:
+    """Modules that went to the compiler for what JAX lowered, and their executables, by settings."""
+
+    modules: dict[tuple, Any] = dataclasses.field(default_factory=dict)
+    executables: dict[tuple, Executable] = dataclasses.field(default_factory=dict)
+
+
+_compiled: weakref.WeakKeyDictionary[pxla.MeshComputation, _Compiled] = weakref.WeakKeyDictionary()
+
+
 def compile_as(computation: Computation, equal: Callable[[Any], Any], options: dict) -> Executable:
     """Compile a computation by way of an equal module; it goes on showing its own.
 
-    `equal` is asked for that module where the computation has not been compiled yet. `options` are
-    those of `compile`.
+    `equal` is asked for that module where the program has not been compiled yet under the settings
+    that are in force. `options` are those of `compile`.
     """
-    if computation._executable is not None and not any(options.values()):
+    has_options = any(options.values())
+    if computation._executable is not None and not has_options:
         return computation._executable
+    compiled = _compiled.setdefault(computation.lowered, _Compiled())
+    settings = settings_outside_of_keys()
+    if settings not in compiled.modules:
+        module = computation._hlo
+        # JAX looks for an executable by the identity of its module, and not by the settings.
+        compiled.modules[settings] = equal(_copied(module) if compiled.modules else module)
     twin = copy.copy(computation)
-    twin._hlo = equal(computation._hlo)
-    return twin.compile(**options)
+    twin._hlo = compiled.modules[settings]
+    if has_options:
+        return twin.compile(**options)
+    if settings not in compiled.executables:
+        compiled.executables[settings] = twin.compile()
+    computation._executable = compiled.executables[settings]
+    return computation._executable
+
+
+def _copied(module: Any) -> Any:
+    with module.context:
+        return _ir.Module.parse(mlir.module_to_bytecode(module))
 
 
 def register_cache(cache: Any, name: str) -> None:

@@ -106,8 +106,10 @@ def lower_plan(
         _reported.add(params["jaxpr"])
         warn_of_large_constants(params["jaxpr"])
     closed_jaxpr = plan.closed_jaxpr
-    if plan.const_args and options.get("lowering_parameters") is None:  # exports go their own way
-        closed_jaxpr = as_lowered_first(closed_jaxpr)
+    is_exported = options.get("lowering_parameters") is not None
+    # What JAX hoists itself it takes from the very program that it lowers.
+    if plan.const_args and not plan.jax_hoists_the_rest and not is_exported:
+        closed_jaxpr = as_lowered_first(closed_jaxpr, plan.num_const_args)
     params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         operands,

@@ -1,5 +1,6 @@
 """Programs are lowered as an equal one before them: which are equal, and which never are."""
 
+import concurrent.futures
 import contextlib
 import gc
 import weakref
@@ -136,6 +137,11 @@ DIFFERENT = {
     "embedded NumPy arrays": (lambda p: lambda x: x @ TABLE + p, X[0], X[0] * 2),
     "embedded arrays of JAX": (lambda p: lambda x: x @ TABLE + p, jnp.arange(4.0), jnp.ones(4)),
     "bits of what is not a number": (lambda p: lambda x: x @ TABLE + p, *NANS),
+    "repeats of embedded values": (
+        lambda p: lambda x: x @ TABLE + p,
+        X[0],
+        np.broadcast_to(X[:1, 0], 4),
+    ),
     "axes": (lambda p: lambda x: jnp.sum(x + TABLE, axis=p), 0, 1),
     "dtypes": (lambda p: lambda x: (x + TABLE).astype(p), jnp.int32, jnp.bfloat16),
     "directions": (lambda p: lambda x: lax.cumsum(x + TABLE, reverse=p), False, True),
@@ -188,6 +194,10 @@ DIFFERENT = {
 }
 
 
+# Those that comparing alone tells apart; a few are enough to see that it is asked.
+OF_ONE_OUTLINE = {"zeros of two signs", "numbers", "directions", "the order of operands", "lengths"}
+
+
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_programs_that_differ_in_one_thing_are_lowered_each(case):
     make, *both = DIFFERENT[case]
@@ -205,6 +215,8 @@ def test_comparing_sees_the_difference_that_an_outline_may_not(case):
     one, other, again = [planned(make(p), X) for p in (*values, values[0])]
     assert not equal_programs.are_equal(one, other)
     assert equal_programs.are_equal(one, again)
+    if case in OF_ONE_OUTLINE:
+        assert equal_programs.outline(one) == equal_programs.outline(other)
     assert equal_programs.outline(one) == equal_programs.outline(again)
 
 
@@ -342,12 +354,122 @@ def test_what_is_kept_of_a_program_has_none_of_them(make, around):
     """JAX's own caches hold the functions that are nested, so that they go is not to be seen."""
     held = np.float32(2)
     program = planned(lambda x: around(make(held))(x) + TABLE, X)
-    kept = equal_programs.without_unread(program)
+    kept = equal_programs.kept(program)
     given, left = list(unread_params(program)), list(unread_params(kept))
     assert given
     assert len(given) == len(left)
     assert not {id(each) for each in given if each is not None} & {id(each) for each in left}
     assert equal_programs.are_equal(program, kept)
+
+
+# -- embedded arrays of the user may go, or change, after a program was lowered --------------------
+
+
+def closure(embedded, n=0):
+    hoisted = np.full((4, 4), n, np.float32)
+    return engine.jit(lambda x: x * embedded + hoisted, constants="simplified")
+
+
+@pytest.mark.parametrize("end", ["delete", "donate"])
+def test_an_embedded_array_may_be_deleted_after_its_program_was_lowered(end):
+    embedded = jnp.float32(2)
+    assert closure(embedded)(X)[0, 0] == 2
+    if end == "delete":
+        embedded.delete()
+    else:
+        jax.jit(lambda x: x + 1, donate_argnums=0)(embedded)
+    assert closure(jnp.float32(3))(X)[0, 0] == 3
+    assert closure(jnp.float32(2), 1)(X)[0, 0] == 3
+
+
+def test_an_embedded_array_may_be_written_to_after_its_program_was_lowered():
+    embedded = np.array(2, np.float32)
+    assert closure(embedded)(X)[0, 0] == 2
+    embedded[...] = 3
+    assert closure(np.array(3, np.float32))(X)[0, 0] == 3
+    assert closure(np.array(2, np.float32))(X)[0, 0] == 2
+
+
+@pytest.mark.parametrize("around", [lambda fun: fun, jax.jit, jax.checkpoint])
+def test_embedded_arrays_are_read_in_every_body(around):
+    def jitted(embedded, n):
+        hoisted = np.full((4, 4), n, np.float32)
+        fun = around(lambda x: lax.fori_loop(0, 2, lambda _, x: x * embedded, x) + hoisted)
+        return engine.jit(lambda x: fun(x), constants="simplified")
+
+    for _ in range(2):
+        assert [jitted(jnp.float32(n), n)(X)[0, 0] for n in (2, 3)] == [6, 12]
+
+
+def test_what_embedded_arrays_are_views_of_is_let_go():
+    def one(n):
+        large = np.arange(1000, dtype=np.float32)
+        jitted = closure(large[n : n + 1].reshape(()), n)
+        jitted(X)
+        return weakref.ref(large)
+
+    large = [one(n) for n in range(3)]
+    gc.collect()
+    assert [reference() for reference in large] == [None] * 3
+
+
+def test_a_constant_policy_is_let_go():
+    class Policy:
+        def __call__(self, constant):
+            return "hoist"
+
+    def one(n):
+        policy, captured = Policy(), np.full((4, 4), n, np.float32)
+        options = {"constants": "simplified", "constant_policy": policy}
+        engine.jit(lambda x: x + captured, **options)(X)
+        return weakref.ref(policy)
+
+    policies = [one(n) for n in range(3)]
+    gc.collect()
+    assert [reference() for reference in policies] == [None] * 3
+
+
+# -- devices, threads, and stages under other settings ---------------------------------------------
+
+
+def test_const_args_are_on_the_devices_of_the_call():
+    found = set()
+    for n, device in enumerate(jax.devices()[:2] * 2):
+        result = closure(np.float32(1), n)(jax.device_put(X, device))
+        assert result[0, 0] == 1 + n
+        found |= result.devices()
+    assert found == set(jax.devices()[:2])
+
+
+def test_threads_that_meet_one_program_get_their_own_results():
+    closures = [closure(np.float32(2), n) for n in range(24)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda jitted: float(jitted(X)[0, 0]), closures))
+    assert results == [2 + n for n in range(24)]
+
+
+def test_what_is_compiled_is_compiled_under_the_settings_that_are_then_in_force():
+    first, second, third = (closure(np.float32(2), n).lower(X) for n in range(3))
+
+    def compilations(lowered):
+        with work_of_jax() as work:
+            lowered.compile()
+        return work["compilation"]
+
+    with configured("jax_optimization_level", "O1"):
+        assert compilations(first) == 1
+    assert compilations(second) == 1
+    with configured("jax_optimization_level", "O1"):
+        assert compilations(third) == 0
+    assert [compilations(each) for each in (first, second, third)] == [0, 0, 0]
+
+
+def test_a_captured_array_may_be_deleted_before_it_is_lowered_again():
+    captured = jnp.full((4, 4), 7.0)
+    jitted = engine.jit(lambda x: x + captured, constants="simplified")
+    first = jitted.lower(X)
+    captured.delete()
+    assert jitted.lower(X).compiler_ir() is first.compiler_ir()
 
 
 def test_types_that_no_module_shows_are_part_of_a_program():
