@@ -753,7 +753,7 @@ def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
 
 @dataclasses.dataclass
 class _Compiled:
-    """Modules that went to the compiler for what JAX lowered, and their executables, by settings."""
+    """What went to the compiler for one lowered program and what came of it, by settings."""
 
     modules: dict[tuple, Any] = dataclasses.field(default_factory=dict)
     executables: dict[tuple, Executable] = dataclasses.field(default_factory=dict)
