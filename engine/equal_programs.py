@@ -24,7 +24,10 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of
+from engine.body_rewriting import BodyRewriting
+from engine.configuration import embedded_constants_max_bytes
+from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from engine.snapshots import without_repeats
 
 Body = Jaxpr | ClosedJaxpr
 
@@ -40,17 +43,21 @@ UNREAD = {
 }
 _ALL_READ: set[str] = set()
 
-_COMPARED_BY_EQUALITY = (bool, int, str, bytes, type(None), np.dtype, enum.Enum, frozenset)
+COMPARED_BY_EQUALITY = (
+    *(bool, int, str, bytes, type(None), np.dtype, enum.Enum, frozenset),
+    *jax_internals.COMPARED_BY_EQUALITY,
+)
 
 
-def outline(closed_jaxpr: ClosedJaxpr) -> tuple | None:
-    """A key that equal programs have in common; None for a program that equals no other.
+def outline(closed_jaxpr: ClosedJaxpr) -> int | None:
+    """A number that equal programs have in common; None for a program that equals no other.
 
-    outline(closed_jaxpr) in {outline(each): each for each in lowered_before}
+    outlines = {outline(each) for each in lowered_before}
     """
     if closed_jaxpr.effects:
         return None
-    found: list[Any] = [*jax_internals.settings_outside_of_keys(), *closed_jaxpr.in_avals]
+    max_bytes = embedded_constants_max_bytes.value
+    found: list[Any] = list(closed_jaxpr.in_avals)
     pending, seen = [cast(Body, closed_jaxpr)], set()
     while pending:
         body = pending.pop()
@@ -58,7 +65,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> tuple | None:
             continue
         seen.add(id(body))
         if isinstance(body, ClosedJaxpr):
-            if not all(map(_is_embedded_value, body.consts)):
+            if not all(_is_embedded_value(const, max_bytes) for const in body.consts):
                 return None
             body = body.jaxpr
         for eqn in body.eqns:
@@ -66,43 +73,53 @@ def outline(closed_jaxpr: ClosedJaxpr) -> tuple | None:
             if eqn.outvars:
                 found.append(eqn.outvars[0].aval)
             for atom in eqn.invars:
-                if isinstance(atom, Literal) and not _is_embedded_value(atom.val):
+                if isinstance(atom, Literal) and not _is_embedded_value(atom.val, max_bytes):
                     return None
             unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
             for name, value in eqn.params.items():
-                if name not in unread and not _is_value(value, pending):
+                if name not in unread and not _is_param(value, pending):
                     return None
-        if not all(_is_embedded_value(a.val) for a in body.outvars if isinstance(a, Literal)):
-            return None
-    return tuple(found)
+        for atom in body.outvars:
+            if isinstance(atom, Literal) and not _is_embedded_value(atom.val, max_bytes):
+                return None
+    return hash(tuple(found))
 
 
-def _is_value(param: Any, bodies: list[Body]) -> bool:
-    """Whether a param can be compared; the bodies in it are appended to `bodies`."""
-    if isinstance(param, (Jaxpr, ClosedJaxpr)):
-        bodies.append(param)
+def _is_param(param: Any, bodies: list[Body]) -> bool:
+    """Whether a param can be compared; the bodies in it, as `bodies_of` has it, go to `bodies`."""
+    several = isinstance(param, (tuple, list)) and not isinstance(param, COMPARED_BY_EQUALITY)
+    for each in param if several else (param,):
+        if isinstance(each, (Jaxpr, ClosedJaxpr)):
+            bodies.append(each)
+        elif not _is_value(each):
+            return False
+    return True
+
+
+def _is_value(value: Any) -> bool:
+    if isinstance(value, jax_internals.ProgramName):
+        return value.choices.policy is None  # a function of the user, which may hold his arrays
+    if isinstance(value, COMPARED_BY_EQUALITY) or _is_number(value):
         return True
-    if isinstance(param, jax_internals.ProgramName):
-        return param.choices.policy is None  # a function of the user, which may hold his arrays
-    if isinstance(param, (*_COMPARED_BY_EQUALITY, *jax_internals.COMPARED_BY_EQUALITY)):
-        return True
-    if isinstance(param, (tuple, list)):
-        return all(_is_value(each, bodies) for each in param)
-    if isinstance(param, dict):
-        return all(_is_value(each, bodies) for each in param.values())
-    return _is_number(param)
+    return isinstance(value, (tuple, list)) and all(map(_is_value, value))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (float, complex, np.generic))
 
 
-def _is_embedded_value(value: Any) -> bool:
+def _is_embedded_value(value: Any, max_bytes: int) -> bool:
+    """Whether a value can be compared: a number, or an array that the embed threshold embeds.
+
+    What a policy embeds beyond it is to JAX an array with a place and an identity.
+    """
     if isinstance(value, jax.Array):
-        extended = jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended)
-        return not extended and value.is_fully_addressable and value.nbytes <= MOST_BYTES
-    if isinstance(value, np.ndarray):
-        return value.nbytes <= MOST_BYTES
+        if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+            return False
+        if not value.is_fully_addressable:
+            return False
+    if _is_array(value):
+        return value.ndim == 0 or value.nbytes <= min(max_bytes, MOST_BYTES)
     return isinstance(value, (bool, int)) or _is_number(value)
 
 
@@ -110,82 +127,41 @@ def kept(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The program as it is to be kept, and lowered: without any object of the user.
 
     It has copies of the arrays that are embedded, and stand-ins for what lowering does not read.
-    What has neither is itself: whoever must not keep the jaxprs of a user wants another function.
+
+        assert are_equal(kept(closed_jaxpr), closed_jaxpr)
     """
-    return cast(ClosedJaxpr, _Keeping().body(closed_jaxpr))
+    return _Keeping().closed(closed_jaxpr)
 
 
-class _Keeping:
-    """One run of `kept`; a body that is shared stays shared."""
+class _Keeping(BodyRewriting):
+    """One run of `kept`."""
 
-    def __init__(self) -> None:
-        self._done: dict[int, tuple[Body, Body]] = {}
+    def constant(self, value: Any) -> Any:
+        return _private(value) if _is_array(value) else value
 
-    def body(self, body: Body) -> Body:
-        if id(body) not in self._done:
-            made = self._closed(body) if isinstance(body, ClosedJaxpr) else self._jaxpr(body)
-            self._done[id(body)] = body, made  # holding it keeps the id its own
-        return self._done[id(body)][1]
-
-    def _closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        jaxpr = cast(Jaxpr, self.body(closed_jaxpr.jaxpr))
-        consts = [_private(const) for const in closed_jaxpr.consts]
-        if jaxpr is closed_jaxpr.jaxpr and not consts:
-            return closed_jaxpr
-        return ClosedJaxpr(jaxpr, consts)
-
-    def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
-        outvars = [self._atom(atom) for atom in jaxpr.outvars]
-        before = [*jaxpr.eqns, *jaxpr.outvars]
-        if all(a is b for a, b in zip([*eqns, *outvars], before, strict=True)):
-            return jaxpr
-        return jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
-
-    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
-        invars, params = eqn.invars, eqn.params
-        if any(isinstance(atom, Literal) and _is_array(atom.val) for atom in invars):
-            invars = [self._atom(atom) for atom in invars]
-        unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
-        if unread or any(True for _ in bodies_of(eqn)):
-            params = {
-                name: jax_internals.stand_in_for(value) if name in unread else self._param(value)
-                for name, value in params.items()
-            }
-        if invars is eqn.invars and params is eqn.params:
-            return eqn
-        return eqn.replace(invars=invars, params=params)
-
-    def _param(self, value: Any) -> Any:
-        if isinstance(value, (Jaxpr, ClosedJaxpr)):
-            return self.body(value)
-        if isinstance(value, (tuple, list)):
-            items = [self._param(item) for item in value]
-            if all(a is b for a, b in zip(items, value, strict=True)):
-                return value
-            return getattr(type(value), "_make", type(value))(items)  # named tuples, too
-        if isinstance(value, dict):
-            return type(value)({key: self._param(item) for key, item in value.items()})
-        return value
-
-    def _atom(self, atom: Any) -> Any:
+    def atom(self, atom: Any) -> Any:
         if isinstance(atom, Literal) and _is_array(atom.val):
             return jax_internals.literal(_private(atom.val), atom.aval)
         return atom
+
+    def params(self, eqn: JaxprEqn) -> dict[str, Any]:
+        params = super().params(eqn)
+        unread = UNREAD.get(eqn.primitive.name, _ALL_READ) & params.keys()
+        stand_ins = {name: jax_internals.stand_in_for(params[name]) for name in unread}
+        return params | stand_ins if stand_ins else params
 
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, (jax.Array, np.ndarray))
 
 
-def _private(value: Any) -> Any:
+def _private(value: Any) -> np.ndarray:
     """A copy of an array with its repeats (zero strides): JAX inlines those as a broadcast."""
-    if not _is_array(value):
-        return value
     array = np.asarray(value)
-    repeated = [stride == 0 for stride in array.strides]
-    once = array[tuple(slice(0, 1) if each else slice(None) for each in repeated)].copy()
-    strides = [0 if each else s for each, s in zip(repeated, once.strides, strict=True)]
+    once = without_repeats(array).copy()
+    strides = [
+        0 if stride == 0 else own for stride, own in zip(array.strides, once.strides, strict=True)
+    ]
     return np.lib.stride_tricks.as_strided(once, array.shape, strides, writeable=False)
 
 
@@ -258,13 +234,11 @@ class _Comparison:
             return True
         if type(one) is not type(other):
             return False
+        if isinstance(one, COMPARED_BY_EQUALITY):
+            return bool(one == other)
         if isinstance(one, (tuple, list)):
             return len(one) == len(other) and all(map(self.values, one, other))
-        if isinstance(one, dict):
-            return list(one) == list(other) and all(map(self.values, one.values(), other.values()))
-        if _is_number(one):
-            return _are_equal_embedded(one, other)
-        return bool(one == other)
+        return _are_equal_embedded(one, other)
 
     def bound(self, one: list[Any], other: list[Any]) -> bool:
         """Whether variables are bound alike: from here on, these of the other are those."""

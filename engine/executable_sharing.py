@@ -5,11 +5,10 @@ program over other values lower to the same module. JAX looks for what it lowere
 identity. So here a program that equals one before it (`equal_programs.py`) is lowered as that one,
 which takes no lowering; and a module that was lowered all the same goes to the compiler as the
 equal one that was there first. Everything else that decides (devices, layouts, options, callbacks)
-stays JAX's key, but for settings that are in no key of JAX. Sharing across processes is that of
-JAX's persistent compilation cache, which compares modules as well.
+stays JAX's key, but for settings: some are in no key of JAX, so all are in ours. Sharing across
+processes is that of JAX's persistent compilation cache, which compares modules as well.
 
-What is not lowered or compiled is not logged or dumped either (`JAX_LOG_COMPILES`,
-`JAX_DUMP_IR_TO`); a block of `unshared` shows each.
+What is not lowered or compiled is not logged or dumped either; within a block of `unshared` it is.
 
 Programs alone would not do: they are equal where their lines are, and those that hold what cannot
 be compared equal none. Modules have no lines when they are compared. Modules alone, the alternative
@@ -51,7 +50,7 @@ class _Firsts(Generic[T]):
         self._what = what
         self._once: OrderedDict[Hashable, list[T]] = OrderedDict()
         self._again: OrderedDict[Hashable, list[T]] = OrderedDict()
-        self._gone: OrderedDict[int, None] = OrderedDict()  # hashes of keys that were met once
+        self._gone: OrderedDict[int, bool] = OrderedDict()  # hashes of keys that were met once
         self._lock = RLock()  # collecting garbage may run code of the user, which calls programs
         jax_internals.register_cache(self, f"{what} of engine.jit")
 
@@ -74,7 +73,8 @@ class _Firsts(Generic[T]):
             for first in others:
                 if are_equal(first, value):
                     with self._lock:
-                        self._with_key(key)
+                        firsts = self._with_key(key)
+                        firsts[:] = [each for each in firsts if each is not first] + [first]
                     return first
             compared += others
             own = kept(value)
@@ -92,17 +92,15 @@ class _Firsts(Generic[T]):
             return self._again[key]
         if key in self._once:
             firsts = self._again[key] = self._once.pop(key)
-        elif hash(key) in self._gone:
-            del self._gone[hash(key)]
-            firsts = self._again[key] = []
         else:
-            firsts = self._once[key] = []
+            was_met = self._gone.pop(hash(key), False)
+            firsts = (self._again if was_met else self._once).setdefault(key, [])
         while len(self._once) > MOST_MET_ONCE:
             gone, _ = self._once.popitem(last=False)
-            self._gone[hash(gone)] = None
+            self._gone[hash(gone)] = True
         while len(self._gone) > MOST_GONE:
             self._gone.popitem(last=False)
-        while len(self._again) > MOST_MET_AGAIN:
+        while sum(map(len, self._again.values())) > MOST_MET_AGAIN:
             self._again.popitem(last=False)
         return firsts
 
@@ -116,7 +114,7 @@ class _Firsts(Generic[T]):
         """How full the table is, in words; the protocol of JAX's caches."""
         return (
             f"{len(self._once)} of {MOST_MET_ONCE} {self._what} met once, "
-            f"{len(self._again)} of {MOST_MET_AGAIN} met again"
+            f"{sum(map(len, self._again.values()))} of {MOST_MET_AGAIN} met again"
         )
 
     def cache_keys(self) -> list[Hashable]:
@@ -143,7 +141,7 @@ _shares = ContextVar("_shares", default=True)
 
 @contextmanager
 def unshared() -> Iterator[None]:
-    """Lower and compile every program for itself in this block: what measures that asks for it.
+    """Lower and compile each program that is new for itself in this block, for what measures that.
 
     with unshared():
         lowered.compile()
@@ -171,7 +169,7 @@ def as_lowered_first(closed_jaxpr: ClosedJaxpr, num_const_args: int) -> ClosedJa
     if closed_jaxpr not in _lowered_as:
         first = closed_jaxpr
         if _shares.get() and (outline := equal_programs.outline(closed_jaxpr)) is not None:
-            key = num_const_args, outline
+            key = num_const_args, jax_internals.settings(), outline
             first = _programs.first_like(
                 closed_jaxpr, key, equal_programs.are_equal, equal_programs.kept
             )
@@ -186,16 +184,15 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
 
     Source: `MeshComputation.compile` (jax 0.10.2).
     """
-    is_shared = computation.const_args and _shares.get()
-    return jax_internals.compile_as(computation, _first_module if is_shared else _itself, options)
-
-
-def _itself(module: Any) -> Any:
-    return module
+    if not computation.const_args:
+        return computation.lowered.compile(**options)
+    return jax_internals.compile_as(
+        computation, _first_module if _shares.get() else lambda module: module, options
+    )
 
 
 def _first_module(module: Any) -> Any:
     """The module of the same text, without source locations, that was compiled first."""
     text = module.operation.get_asm(enable_debug_info=False)
     digest = hashlib.sha256(text.encode()).digest()
-    return _modules.first_like(module, (digest, *jax_internals.settings_outside_of_keys()))
+    return _modules.first_like(module, (digest, jax_internals.settings()))

@@ -40,6 +40,7 @@ from jax._src import ad_util as _ad_util  # noqa: E402
 from jax._src import api_util, array, config, core, dispatch, dtypes, pjit, stages  # noqa: E402
 from jax._src import compiler as _compiler  # noqa: E402
 from jax._src import linear_util as _lu  # noqa: E402
+from jax._src import literals as _literals  # noqa: E402
 from jax._src import source_info_util as _source_info_util  # noqa: E402
 from jax._src import traceback_util as _traceback_util  # noqa: E402
 from jax._src import tree_util as _tree_util  # noqa: E402
@@ -134,9 +135,9 @@ def new_var(aval: Any) -> core.Var:
     return core.Var(aval)
 
 
-def literal(value: Any, aval: Any) -> core.Literal:
-    """A Literal of a value, with an aval that says more of its type than the value does."""
-    return core.Literal(value, aval)
+def literal(value: np.ndarray, aval: Any) -> core.Literal:
+    """A Literal of an array, as JAX's tracer makes it: of its type whatever the mode of x64 is."""
+    return core.Literal(_literals.TypedNdArray(value, aval), aval)
 
 
 def typeof(value: Any) -> Any:
@@ -201,20 +202,13 @@ def stand_in_for(rule: Any) -> Any:
     return _lu.wrap_init(rule_of_a_program_that_is_only_lowered, debug_info=debug_info)
 
 
-def settings_outside_of_keys() -> tuple:
-    """The settings that lowering and compiling depend on and JAX's caches do not (jax 0.10.2).
+def settings() -> tuple:
+    """The values of all settings of JAX (jax 0.10.2), in one order.
 
-    JAX needs none of them there: it lowers and compiles each function for itself.
+    Some of those that lowering and compiling read are in no key of JAX's caches: it lowers and
+    compiles each function for itself. To name them was the alternative, and one would be missed.
     """
-    options = _compiler.get_compile_options(num_replicas=1, num_partitions=1)
-    return (
-        config.include_full_tracebacks_in_locations.value,
-        config.traceback_in_locations_limit.value,
-        config.hlo_source_file_canonicalization_regex.value,
-        config.enable_compilation_cache.value,
-        config.compilation_cache_dir.value,
-        options.SerializeAsString(),
-    )
+    return tuple(holder.value for holder in config.config._value_holders.values())
 
 
 NO_NAMES = _source_info_util.new_name_stack()
@@ -471,7 +465,7 @@ class Computation(pxla.MeshComputation):
     """What JAX lowered, with the const args of one closure.
 
     JAX lowers a program once, so closures of one program may share `lowered`, and what is compiled
-    of it: no value of a const arg is in there.
+    of it: no value of a const arg of theirs is in there.
     """
 
     def __init__(self, lowered: pxla.MeshComputation, const_args: Sequence[Any]) -> None:
@@ -760,6 +754,7 @@ class _Compiled:
 
 
 _compiled: weakref.WeakKeyDictionary[pxla.MeshComputation, _Compiled] = weakref.WeakKeyDictionary()
+_settings_of: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()  # of modules
 
 
 def compile_as(computation: Computation, equal: Callable[[Any], Any], options: dict) -> Executable:
@@ -772,22 +767,23 @@ def compile_as(computation: Computation, equal: Callable[[Any], Any], options: d
     if computation._executable is not None and not has_options:
         return computation._executable
     compiled = _compiled.setdefault(computation.lowered, _Compiled())
-    settings = settings_outside_of_keys()
-    if settings not in compiled.modules:
-        module = computation._hlo
-        # JAX looks for an executable by the identity of its module, and not by the settings.
-        compiled.modules[settings] = equal(_copied(module) if compiled.modules else module)
+    now = settings()
+    if now not in compiled.modules:
+        compiled.modules.setdefault(now, equal(_for_settings(computation._hlo, now)))
     twin = copy.copy(computation)
-    twin._hlo = compiled.modules[settings]
+    twin._hlo = compiled.modules[now]
     if has_options:
         return twin.compile(**options)
-    if settings not in compiled.executables:
-        compiled.executables[settings] = twin.compile()
-    computation._executable = compiled.executables[settings]
+    if now not in compiled.executables:
+        compiled.executables[now] = twin.compile()
+    computation._executable = compiled.executables[now]
     return computation._executable
 
 
-def _copied(module: Any) -> Any:
+def _for_settings(module: Any, now: tuple) -> Any:
+    """A module, or a copy of it: JAX finds what it compiled by the module, whatever was set."""
+    if _settings_of.setdefault(module, now) == now:
+        return module
     with module.context:
         return _ir.Module.parse(mlir.module_to_bytecode(module))
 

@@ -16,15 +16,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import jax
 import numpy as np
 
 from engine import jax_internals
+from engine.body_rewriting import BodyRewriting
 from engine.configuration import tracing_a_program
-from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of, constant_key
+from engine.jaxprs import ClosedJaxpr, Literal, constant_key
 
 # The last copy of each piece of memory, and what was handed out of them, both by identity. JAX
 # shares the bodies of inner functions among programs, so what is met here may have been met before.
@@ -93,7 +94,7 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     a param of an equation and where nobody else sees it), so a body must stay the object it is.
     Returns its argument where no constvar holds such an array.
     """
-    return _Replacement(capture).closed(closed_jaxpr)
+    return _Snapshot().closed(closed_jaxpr)
 
 
 def _may_change(value: Any) -> bool:
@@ -121,12 +122,12 @@ def _is_writeable(memory: np.ndarray | memoryview) -> bool:
 
 def _copy(value: np.ndarray) -> np.ndarray:
     """A read-only copy with the dtype of an array, and without its repeats (zero strides)."""
-    copied = _without_repeats(value).copy(order="K")
+    copied = without_repeats(value).copy(order="K")
     copied.flags.writeable = False
     return copied
 
 
-def _without_repeats(value: np.ndarray) -> np.ndarray:
+def without_repeats(value: np.ndarray) -> np.ndarray:
     """A broadcast array stays as small as it is; JAX inlines those as a broadcast."""
     return value[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)]
 
@@ -140,67 +141,19 @@ def _same_bits(copied: np.ndarray, value: np.ndarray) -> bool:
 
 
 def _bytes(value: np.ndarray) -> np.ndarray:
-    plain = np.asarray(_without_repeats(value))
+    plain = np.asarray(without_repeats(value))
     if plain.flags.f_contiguous:
         plain = plain.T  # contiguous, then, and not copied below
     return np.ascontiguousarray(plain).reshape(-1).view(np.uint8)
 
 
-class _Replacement:
-    """Rewrite the constants of a program; a body that is shared stays shared."""
+class _Snapshot(BodyRewriting):
+    """One run of `snapshot`."""
 
-    def __init__(self, replace: Callable[[Any], Any]) -> None:
-        self._replace = replace
-        self._bodies: dict[int, tuple[Any, Any]] = {}
+    def constant(self, value: Any) -> Any:
+        return capture(value)
 
-    def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        return self._once(closed_jaxpr, self._closed)
-
-    def jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        return self._once(jaxpr, self._jaxpr)
-
-    def _once(self, body: Any, rewrite: Callable[[Any], Any]) -> Any:
-        if id(body) not in self._bodies:
-            self._bodies[id(body)] = body, rewrite(body)  # holding the body keeps its id its own
-        return self._bodies[id(body)][1]
-
-    def _closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        jaxpr = self.jaxpr(closed_jaxpr.jaxpr)
-        consts = [self._replace(const) for const in closed_jaxpr.consts]
-        unchanged = all(a is b for a, b in zip(consts, closed_jaxpr.consts, strict=True))
-        if unchanged and jaxpr is closed_jaxpr.jaxpr:
-            return closed_jaxpr
-        return ClosedJaxpr(jaxpr, consts)
-
-    def _jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
-        for atom in jaxpr.outvars:
-            self._literal(atom)
-        if all(a is b for a, b in zip(eqns, jaxpr.eqns, strict=True)):
-            return jaxpr
-        return jaxpr.replace(eqns=eqns, debug_info=jaxpr.debug_info)
-
-    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
-        for atom in eqn.invars:
-            self._literal(atom)
-        if not any(True for _ in bodies_of(eqn)):
-            return eqn
-        params = {name: self._param(value) for name, value in eqn.params.items()}
-        if all(params[name] is value for name, value in eqn.params.items()):
-            return eqn
-        return eqn.replace(params=params)
-
-    def _param(self, value: Any) -> Any:
-        if isinstance(value, ClosedJaxpr):
-            return self.closed(value)
-        if isinstance(value, Jaxpr):
-            return self.jaxpr(value)
-        if isinstance(value, (tuple, list)):
-            items = [self._param(item) for item in value]
-            if any(a is not b for a, b in zip(items, value, strict=True)):
-                return getattr(type(value), "_make", type(value))(items)  # named tuples, too
-        return value
-
-    def _literal(self, atom: Any) -> None:
+    def atom(self, atom: Any) -> Any:
         if isinstance(atom, Literal):
-            atom.val = self._replace(atom.val)
+            atom.val = capture(atom.val)
+        return atom

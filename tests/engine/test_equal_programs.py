@@ -280,15 +280,15 @@ def effectful(x):
 
 
 UNCOMPARED = {
+    "an array in the module that JAX would hoist": lambda x: x + TABLE + np.ones((65, 4, 4)),
     "a callback": lambda x: jax.pure_callback(lambda x: x, x, x + TABLE),
     "an effect": effectful,
-    "a large array in the module": lambda x: x + np.ones((65, 4, 4), np.float32),
 }
 
 
 @pytest.mark.parametrize("what", UNCOMPARED)
 def test_what_cannot_be_compared_equals_nothing(what):
-    with engine.constant_policy(lambda constant: "hoist" if constant.nbytes < 4000 else "embed"):
+    with engine.constant_policy(lambda constant: "hoist" if constant.nbytes < 100 else "embed"):
         assert equal_programs.outline(planned(UNCOMPARED[what], X)) is None
 
 
@@ -462,6 +462,35 @@ def test_what_is_compiled_is_compiled_under_the_settings_that_are_then_in_force(
     with configured("jax_optimization_level", "O1"):
         assert compilations(third) == 0
     assert [compilations(each) for each in (first, second, third)] == [0, 0, 0]
+
+
+def test_settings_that_no_cache_of_jax_knows_are_part_of_a_program():
+    with work_of_jax() as work:
+        closure(np.float32(2), 0).lower(X)
+        with configured("jax_use_magma", "on"):  # an attribute of calls, on GPU
+            closure(np.float32(2), 1).lower(X)
+            closure(np.float32(2), 2).lower(X)
+    assert work["lowering"] == 2
+
+
+def test_embedded_arrays_have_the_types_that_they_were_traced_with():
+    """Rules that trace anew while they are lowered would make them 32 bits wide again."""
+
+    def jitted(n):
+        small, hoisted = np.ones(2), np.full((2, 2), n, np.float64) + np.eye(2) * 7
+
+        def solve(b):
+            return lax.custom_linear_solve(
+                lambda x: hoisted @ x * small, b, lambda _, b: b / small, symmetric=True
+            )
+
+        return engine.jit(solve, constants="simplified")
+
+    with jax.enable_x64(True):
+        traced = [jitted(n).trace(np.ones(2)) for n in range(2)]
+    modules = [each.lower().as_text() for each in traced]
+    assert modules[0] == modules[1]
+    assert "f64" in modules[0]
 
 
 def test_a_captured_array_may_be_deleted_before_it_is_lowered_again():
