@@ -52,7 +52,7 @@ COMPARED_BY_EQUALITY = (
 def outline(closed_jaxpr: ClosedJaxpr) -> int | None:
     """A number that equal programs have in common; None for a program that equals no other.
 
-    outlines = {outline(each) for each in lowered_before}
+    candidates = lowered_before.get(outline(closed_jaxpr), ())
     """
     if closed_jaxpr.effects:
         return None
