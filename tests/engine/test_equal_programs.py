@@ -125,6 +125,10 @@ def within(context, x):
         return x + TABLE
 
 
+def doubling():
+    return jax.jit(lambda x: x * 2)
+
+
 def checkpointed(fun, **how):
     return lambda x: jax.grad(lambda x: jax.checkpoint(fun, **how)(x @ TABLE).sum())(x)
 
@@ -170,11 +174,7 @@ DIFFERENT = {
     "functions": (lambda p: lambda x: jax.jit((jnp.sin, jnp.cos)[p])(x + TABLE), 0, 1),
     "inlining": (lambda p: lambda x: jax.jit(jnp.add, inline=p)(x, TABLE), False, True),
     "one function and two": (
-        lambda p: (
-            lambda x: (lambda one, other: one(other(x + TABLE)))(
-                *([jax.jit(lambda x: x * 2)] * 2, [jax.jit(lambda x: x * 2) for _ in range(2)])[p]
-            )
-        ),
+        lambda p: lambda x: (lambda made: made[0](made[p](x + TABLE)))([doubling(), doubling()]),
         0,
         1,
     ),
@@ -473,24 +473,17 @@ def test_settings_that_no_cache_of_jax_knows_are_part_of_a_program():
     assert work["lowering"] == 2
 
 
-def test_embedded_arrays_have_the_types_that_they_were_traced_with():
-    """Rules that trace anew while they are lowered would make them 32 bits wide again."""
+def test_embedded_arrays_have_the_types_that_jax_traces_them_with():
+    """Of their own, that is: a rule that traces anew must not make 64 bits 32, nor weak strong."""
+    small = np.arange(4, dtype=np.float32)
+    program = planned(lambda x: x @ TABLE + small, X)
 
-    def jitted(n):
-        small, hoisted = np.ones(2), np.full((2, 2), n, np.float64) + np.eye(2) * 7
+    def types(closed_jaxpr):
+        atoms = [atom for eqn in closed_jaxpr.eqns for atom in eqn.invars]
+        return [type(atom.val) for atom in atoms if isinstance(atom, engine.Literal)]
 
-        def solve(b):
-            return lax.custom_linear_solve(
-                lambda x: hoisted @ x * small, b, lambda _, b: b / small, symmetric=True
-            )
-
-        return engine.jit(solve, constants="simplified")
-
-    with jax.enable_x64(True):
-        traced = [jitted(n).trace(np.ones(2)) for n in range(2)]
-    modules = [each.lower().as_text() for each in traced]
-    assert modules[0] == modules[1]
-    assert "f64" in modules[0]
+    assert np.ndarray not in types(program)
+    assert types(equal_programs.kept(program)) == types(program) != []
 
 
 def test_a_captured_array_may_be_deleted_before_it_is_lowered_again():
