@@ -49,8 +49,16 @@ COMPARED_BY_EQUALITY = (
 )
 
 
-def outline(closed_jaxpr: ClosedJaxpr) -> int | None:
-    """A number that equal programs have in common; None for a program that equals no other.
+@dataclass(frozen=True)
+class Outline:
+    """What equal programs have in common: a number; and whether one is to be copied to be kept."""
+
+    number: int
+    to_be_copied: bool = field(compare=False)
+
+
+def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
+    """The outline of a program; None for a program that equals no other.
 
     candidates = lowered_before.get(outline(closed_jaxpr), ())
     """
@@ -58,31 +66,32 @@ def outline(closed_jaxpr: ClosedJaxpr) -> int | None:
         return None
     max_bytes = embedded_constants_max_bytes.value
     found: list[Any] = list(closed_jaxpr.in_avals)
+    to_be_copied = False
     pending, seen = [cast(Body, closed_jaxpr)], set()
     while pending:
         body = pending.pop()
         if id(body) in seen:
             continue
         seen.add(id(body))
+        embedded: list[Any] = []
         if isinstance(body, ClosedJaxpr):
-            if not all(_is_embedded_value(const, max_bytes) for const in body.consts):
-                return None
+            embedded += body.consts
             body = body.jaxpr
         for eqn in body.eqns:
             found.append(eqn.primitive)
             if eqn.outvars:
                 found.append(eqn.outvars[0].aval)
-            for atom in eqn.invars:
-                if isinstance(atom, Literal) and not _is_embedded_value(atom.val, max_bytes):
-                    return None
+            embedded += [atom.val for atom in eqn.invars if isinstance(atom, Literal)]
             unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
+            to_be_copied = to_be_copied or bool(unread)
             for name, value in eqn.params.items():
                 if name not in unread and not _is_param(value, pending):
                     return None
-        for atom in body.outvars:
-            if isinstance(atom, Literal) and not _is_embedded_value(atom.val, max_bytes):
-                return None
-    return hash(tuple(found))
+        embedded += [atom.val for atom in body.outvars if isinstance(atom, Literal)]
+        if not all(_is_embedded_value(value, max_bytes) for value in embedded):
+            return None
+        to_be_copied = to_be_copied or any(map(_is_array, embedded))
+    return Outline(hash(tuple(found)), to_be_copied)
 
 
 def _is_param(param: Any, bodies: list[Body]) -> bool:

@@ -29,11 +29,11 @@ from typing import Any, Generic, TypeVar
 from engine import equal_programs, jax_internals
 from engine.jaxprs import ClosedJaxpr
 
-# What is kept of programs, and of modules: each keeps its executables alive in JAX's cache, and
-# some 1.4 MiB of the host for its MLIR context. So what was met once, which is nearly all, soon
-# goes, but for a hash that tells when it is met again; and then it stays.
+# What is kept: a module, and with it some megabyte of the host for its MLIR context, with each
+# program, and executables alone with the text of a module. What was met once, which is nearly all,
+# soon goes, but for a hash that tells when it is met again; and then it stays.
 MOST_MET_ONCE = 16
-MOST_MET_AGAIN = 256
+MOST_MET_AGAIN = 128
 MOST_GONE = 4096
 MOST_WITH_ONE_KEY = 8
 
@@ -43,12 +43,17 @@ T = TypeVar("T")
 class _Firsts(Generic[T]):
     """What was there first among equals, for the keys that were asked for last.
 
+    `while_alive` keeps what was met once only as long as somebody else does.
+
     Source: the 2Q algorithm (Johnson and Shasha, VLDB 1994).
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, while_alive: bool) -> None:
         self._what = what
-        self._once: OrderedDict[Hashable, list[T]] = OrderedDict()
+        self._held: Callable[[T], Callable[[], T | None]] = (
+            weakref.ref if while_alive else lambda value: lambda: value
+        )
+        self._once: OrderedDict[Hashable, Callable[[], T | None]] = OrderedDict()
         self._again: OrderedDict[Hashable, list[T]] = OrderedDict()
         self._gone: OrderedDict[int, bool] = OrderedDict()  # hashes of keys that were met once
         self._lock = RLock()  # collecting garbage may run code of the user, which calls programs
@@ -68,33 +73,32 @@ class _Firsts(Generic[T]):
         compared: list[T] = []
         while True:
             with self._lock:
-                found = [*self._once.get(key, ()), *self._again.get(key, ())]
+                found = self._with_key(key)
             others = [first for first in found if not _is_among(first, compared)]
             for first in others:
                 if are_equal(first, value):
                     with self._lock:
-                        firsts = self._with_key(key)
-                        firsts[:] = [each for each in firsts if each is not first] + [first]
+                        self._meet(key, first)
                     return first
             compared += others
             own = kept(value)
             with self._lock:
-                firsts = self._with_key(key)
-                if all(_is_among(first, compared) for first in firsts):  # no thread was faster
-                    firsts.append(own)
-                    del firsts[:-MOST_WITH_ONE_KEY]
+                if all(_is_among(first, compared) for first in self._with_key(key)):
+                    self._meet(key, own)  # and no thread was faster
                     return own
 
     def _with_key(self, key: Hashable) -> list[T]:
-        """What is kept with a key, which is met now; it may be appended to."""
-        if key in self._again:
-            self._again.move_to_end(key)
-            return self._again[key]
-        if key in self._once:
-            firsts = self._again[key] = self._once.pop(key)
+        met_once = self._once[key]() if key in self._once else None
+        return [*self._again.get(key, ()), *([] if met_once is None else [met_once])]
+
+    def _meet(self, key: Hashable, first: T) -> None:
+        if not (key in self._once or key in self._again or self._gone.pop(hash(key), False)):
+            self._once[key] = self._held(first)
         else:
-            was_met = self._gone.pop(hash(key), False)
-            firsts = (self._again if was_met else self._once).setdefault(key, [])
+            others = [each for each in self._with_key(key) if each is not first]
+            self._once.pop(key, None)
+            self._again[key] = [*others, first][-MOST_WITH_ONE_KEY:]
+            self._again.move_to_end(key)
         while len(self._once) > MOST_MET_ONCE:
             gone, _ = self._once.popitem(last=False)
             self._gone[hash(gone)] = True
@@ -102,7 +106,6 @@ class _Firsts(Generic[T]):
             self._gone.popitem(last=False)
         while sum(map(len, self._again.values())) > MOST_MET_AGAIN:
             self._again.popitem(last=False)
-        return firsts
 
     def cache_clear(self) -> None:
         """Forget all of them; the protocol of JAX's caches."""
@@ -127,8 +130,8 @@ def _is_among(value: Any, others: list[Any]) -> bool:
     return any(value is other for other in others)
 
 
-_programs: _Firsts[ClosedJaxpr] = _Firsts("programs")
-_modules: _Firsts[Any] = _Firsts("modules")
+_programs: _Firsts[ClosedJaxpr] = _Firsts("programs", while_alive=True)
+_modules: _Firsts[jax_internals.Executables] = _Firsts("modules", while_alive=False)
 
 # As which program each one is lowered; None for itself, as a table must not hold its own keys. JAX
 # lowers a program once for each placement, by identity, so it goes as the same one each time.
@@ -170,9 +173,8 @@ def as_lowered_first(closed_jaxpr: ClosedJaxpr, num_const_args: int) -> ClosedJa
         first = closed_jaxpr
         if _shares.get() and (outline := equal_programs.outline(closed_jaxpr)) is not None:
             key = num_const_args, jax_internals.settings(), outline
-            first = _programs.first_like(
-                closed_jaxpr, key, equal_programs.are_equal, equal_programs.kept
-            )
+            kept = equal_programs.kept if outline.to_be_copied else lambda own: own
+            first = _programs.first_like(closed_jaxpr, key, equal_programs.are_equal, kept)
         _lowered_as.setdefault(closed_jaxpr, None if first is closed_jaxpr else first)
     return _lowered_as[closed_jaxpr] or closed_jaxpr
 
@@ -186,13 +188,13 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
     """
     if not computation.const_args:
         return computation.lowered.compile(**options)
-    return jax_internals.compile_as(
-        computation, _first_module if _shares.get() else lambda module: module, options
+    return jax_internals.compile_into(
+        computation, _executables_of_text if _shares.get() else lambda module: {}, options
     )
 
 
-def _first_module(module: Any) -> Any:
-    """The module of the same text, without source locations, that was compiled first."""
+def _executables_of_text(module: Any) -> jax_internals.Executables:
+    """The executables of all modules of one text, source locations left out."""
     text = module.operation.get_asm(enable_debug_info=False)
     digest = hashlib.sha256(text.encode()).digest()
-    return _modules.first_like(module, (digest, jax_internals.settings()))
+    return _modules.first_like({}, (digest, jax_internals.settings()))

@@ -13,7 +13,6 @@ ours; and a lowered computation has to carry const args that JAX did not hoist i
 from __future__ import annotations
 
 import contextlib
-import copy
 import dataclasses
 import functools
 import itertools
@@ -21,6 +20,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -409,8 +409,9 @@ class ProgramName(str):
 def execute_named_programs_with(execute: Callable[..., Sequence[Any]]) -> None:
     """Run programs named by `ProgramName` with `execute` where they are not being traced.
 
-    This replaces the implementation of JAX's jit primitive, one of four places where this project
-    reaches into JAX (the others are its transposition, `jit_trace` and `new_const`). Without it
+    This replaces the implementation of JAX's jit primitive, one of five places where this project
+    reaches into JAX (the others are its transposition, `jit_trace`, `new_const` and
+    `_cached_compilation`). Without it
     `jax.grad(engine.jit(f))(x)` would execute its derived programs through the process's own
     pipeline, in silence. Programs of plain `jax.jit` take the implementation that JAX registered,
     untouched.
@@ -745,47 +746,79 @@ def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
     return pxla.is_default_layout(layout, sharding, aval)
 
 
+Executables = dict[tuple, Any]
+"""What was compiled of modules of one text, by all else that decides: JAX's own key."""
+
+_compiles_into: ContextVar[Executables | None] = ContextVar("_compiles_into", default=None)
+
+
+def _keep_executables_without_their_modules() -> None:
+    """Let a module be compiled into a table of ours, that of all modules of its text.
+
+    JAX finds what it compiled by the module, whatever was set, and forgets it with the module; and
+    a module keeps an MLIR context, a megabyte of the host. This replaces the function that looks,
+    one of five places where this project reaches into JAX (the others are named at
+    `execute_named_programs_with`). Whoever compiles elsewhere gets JAX's function, untouched.
+    """
+    stock = pxla._cached_compilation
+
+    def cached_compilation(module: Any, *key: Any) -> Any:
+        executables = _compiles_into.get()
+        if executables is None:
+            return stock(module, *key)
+        if key not in executables:
+            token = _compiles_into.set(None)
+            try:
+                executables.setdefault(key, stock(module, *key))
+            finally:
+                _compiles_into.reset(token)
+                stock.evict_weakref(module)  # it may be compiled anew under other settings
+        return executables[key]
+
+    cached_compilation.cache_clear = stock.cache_clear  # type: ignore[attr-defined]
+    pxla._cached_compilation = cached_compilation  # type: ignore[assignment]
+
+
+_keep_executables_without_their_modules()
+
+
 @dataclasses.dataclass
 class _Compiled:
-    """What went to the compiler for one lowered program and what came of it, by settings."""
+    """What was compiled of one lowered program, by settings: for JAX's keys, and for its own."""
 
-    modules: dict[tuple, Any] = dataclasses.field(default_factory=dict)
-    executables: dict[tuple, Executable] = dataclasses.field(default_factory=dict)
+    shared: dict[tuple, Executables] = dataclasses.field(default_factory=dict)
+    own: dict[tuple, Executable] = dataclasses.field(default_factory=dict)
 
 
 _compiled: weakref.WeakKeyDictionary[pxla.MeshComputation, _Compiled] = weakref.WeakKeyDictionary()
-_settings_of: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()  # of modules
 
 
-def compile_as(computation: Computation, equal: Callable[[Any], Any], options: dict) -> Executable:
-    """Compile a computation by way of an equal module; it goes on showing its own.
+def compile_into(
+    computation: Computation, executables_of: Callable[[Any], Executables], options: dict
+) -> Executable:
+    """Compile a computation, or find among the executables of its module what is compiled already.
 
-    `equal` is asked for that module where the program has not been compiled yet under the settings
-    that are in force. `options` are those of `compile`.
+    `executables_of` is asked for those where the program has not been compiled yet under the
+    settings that are in force. `options` are those of `compile`.
     """
     has_options = any(options.values())
     if computation._executable is not None and not has_options:
         return computation._executable
     compiled = _compiled.setdefault(computation.lowered, _Compiled())
     now = settings()
-    if now not in compiled.modules:
-        compiled.modules.setdefault(now, equal(_for_settings(computation._hlo, now)))
-    twin = copy.copy(computation)
-    twin._hlo = compiled.modules[now]
-    if has_options:
-        return twin.compile(**options)
-    if now not in compiled.executables:
-        compiled.executables[now] = twin.compile()
-    computation._executable = compiled.executables[now]
+    if has_options or now not in compiled.own:
+        if now not in compiled.shared:
+            compiled.shared.setdefault(now, executables_of(computation._hlo))
+        token = _compiles_into.set(compiled.shared[now])
+        try:
+            executable = computation.compile(**options)
+        finally:
+            _compiles_into.reset(token)
+        if has_options:
+            return executable
+        compiled.own.setdefault(now, executable)
+    computation._executable = compiled.own[now]
     return computation._executable
-
-
-def _for_settings(module: Any, now: tuple) -> Any:
-    """A module, or a copy of it: JAX finds what it compiled by the module, whatever was set."""
-    if _settings_of.setdefault(module, now) == now:
-        return module
-    with module.context:
-        return _ir.Module.parse(mlir.module_to_bytecode(module))
 
 
 def register_cache(cache: Any, name: str) -> None:

@@ -27,6 +27,7 @@ from engine.constant_graph import (
     constant_graph,
 )
 from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, constant_key
+from engine.liveness import live_part
 from engine.preamble import LIMITS, Limits, choose_results, operations_below
 
 
@@ -169,7 +170,7 @@ def _without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
     params, invars, start = dict(loop.params), [], 0
     for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
         assert isinstance(body, ClosedJaxpr)
-        jaxpr = jax_internals.live_part(body).jaxpr
+        jaxpr = live_part(body).jaxpr
         keep = [True] * count
         if not jaxpr.effects:  # effects on references name their input by number
             read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}

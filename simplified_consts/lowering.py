@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from engine import jax_internals
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.configuration import NO_CHOICES, Choices
 from engine.deduplication import Deduplication
 from engine.jaxprs import ClosedJaxpr, is_hoistable, jaxpr_const_args
 from engine.lifting import lift
+from engine.liveness import live_part
 from engine.policies import Selection, select
 from engine.preamble_extraction import Result, extract
 from engine.programs import LoweringPlan
@@ -53,7 +53,7 @@ def plan(
     precompute = choices.precompute == "auto"
     if policy is None and not precompute and not _captures(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
-    live = jax_internals.live_part(closed_jaxpr)
+    live = live_part(closed_jaxpr)
     selection = select(live, max_bytes, policy)
     if policy is not None:
         refuse_unsupported(live, selection.is_hoisted)
@@ -61,7 +61,7 @@ def plan(
     if precompute:
         extraction = extract(live, max_bytes, lambda v: not selection.is_left_to_xla(v))
     if extraction is not None:
-        live = jax_internals.live_part(extraction.rest)
+        live = live_part(extraction.rest)
     elif policy is None and not _captures(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
     same = Deduplication(choices.deduplicate)

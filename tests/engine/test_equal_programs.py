@@ -23,15 +23,26 @@ from simplified_consts.pipeline import PIPELINE
 X = np.ones((4, 4), np.float32)
 
 
+ALIVE = []  # a program that was met once is kept as long as it lives, and no longer
+
+
 @pytest.fixture(autouse=True)
 def nothing_lowered_before():
     executable_sharing.forget()
+    yield
+    ALIVE.clear()
+
+
+def jit(fun):
+    """A function whose program lives until the end of the test."""
+    ALIVE.append(engine.jit(fun, constants="simplified"))
+    return ALIVE[-1]
 
 
 def lowered(fun, *args, alone=False, **kwargs):
     """A lowered program, its module to the byte, and how often JAX lowered for it."""
     with executable_sharing.unshared() if alone else contextlib.nullcontext():
-        jitted = engine.jit(fun, constants="simplified")
+        jitted = jit(fun)
         with work_of_jax() as work:
             found = jitted.lower(*args, **kwargs)
     return found, found.as_text(debug_info=True), work["lowering"]
@@ -85,7 +96,7 @@ def test_one_program_is_lowered_for_each_type_of_argument_and_each_name():
             return x + captured
 
         fun.__name__ = name
-        return engine.jit(fun, constants="simplified")
+        return jit(fun)
 
     def lowerings(name, n, x):
         with work_of_jax() as work:
@@ -251,7 +262,7 @@ def test_a_program_is_lowered_and_compiled_under_the_settings_that_are_in_force(
     def work_of_a_closure(n):
         captured = np.full((4, 4), n, np.float32)
         with work_of_jax() as work:
-            engine.jit(lambda x: x @ captured, constants="simplified")(X)
+            jit(lambda x: x @ captured)(X)
         return work["lowering"], work["compilation"]
 
     assert [work_of_a_closure(n) for n in range(2)] == [(1, 1), (0, 0)]
@@ -465,11 +476,12 @@ def test_what_is_compiled_is_compiled_under_the_settings_that_are_then_in_force(
 
 
 def test_settings_that_no_cache_of_jax_knows_are_part_of_a_program():
+    closures = [closure(np.float32(2), n) for n in range(3)]
     with work_of_jax() as work:
-        closure(np.float32(2), 0).lower(X)
+        closures[0].lower(X)
         with configured("jax_use_magma", "on"):  # an attribute of calls, on GPU
-            closure(np.float32(2), 1).lower(X)
-            closure(np.float32(2), 2).lower(X)
+            closures[1].lower(X)
+            closures[2].lower(X)
     assert work["lowering"] == 2
 
 
@@ -521,6 +533,34 @@ def test_a_program_keeps_its_module_when_the_table_has_forgotten_it():
     with work_of_jax() as work:
         assert jitted.lower(X).compiler_ir() is first.compiler_ir()
     assert work["lowering"] == 0
+
+
+def test_a_program_that_is_gone_is_lowered_once_more_and_then_kept():
+    """A module takes a megabyte of the host, and most programs are met once."""
+
+    def work_of_one_that_goes(n):
+        captured = np.full((4, 4), n, np.float32)
+        with work_of_jax() as work:
+            engine.jit(lambda x: x + captured, constants="simplified")(X)
+        gc.collect()
+        return work["lowering"], work["compilation"]
+
+    assert [work_of_one_that_goes(n) for n in range(4)] == [(1, 1), (1, 0), (0, 0), (0, 0)]
+
+
+def test_no_module_is_kept_of_a_program_that_was_met_once():
+    """Nor of one that shares what was compiled for another."""
+
+    def module(n):
+        captured = np.full((4, 4), n, np.float32)
+        lowered = engine.jit(lambda x: x + captured, constants="simplified").lower(X)
+        lowered.compile()
+        return weakref.ref(lowered.compiler_ir())
+
+    first, second, third = module(1), module(2), module(3)
+    gc.collect()
+    assert first() is None
+    assert second() is third() is not None
 
 
 def test_only_so_many_programs_of_one_outline_are_kept(monkeypatch):

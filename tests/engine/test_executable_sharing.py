@@ -133,7 +133,7 @@ def test_what_is_met_once_is_kept_for_a_while(monkeypatch):
     monkeypatch.setattr(executable_sharing, "MOST_MET_ONCE", 2)
     assert [compilations_of(size) for size in (1, 2, 3)] == [1, 1, 1]
     found = executable_sharing._modules.cache_info()
-    assert found == "2 of 2 modules met once, 0 of 256 met again"
+    assert found == "2 of 2 modules met once, 0 of 128 met again"
     assert [compilations_of(size) for size in (2, 3)] == [0, 0]
 
 

@@ -1,0 +1,124 @@
+"""What is plainly live is what JAX's own pass leaves as it is."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import engine
+from engine import jax_internals, liveness
+from engine.jaxprs import ClosedJaxpr, bodies_of
+from engine.liveness import live_part
+from parity_tests import targets
+
+X = np.ones((4, 4), np.float32)
+
+
+def closed_jaxpr_of(fun, *args, **kwargs):
+    return engine.jit(fun, constants="simplified").trace(*args, **kwargs).lojax.jaxpr
+
+
+def equations(closed_jaxpr):
+    """How many equations a program has, with those of all its bodies."""
+    count, bodies = 0, [closed_jaxpr]
+    for body in bodies:
+        jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
+        count += len(jaxpr.eqns)
+        for eqn in jaxpr.eqns:
+            bodies.extend(bodies_of(eqn))
+    return count
+
+
+def test_jax_finds_nothing_dead_in_what_is_plainly_live_in_the_corpus():
+    plainly_live, has_dead = set(), set()
+    for program in targets.load([]):
+        fun, args, kwargs = program.build()
+        closed_jaxpr = closed_jaxpr_of(fun, *args, **kwargs)
+        if live_part(closed_jaxpr) is closed_jaxpr:
+            plainly_live.add(program.name)
+        if equations(jax_internals.live_part(closed_jaxpr)) < equations(closed_jaxpr):
+            has_dead.add(program.name)
+    assert not plainly_live & has_dead
+    assert len(has_dead) >= 20
+    assert len(plainly_live) > 100
+
+
+def unread_result(x):
+    _ = jnp.sin(x)
+    return x + 1
+
+
+def unread_chain(x):
+    y = jnp.sin(x)
+    _ = jnp.cos(y)
+    return x + 1
+
+
+def unread_result_of_a_function(x):
+    both = jax.jit(lambda x: (jnp.sin(x), jnp.cos(x)))
+    return both(x)[0]
+
+
+def unread_input_of_a_function(x):
+    return jax.jit(lambda x, y: x + 1, inline=False)(x, jnp.sin(x))
+
+
+def unread_in_a_function(x):
+    return jax.jit(unread_result)(x)
+
+
+def unread_in_a_branch(x):
+    return lax.cond(x[0, 0] > 0, unread_result, jnp.cos, x)
+
+
+def unread_in_a_loop(x):
+    return lax.scan(lambda carry, _: (unread_result(carry), None), x, length=3)[0]
+
+
+def carried_for_itself_alone(x):
+    return lax.fori_loop(0, 3, lambda i, c: (c[0] + 1, jnp.sin(c[1])), (x, x))[0]
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        unread_result,
+        unread_chain,
+        unread_result_of_a_function,
+        unread_input_of_a_function,
+        unread_in_a_function,
+        unread_in_a_branch,
+        unread_in_a_loop,
+        carried_for_itself_alone,
+    ],
+)
+def test_what_is_dead_goes(fun):
+    closed_jaxpr = closed_jaxpr_of(fun, X)
+    assert equations(live_part(closed_jaxpr)) < equations(closed_jaxpr)
+    assert len(live_part(closed_jaxpr).in_avals) == 1
+
+
+def test_effects_stay():
+    def effectful(x):
+        jax.debug.print("{}", x[0, 0])
+        return x + 1
+
+    closed_jaxpr = closed_jaxpr_of(effectful, X)
+    assert equations(live_part(closed_jaxpr)) == equations(closed_jaxpr)
+
+
+def test_a_program_of_calls_is_plainly_live_and_looked_at_once_for_each_body():
+    looked_at = []
+    plainly_live = liveness._is_plainly_live
+
+    def counting(jaxpr, inputs, seen):
+        looked_at.append(jaxpr)
+        return plainly_live(jaxpr, inputs, seen)
+
+    layer = jax.jit(lambda x: jnp.tanh(x) @ x)
+    closed_jaxpr = closed_jaxpr_of(lambda x: layer(layer(layer(x))), X)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(liveness, "_is_plainly_live", counting)
+        assert live_part(closed_jaxpr) is closed_jaxpr
+    assert len(looked_at) == 2
