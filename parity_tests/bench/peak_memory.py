@@ -43,6 +43,7 @@ def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
     # JAX copies while Python goes on, and these bytes would be counted with those of the stages.
     jax.block_until_ready((matrix, x))
     bound = bind(contestant, _product, [matrix], (x,))
+    host_memory.give_back()
     with host_memory.peak() as of_stages:
         bound.jitted.trace(*bound.args).lower().compile()
     return host.nbytes, of_stages.nbytes
