@@ -4,8 +4,9 @@ They are where nothing that lowering reads of a jaxpr differs: equations with th
 effects and contexts, the values that are embedded, and the names and source locations. The module
 of the one is then, to the byte, that of the other.
 
-Of a program that others are compared with, a copy of its own is `kept`: arrays of the user that are
-embedded may be deleted, donated or written to after it was lowered, and must not live as long.
+Of a program that others are compared with, a copy is `kept` where it holds what is the user's:
+arrays that are embedded may be deleted, donated or written to after it was lowered, and must not
+live as long.
 
 Types and contexts are interned by JAX (0.10.2) and compared by identity. Params are compared by
 value where their type is known to be a value; a program with any other param (a callback, a policy,
@@ -65,7 +66,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
     if closed_jaxpr.effects:
         return None
     max_bytes = embedded_constants_max_bytes.value
-    found: list[Any] = list(closed_jaxpr.in_avals)
+    found = [closed_jaxpr.jaxpr.debug_info.func_src_info, *closed_jaxpr.in_avals]
     to_be_copied = False
     pending, seen = [cast(Body, closed_jaxpr)], set()
     while pending:

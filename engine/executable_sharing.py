@@ -3,10 +3,11 @@
 The const args are no part of what is compiled in the simplified pipeline, so closures of one
 program over other values lower to the same module. JAX looks for what it lowered and compiled by
 identity. So here a program that equals one before it (`equal_programs.py`) is lowered as that one,
-which takes no lowering; and a module that was lowered all the same goes to the compiler as the
-equal one that was there first. Everything else that decides (devices, layouts, options, callbacks)
-stays JAX's key, but for settings: some are in no key of JAX, so all are in ours. Sharing across
-processes is that of JAX's persistent compilation cache, which compares modules as well.
+which takes no lowering; and of a module that was lowered all the same, the executable is found by
+its text. Everything else that decides (devices, layouts, options) stays JAX's key, but for
+settings: some are in no key of JAX, so all are in ours. Sharing across processes is that of JAX's
+persistent compilation cache, which compares modules as well. What calls functions of the user is
+never shared, for it would keep them alive.
 
 What is not lowered or compiled is not logged or dumped either; within a block of `unshared` it is.
 
@@ -115,8 +116,9 @@ class _Firsts(Generic[T]):
 
     def cache_info(self) -> str:
         """How full the table is, in words; the protocol of JAX's caches."""
+        alive = sum(held() is not None for held in self._once.values())
         return (
-            f"{len(self._once)} of {MOST_MET_ONCE} {self._what} met once, "
+            f"{alive} of {MOST_MET_ONCE} {self._what} met once, "
             f"{sum(map(len, self._again.values()))} of {MOST_MET_AGAIN} met again"
         )
 
@@ -188,8 +190,9 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
     """
     if not computation.const_args:
         return computation.lowered.compile(**options)
+    is_shared = _shares.get() and not jax_internals.holds_callbacks(computation)
     return jax_internals.compile_into(
-        computation, _executables_of_text if _shares.get() else lambda module: {}, options
+        computation, _executables_of_text if is_shared else lambda module: {}, options
     )
 
 

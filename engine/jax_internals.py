@@ -13,6 +13,7 @@ ours; and a lowered computation has to carry const args that JAX did not hoist i
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import itertools
@@ -276,6 +277,11 @@ def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
     jaxpr = closed_jaxpr.jaxpr
     live, _ = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
     return core.ClosedJaxpr(live, closed_jaxpr.consts)
+
+
+def prunes_operands(primitive: core.Primitive) -> bool:
+    """Whether JAX's pass over dead code has a rule of its own for the equations of a primitive."""
+    return primitive in _partial_eval.dce_rules
 
 
 def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
@@ -749,33 +755,35 @@ def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
 Executables = dict[tuple, Any]
 """What was compiled of modules of one text, by all else that decides: JAX's own key."""
 
-_compiles_into: ContextVar[Executables | None] = ContextVar("_compiles_into", default=None)
+_MOST_OF_ONE_TEXT = 8
+
+# Which module is being compiled in this thread, and where its executable belongs.
+_compiles: ContextVar[tuple[Any, Executables] | None] = ContextVar("_compiles", default=None)
 
 
 def _keep_executables_without_their_modules() -> None:
     """Let a module be compiled into a table of ours, that of all modules of its text.
 
-    JAX finds what it compiled by the module, whatever was set, and forgets it with the module; and
-    a module keeps an MLIR context, a megabyte of the host. This replaces the function that looks,
-    one of five places where this project reaches into JAX (the others are named at
-    `execute_named_programs_with`). Whoever compiles elsewhere gets JAX's function, untouched.
+    JAX finds what it compiled by the module and forgets it with the module; and a module keeps an
+    MLIR context, a megabyte of the host. This replaces the function that looks, one of five places
+    where this project reaches into JAX (the others are named at `execute_named_programs_with`).
+    Whatever else is compiled gets JAX's function, untouched.
     """
     stock = pxla._cached_compilation
 
     def cached_compilation(module: Any, *key: Any) -> Any:
-        executables = _compiles_into.get()
-        if executables is None:
+        compiled, executables = _compiles.get() or (None, {})
+        if module is not compiled:
             return stock(module, *key)
-        if key not in executables:
-            token = _compiles_into.set(None)
-            try:
-                executables.setdefault(key, stock(module, *key))
-            finally:
-                _compiles_into.reset(token)
-                stock.evict_weakref(module)  # it may be compiled anew under other settings
-        return executables[key]
+        executable = executables.get(key)
+        if executable is None:
+            executable = executables.setdefault(key, stock(module, *key))
+            for oldest in list(executables)[:-_MOST_OF_ONE_TEXT]:
+                executables.pop(oldest, None)
+        return executable
 
-    cached_compilation.cache_clear = stock.cache_clear  # type: ignore[attr-defined]
+    for name in ("cache_clear", "cache_info", "cache_keys", "evict_weakref"):
+        setattr(cached_compilation, name, getattr(stock, name))
     pxla._cached_compilation = cached_compilation  # type: ignore[assignment]
 
 
@@ -791,6 +799,7 @@ class _Compiled:
 
 
 _compiled: weakref.WeakKeyDictionary[pxla.MeshComputation, _Compiled] = weakref.WeakKeyDictionary()
+_settings_of: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()  # of modules
 
 
 def compile_into(
@@ -809,16 +818,31 @@ def compile_into(
     if has_options or now not in compiled.own:
         if now not in compiled.shared:
             compiled.shared.setdefault(now, executables_of(computation._hlo))
-        token = _compiles_into.set(compiled.shared[now])
+        twin = copy.copy(computation)  # another thread may give the original its executable
+        twin._executable, twin._hlo = None, _for_settings(computation._hlo, now)
+        token = _compiles.set((twin._hlo, compiled.shared[now]))
         try:
-            executable = computation.compile(**options)
+            executable = twin.compile(**options)
         finally:
-            _compiles_into.reset(token)
+            _compiles.reset(token)
         if has_options:
             return executable
         compiled.own.setdefault(now, executable)
     computation._executable = compiled.own[now]
     return computation._executable
+
+
+def _for_settings(module: Any, now: tuple) -> Any:
+    """A module, or a copy of it: JAX finds what it compiled by the module, whatever was set."""
+    if _settings_of.setdefault(module, now) == now:
+        return module
+    with module.context:
+        return _ir.Module.parse(mlir.module_to_bytecode(module))
+
+
+def holds_callbacks(computation: Computation) -> bool:
+    """Whether a lowered program calls functions of the user, which what is compiled keeps alive."""
+    return bool(computation.compile_args["host_callbacks"] or computation.compile_args["keepalive"])
 
 
 def register_cache(cache: Any, name: str) -> None:

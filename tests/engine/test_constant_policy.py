@@ -100,6 +100,22 @@ def compiled_const_args(jitted, x):
     return len(jitted.lower(x).compile().const_args)
 
 
+@pytest.mark.parametrize("answer", ["inline", "embed", "hoist"])
+def test_a_policy_is_asked_once_however_often_a_program_is_lowered(answer):
+    asked = []
+
+    def policy(constant):
+        asked.append(constant)
+        return answer
+
+    jitted = engine.jit(captures_three, constants="simplified", constant_policy=policy)
+    traced = jitted.trace(X)
+    for _ in range(3):
+        traced.lower()
+        jitted(X)
+    assert len(asked) == 3
+
+
 def test_a_change_of_policy_is_a_new_program_and_an_old_policy_an_old_one():
     asked = []
 

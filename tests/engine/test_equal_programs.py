@@ -563,6 +563,19 @@ def test_no_module_is_kept_of_a_program_that_was_met_once():
     assert second() is third() is not None
 
 
+def test_functions_of_one_shape_on_other_lines_are_programs_met_once():
+    def module(fun):
+        return weakref.ref(engine.jit(fun, constants="simplified").lower(X).compiler_ir())
+
+    captured = np.ones((4, 4), np.float32)
+    modules = [
+        module(lambda x: x + captured),
+        module(lambda x: x + captured),
+    ]
+    gc.collect()
+    assert [module() is None for module in modules] == [True, True]
+
+
 def test_only_so_many_programs_of_one_outline_are_kept(monkeypatch):
     monkeypatch.setattr(executable_sharing, "MOST_WITH_ONE_KEY", 2)
 

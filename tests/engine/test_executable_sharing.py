@@ -1,6 +1,9 @@
 """Closures of one program over other values share one executable, and nothing else does."""
 
 import gc
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +11,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine import executable_sharing
+from engine import executable_sharing, jax_internals
 from parity_tests.calls import work_of_jax
 
 X = jnp.arange(9.0)
@@ -105,6 +108,81 @@ def test_callbacks_are_never_shared():
         engine.jit(calling(n), constants="simplified")(X).block_until_ready()
     jax.effects_barrier()
     assert called == [0, 1, 2]
+
+
+def test_what_callbacks_captured_is_let_go():
+    def calling(captured):
+        table = np.full(9, captured.value, np.float32)
+
+        def fun(x):
+            return jax.pure_callback(lambda x: x * captured.value, x, x) + table
+
+        return fun
+
+    def called(value):
+        captured = Captured(value)
+        result = engine.jit(calling(captured), constants="simplified")(X)
+        np.testing.assert_allclose(result, X * value + value)
+        return weakref.ref(captured)
+
+    found = [called(n) for n in range(3)]
+    gc.collect()
+    assert [each() for each in found] == [None] * 3
+
+
+class Captured:
+    def __init__(self, value):
+        self.value = value
+
+
+def test_only_so_many_executables_of_one_text_are_kept(monkeypatch):
+    monkeypatch.setattr(jax_internals, "_MOST_OF_ONE_TEXT", 2)
+
+    def compilations_with(level):
+        with work_of_jax() as work:
+            lowered = engine.jit(closure(1), constants="simplified").lower(X)
+            lowered.compile({"xla_backend_optimization_level": level})
+        return work["compilation"]
+
+    assert [compilations_with(level) for level in (0, 1, 2)] == [1, 1, 1]
+    assert [compilations_with(level) for level in (2, 1, 0)] == [0, 0, 1]
+
+
+def test_a_compilation_that_fails_leaves_nothing_behind():
+    lowered = engine.jit(closure(1), constants="simplified").lower(X)
+    for _ in range(2):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="xla_no_such_option"):
+            lowered.compile({"xla_no_such_option": True})
+    np.testing.assert_allclose(lowered.compile()(X), np.tanh(X) + 1, rtol=1e-6)
+    other = jax.jit(lambda x: x + 1).lower(X)  # of plain JAX, whose table is its own
+    np.testing.assert_array_equal(other.compile()(X), X + 1)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_threads_compile_one_program_under_their_own_settings(count, monkeypatch):
+    """JAX has the second thread wait for the first, whose settings are in no key of its own."""
+    both_lowered = threading.Barrier(2, timeout=60)
+    executables_of_text = executable_sharing._executables_of_text
+
+    def at_once(module):
+        both_lowered.wait()
+        return executables_of_text(module)
+
+    def compiled(logs, lowered):
+        with jax.log_compiles(logs):
+            return lowered.compile().runtime_executable()
+
+    jitted = engine.jit(closure(1), constants="simplified")
+    stages = [jitted.lower(X) for _ in range(count)]  # in both threads, or one in each
+    with monkeypatch.context() as patch, ThreadPoolExecutor(2) as threads:
+        patch.setattr(executable_sharing, "_executables_of_text", at_once)
+        with work_of_jax() as work:
+            first, second = threads.map(compiled, (False, True), [stages[0], stages[-1]])
+    assert work["compilation"] == 2
+    assert first is not second
+    other = engine.jit(closure(2), constants="simplified")
+    assert compiled(False, other.lower(X)) is first
+    assert compiled(True, other.lower(X)) is second
 
 
 def test_what_measures_compiling_compiles_each():
