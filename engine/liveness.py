@@ -26,12 +26,12 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
     """Whether these inputs are read, and a result of each equation: all of one that has bodies.
 
     Only an output can read what the last equation gives, so that is live, and so is what it reads.
-    Which equations with effects are live is known to JAX alone; of those this says no.
+    Of equations that give nothing, JAX alone knows which have effects for which they stay.
     """
     read = set(_variables(jaxpr.outvars))
     for eqn in jaxpr.eqns:
         read.update(_variables(eqn.invars))
-    if jaxpr.effects or not read.issuperset(inputs):
+    if not read.issuperset(inputs):
         return False
     for eqn in jaxpr.eqns:
         bodies = list(bodies_of(eqn))

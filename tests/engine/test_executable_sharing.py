@@ -158,9 +158,14 @@ def test_a_compilation_that_fails_leaves_nothing_behind():
     np.testing.assert_array_equal(other.compile()(X), X + 1)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_threads_compile_one_program_under_their_own_settings(count, monkeypatch):
-    """JAX has the second thread wait for the first, whose settings are in no key of its own."""
+def compiled(logs, lowered):
+    """An executable under a setting that is in no key of JAX's tables."""
+    with jax.log_compiles(logs):
+        return lowered.compile().runtime_executable()
+
+
+def test_threads_compile_one_program_under_their_own_settings(monkeypatch):
+    """JAX alone has the second thread wait for the first, and gives it what that compiled."""
     both_lowered = threading.Barrier(2, timeout=60)
     executables_of_text = executable_sharing._executables_of_text
 
@@ -168,21 +173,51 @@ def test_threads_compile_one_program_under_their_own_settings(count, monkeypatch
         both_lowered.wait()
         return executables_of_text(module)
 
-    def compiled(logs, lowered):
-        with jax.log_compiles(logs):
-            return lowered.compile().runtime_executable()
-
     jitted = engine.jit(closure(1), constants="simplified")
-    stages = [jitted.lower(X) for _ in range(count)]  # in both threads, or one in each
     with monkeypatch.context() as patch, ThreadPoolExecutor(2) as threads:
         patch.setattr(executable_sharing, "_executables_of_text", at_once)
         with work_of_jax() as work:
-            first, second = threads.map(compiled, (False, True), [stages[0], stages[-1]])
+            stages = jitted.lower(X), jitted.lower(X)
+            first, second = threads.map(compiled, (False, True), stages)
     assert work["compilation"] == 2
-    assert first is not second
     other = engine.jit(closure(2), constants="simplified")
-    assert compiled(False, other.lower(X)) is first
+    assert compiled(False, other.lower(X)) is first is not second
     assert compiled(True, other.lower(X)) is second
+
+
+def test_a_stage_may_be_compiled_in_another_thread_meanwhile(monkeypatch):
+    jitted = engine.jit(closure(1), constants="simplified")
+    lowered, others = jitted.lower(X), []
+    executables_of_text = executable_sharing._executables_of_text
+
+    def meanwhile(module):
+        if not others:
+            others.append(None)
+            with ThreadPoolExecutor(1) as threads:
+                others[0] = threads.submit(compiled, False, lowered).result()
+        return executables_of_text(module)
+
+    monkeypatch.setattr(executable_sharing, "_executables_of_text", meanwhile)
+    own = compiled(True, lowered)
+    assert others != [None] and own is not others[0]
+    assert compiled(True, jitted.lower(X)) is own
+    assert compiled(False, jitted.lower(X)) is others[0]
+
+
+def test_what_is_compiled_while_we_compile_is_no_executable_of_ours(monkeypatch):
+    """Code of the user may run at any moment, when garbage is collected, say."""
+    compile_of_jax = jax_internals.Computation.compile
+
+    def compile_another_first(computation, **options):
+        jitted = jax.jit(lambda x, y: jnp.cos(x) - y)  # JAX's key is that of the program below
+        found.append(jitted(X, X))
+        return compile_of_jax(computation, **options)
+
+    found = []
+    monkeypatch.setattr(jax_internals.Computation, "compile", compile_another_first)
+    result = engine.jit(closure(1), constants="simplified")(X)
+    np.testing.assert_allclose(result, np.tanh(X) + 1, rtol=1e-6)
+    np.testing.assert_allclose(found, [np.cos(X) - X], rtol=1e-6)
 
 
 def test_what_measures_compiling_compiles_each():
