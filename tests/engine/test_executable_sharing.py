@@ -199,7 +199,8 @@ def test_a_stage_may_be_compiled_in_another_thread_meanwhile(monkeypatch):
 
     monkeypatch.setattr(executable_sharing, "_executables_of_text", meanwhile)
     own = compiled(True, lowered)
-    assert others != [None] and own is not others[0]
+    assert others != [None]
+    assert own is not others[0]
     assert compiled(True, jitted.lower(X)) is own
     assert compiled(False, jitted.lower(X)) is others[0]
 
