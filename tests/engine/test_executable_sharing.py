@@ -188,6 +188,7 @@ def test_threads_compile_one_program_under_their_own_settings(monkeypatch):
 def test_a_stage_may_be_compiled_in_another_thread_meanwhile(monkeypatch):
     jitted = engine.jit(closure(1), constants="simplified")
     lowered, others = jitted.lower(X), []
+    module = lowered.compiler_ir()
     executables_of_text = executable_sharing._executables_of_text
 
     def meanwhile(module):
@@ -201,6 +202,7 @@ def test_a_stage_may_be_compiled_in_another_thread_meanwhile(monkeypatch):
     own = compiled(True, lowered)
     assert others != [None]
     assert own is not others[0]
+    assert lowered.compiler_ir() is module
     assert compiled(True, jitted.lower(X)) is own
     assert compiled(False, jitted.lower(X)) is others[0]
 
