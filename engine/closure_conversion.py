@@ -166,6 +166,8 @@ class Conversion:
 
     def _scan(self, body: Body) -> dict[Hashable, Any]:
         found: dict[Hashable, Any] = {}
+        if isinstance(body, ClosedJaxpr) and not body.consts:
+            return self.needs(body.jaxpr)
         if isinstance(body, ClosedJaxpr):
             # JAX leaves constvars in place when it removes the equations that read them.
             read = {id(a) for eqn in body.jaxpr.eqns for a in eqn.invars}
@@ -182,7 +184,8 @@ class Conversion:
             self._add(atom, found)
         for eqn in body.eqns:
             for atom in eqn.invars:
-                self._add(atom, found)
+                if isinstance(atom, Literal):  # asked here, for most are none
+                    self._add(atom, found)
             for inner in bodies_of(eqn):
                 needed = self.needs(inner)
                 if eqn.primitive.name in self.rules:

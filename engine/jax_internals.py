@@ -17,6 +17,7 @@ import copy
 import dataclasses
 import functools
 import itertools
+import operator
 import os
 import threading
 import weakref
@@ -209,7 +210,10 @@ def settings() -> tuple:
     Some of those that lowering and compiling read are in no key of JAX's caches: it lowers and
     compiles each function for itself. To name them was the alternative, and one would be missed.
     """
-    return tuple(holder.value for holder in config.config._value_holders.values())
+    return tuple(map(_value_of, config.config._value_holders.values()))
+
+
+_value_of = operator.attrgetter("value")
 
 
 NO_NAMES = _source_info_util.new_name_stack()
@@ -518,10 +522,11 @@ def lower(
         if lowered not in _finished:
             kept = lowered.compile_args["kept_var_idx"]
             first = len(lowered.const_args)
+            end = first + len(hoisted.const_args)
             _mark_const_args(
                 lowered.stablehlo(),
-                sum(i in kept for i in range(first)),
-                sum(first + i in kept for i in range(len(hoisted.const_args))),
+                sum(i in kept for i in range(first, end)),
+                sum(i >= end for i in kept),
             )
             _finished.add(lowered)
     return Computation(lowered, [*lowered.const_args, *hoisted.const_args])
@@ -595,10 +600,11 @@ def _argument_attributes(function: Any) -> list:
     return [_ir.DictAttr.get({}) for _ in function.type.inputs]
 
 
-def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
+def _mark_const_args(module: Any, count: int, after: int) -> None:
     """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
 
-    Tokens, dimension variables and the const args that JAX hoisted come before ours. Idempotent,
+    `after` them come the arguments of the user, and before them dimension variables, tokens and the
+    const args that JAX hoisted. Idempotent,
     because JAX shares one module among computations that differ in their devices alone. An inner
     function gets its constants as operands of its calls, so following the uses of main's arguments
     finds its const args, at a cost that grows with the uses of constants and not with the size of
@@ -610,12 +616,9 @@ def _mark_const_args(module: Any, hoisted_by_jax: int, count: int) -> None:
     main = functions["main"]
     with module.context:
         true = _ir.BoolAttr.get(True)
-        before = hoisted_by_jax + sum(
-            "jax.token" in attrs or "jax.global_constant" in attrs
-            for attrs in _argument_attributes(main)
-        )
         # Listed once: to MLIR's bindings each look at `arguments` is a walk of its own.
         arguments = {"main": list(main.arguments)}
+        before = len(arguments["main"]) - count - after
         marked: dict[str, set[int]] = {"main": set(range(before, before + count))}
         pending: list[Any] = arguments["main"][before : before + count]
         while pending:

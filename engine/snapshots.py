@@ -25,7 +25,7 @@ import numpy as np
 from engine import jax_internals
 from engine.body_rewriting import BodyRewriting
 from engine.configuration import tracing_a_program
-from engine.jaxprs import ClosedJaxpr, Literal, constant_key
+from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key
 
 # The last copy of each piece of memory, and what was handed out of them, both by identity. JAX
 # shares the bodies of inner functions among programs, so what is met here may have been met before.
@@ -94,7 +94,30 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     a param of an equation and where nobody else sees it), so a body must stay the object it is.
     Returns its argument where no constvar holds such an array.
     """
-    return _Snapshot().closed(closed_jaxpr)
+    # Asked first: to rewrite what stays as it is would take a first call three times as long.
+    return (
+        _Snapshot().closed(closed_jaxpr) if _holds_what_may_change(closed_jaxpr) else closed_jaxpr
+    )
+
+
+def _holds_what_may_change(closed_jaxpr: ClosedJaxpr) -> bool:
+    bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
+    seen: set[int] = set()
+    for body in bodies:
+        if id(body) in seen:
+            continue
+        seen.add(id(body))
+        if isinstance(body, ClosedJaxpr):
+            if any(map(_may_change, body.consts)):
+                return True
+            body = body.jaxpr
+        for eqn in body.eqns:
+            if any(isinstance(atom, Literal) and _may_change(atom.val) for atom in eqn.invars):
+                return True
+            bodies.extend(bodies_of(eqn))
+        if any(isinstance(atom, Literal) and _may_change(atom.val) for atom in body.outvars):
+            return True
+    return False
 
 
 def _may_change(value: Any) -> bool:

@@ -104,7 +104,7 @@ def marks_missing():
 )
 def mark_on_the_wrong_argument():
     stock = jax_internals._mark_const_args
-    with replaced(stock, lambda module, before, count: stock(module, before + 1, count)):
+    with replaced(stock, lambda module, count, after: stock(module, count, after - 1)):
         yield
 
 
@@ -117,7 +117,7 @@ def mark_on_the_wrong_argument():
 )
 def const_args_before_tokens():
     stock = jax_internals._mark_const_args
-    with replaced(stock, lambda module, before, count: stock(module, before - 1, count)):
+    with replaced(stock, lambda module, count, after: stock(module, count, after + 1)):
         yield
 
 
@@ -131,13 +131,13 @@ def const_args_before_tokens():
 def marks_missing_in_inner_functions():
     mark = jax_internals._mark_const_args
 
-    def marked(module, before, count):
+    def marked(module, count, after):
         kept = {
             name: jax_internals._argument_attributes(function)
             for name, function in jax_internals._functions(module).items()
             if name != "main"
         }
-        mark(module, before, count)
+        mark(module, count, after)
         for name, attributes in kept.items():
             function = jax_internals._functions(module)[name]
             with module.context:
