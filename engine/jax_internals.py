@@ -603,12 +603,11 @@ def _argument_attributes(function: Any) -> list:
 def _mark_const_args(module: Any, count: int, after: int) -> None:
     """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
 
-    `after` them come the arguments of the user, and before them dimension variables, tokens and the
-    const args that JAX hoisted. Idempotent,
-    because JAX shares one module among computations that differ in their devices alone. An inner
-    function gets its constants as operands of its calls, so following the uses of main's arguments
-    finds its const args, at a cost that grows with the uses of constants and not with the size of
-    the module.
+    There are `count`, and `after` arguments of the user after them; what comes before are dimension
+    variables, tokens, and the const args that JAX hoisted. Idempotent, because JAX shares one
+    module among computations that differ in their devices alone. An inner function gets its
+    constants as operands of its calls, so following the uses of main's arguments finds its const
+    args, at a cost that grows with the uses of constants and not with the size of the module.
     """
     if not count:
         return

@@ -11,9 +11,9 @@ from engine.jaxprs import ClosedJaxpr, Jaxpr, Var, bodies_of
 def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The same program without the equations that nothing depends on; all inputs stay.
 
-    Where it is plain that there are none, JAX's pass, which would find so too, is left out: in a
-    first call of few equations it takes half of the time that planning takes. What is returned is
-    never the argument itself, for which a plan of it could not be remembered.
+    Where it is plain that there are none, as in most programs, JAX's pass is left out: it would
+    find so too, and each first call waits for it. What is returned is never the argument itself,
+    for which a plan of it could not be remembered.
 
         live_part(engine.make_jaxpr(f)(x))
     """

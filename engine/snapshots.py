@@ -94,13 +94,12 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     a param of an equation and where nobody else sees it), so a body must stay the object it is.
     Returns its argument where no constvar holds such an array.
     """
-    # Asked first: to rewrite what stays as it is would take a first call three times as long.
-    return (
-        _Snapshot().closed(closed_jaxpr) if _holds_what_may_change(closed_jaxpr) else closed_jaxpr
-    )
+    # Asked first, for it is no in nearly all programs, and to rewrite takes several times as long.
+    return _Snapshot().closed(closed_jaxpr) if _may_change_in(closed_jaxpr) else closed_jaxpr
 
 
-def _holds_what_may_change(closed_jaxpr: ClosedJaxpr) -> bool:
+def _may_change_in(closed_jaxpr: ClosedJaxpr) -> bool:
+    """Whether a program holds an array, in any body, of which `_may_change` is true."""
     bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
     seen: set[int] = set()
     for body in bodies:
