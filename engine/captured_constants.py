@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key, jaxpr_const_args
+from engine.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, jaxpr_const_args
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +75,7 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
         if source_info is not None:
             source_infos.append(source_info)
 
-    # A list, and no function that calls itself: that is a cycle, which would keep the arrays until
-    # the garbage collector comes by.
-    bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
-    seen: set[int] = set()
-    for body in bodies:
-        if id(body) in seen:
-            continue
-        seen.add(id(body))
+    for body in bodies_in(closed_jaxpr):
         values = {}
         if isinstance(body, ClosedJaxpr):
             values = dict(zip(body.jaxpr.constvars, body.consts, strict=True))
@@ -98,7 +91,6 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
                     note(atom.val, eqn.source_info)
                 elif atom in values:
                     note(values[atom], eqn.source_info)
-            bodies.extend(bodies_of(eqn))
     constants = [
         CapturedConstant(value, jax_internals.nbytes(value), tuple(source_infos))
         for value, source_infos in found.values()

@@ -166,9 +166,9 @@ class Conversion:
 
     def _scan(self, body: Body) -> dict[Hashable, Any]:
         found: dict[Hashable, Any] = {}
-        if isinstance(body, ClosedJaxpr) and not body.consts:
-            return self.needs(body.jaxpr)
         if isinstance(body, ClosedJaxpr):
+            if not body.consts:
+                return self.needs(body.jaxpr)
             # JAX leaves constvars in place when it removes the equations that read them.
             read = {id(a) for eqn in body.jaxpr.eqns for a in eqn.invars}
             read |= {id(a) for a in body.jaxpr.outvars}

@@ -25,6 +25,7 @@ __all__ = [
     "JaxprEqn",
     "Literal",
     "Var",
+    "bodies_in",
     "bodies_of",
     "constant_key",
     "is_hoistable",
@@ -88,6 +89,20 @@ def bodies_of(eqn: JaxprEqn) -> Iterator[Jaxpr | ClosedJaxpr]:
         for value in param if isinstance(param, (tuple, list)) else (param,):
             if isinstance(value, (Jaxpr, ClosedJaxpr)):
                 yield value
+
+
+def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
+    """A program and the bodies within it, at any depth, each once."""
+    # A list, and no function that calls itself: that is a cycle, which would keep the arrays until
+    # the garbage collector comes by.
+    bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
+    seen: set[int] = set()
+    for body in bodies:
+        if id(body) not in seen:
+            seen.add(id(body))
+            yield body
+            for eqn in (body.jaxpr if isinstance(body, ClosedJaxpr) else body).eqns:
+                bodies.extend(bodies_of(eqn))
 
 
 def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:

@@ -25,7 +25,7 @@ import numpy as np
 from engine import jax_internals
 from engine.body_rewriting import BodyRewriting
 from engine.configuration import tracing_a_program
-from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key
+from engine.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key
 
 # The last copy of each piece of memory, and what was handed out of them, both by identity. JAX
 # shares the bodies of inner functions among programs, so what is met here may have been met before.
@@ -100,12 +100,7 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 def _may_change_in(closed_jaxpr: ClosedJaxpr) -> bool:
     """Whether a program holds an array, in any body, of which `_may_change` is true."""
-    bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
-    seen: set[int] = set()
-    for body in bodies:
-        if id(body) in seen:
-            continue
-        seen.add(id(body))
+    for body in bodies_in(closed_jaxpr):
         if isinstance(body, ClosedJaxpr):
             if any(map(_may_change, body.consts)):
                 return True
@@ -113,7 +108,6 @@ def _may_change_in(closed_jaxpr: ClosedJaxpr) -> bool:
         for eqn in body.eqns:
             if any(isinstance(atom, Literal) and _may_change(atom.val) for atom in eqn.invars):
                 return True
-            bodies.extend(bodies_of(eqn))
         if any(isinstance(atom, Literal) and _may_change(atom.val) for atom in body.outvars):
             return True
     return False

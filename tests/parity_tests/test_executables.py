@@ -1,5 +1,6 @@
 """What XLA made of a program, counted in its own text; and the peak of host memory."""
 
+import ctypes
 import gc
 
 import jax
@@ -59,3 +60,12 @@ def test_the_peak_of_host_memory_is_that_of_the_block():
         pass
     assert 60 < of_much.nbytes / 2**20 < 100
     assert of_nothing.nbytes < 2**20
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="asks glibc")
+def test_what_is_free_is_given_back():
+    pieces = [np.ones(2**13) for _ in range(1000)]  # 64 KiB each, which the allocator holds back
+    held = host_memory._kibibytes("VmRSS")
+    del pieces[:-1]  # the last one stays, at the top of what is free
+    host_memory.give_back()
+    assert held - host_memory._kibibytes("VmRSS") > 40 * 1024
