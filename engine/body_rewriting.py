@@ -34,7 +34,7 @@ class BodyRewriting:
 
     def params(self, eqn: JaxprEqn) -> dict[str, Any]:
         """The params of an equation; the same object where they are to stay."""
-        if not any(True for _ in bodies_of(eqn)):
+        if not bodies_of(eqn):
             return eqn.params
         params = {name: self.param(value) for name, value in eqn.params.items()}
         return eqn.params if _are_same(params.values(), eqn.params.values()) else params

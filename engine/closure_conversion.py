@@ -86,6 +86,14 @@ def _call(param: str) -> Rule:
     return rule
 
 
+def _checkpoint(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
+    invars, params = _call("jaxpr")(eqn, close)
+    of_operands = eqn.params["prevent_cse"]
+    if isinstance(of_operands, tuple):  # one entry for each; what is captured is not set apart
+        params["prevent_cse"] = (False,) * (len(invars) - len(eqn.invars)) + of_operands
+    return invars, params
+
+
 def _custom_derivative(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
     # `num_consts` is what keeps the derivative rules right: JAX passes them the rest alone.
     [body], operands = close([eqn.params["call_jaxpr"]])
@@ -122,8 +130,8 @@ CONTROL_FLOW: dict[str, Rule] = {
     "scan": _scan,
     "while": _while,
     "cond": _cond,
-    "remat2": _call("jaxpr"),
-    "checkpoint": _call("jaxpr"),
+    "remat2": _checkpoint,
+    "checkpoint": _checkpoint,
     "custom_jvp_call": _custom_derivative,
     "custom_vjp_call": _custom_derivative,
     "custom_linear_solve": _linear_solve,
@@ -229,7 +237,9 @@ class Conversion:
             else:
                 kept_vars.append(var)
                 kept.append(const)
-        jaxpr = body.jaxpr.replace(constvars=kept_vars, debug_info=body.jaxpr.debug_info)
+        jaxpr = body.jaxpr
+        if kept_vars != jaxpr.constvars:
+            jaxpr = jaxpr.replace(constvars=kept_vars, debug_info=jaxpr.debug_info)
         rewritten = self.rewrite(jaxpr, variables, substitution, list(variables.values()))
         return ClosedJaxpr(rewritten, kept)
 

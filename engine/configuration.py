@@ -105,6 +105,9 @@ def parse_precompute(value: Any, what: str) -> Precompute:
 
 def parse_deduplicate(value: Any, what: str) -> int:
     """Read up to how many bytes captured arrays are compared by value: True has a default size."""
+    if isinstance(value, str):  # from the environment, where "1" and "0" are words
+        word = value.strip().lower()
+        value = word in _TRUE if word in _TRUE + _FALSE else int(word) if word.isdecimal() else word
     if value is True:
         return DEDUPLICATED_MAX_BYTES
     if value is False:

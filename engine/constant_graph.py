@@ -74,14 +74,21 @@ Known = Captured | Computed
 class Operation:
     """An equation that depends on constants alone; `work` counts its scalar operations per call.
 
-    `scope` is the name stack of the functions and loops that it stands in.
+    `inputs` are its operands, `within` the arrays that its bodies captured, and `scope` is the name
+    stack of the functions and loops that it stands in.
     """
 
     eqn: JaxprEqn
     inputs: tuple[Known, ...]
+    within: tuple[Captured, ...]
     work: float
     scope: Any
     outputs: list[Computed] = field(default_factory=list)
+
+    @property
+    def reads(self) -> tuple[Known, ...]:
+        """All that it is computed from."""
+        return self.inputs + self.within
 
 
 @dataclass(eq=False)
@@ -214,13 +221,14 @@ class _Walk:
             if eqn.primitive.name in CALLS and jax_internals.is_plain_equation(eqn):
                 self._enter_call(scope, index, eqn, inputs, place)
             elif (work := self._movable(eqn, inputs, place)) is not None:
-                self._note(scope, index, eqn, inputs, work.operations * place.times, place)
+                within = [self.captured(value, None) for value in _captured_in_bodies(eqn)]
+                operations = work.operations * place.times
+                self._note(scope, index, eqn, (inputs, within), operations, place)
             elif not self._enter(scope, index, eqn, inputs, place):
                 for handed in inputs:
                     self.demand(handed)
-                for inner in bodies_of(eqn):
-                    for value in jaxpr_const_args(inner, 0):
-                        self.demand(self.captured(value, None))
+                for value in _captured_in_bodies(eqn):
+                    self.demand(self.captured(value, None))
         return scope
 
     def _movable(self, eqn: JaxprEqn, inputs: Sequence[Known | None], place: _Place) -> Work | None:
@@ -229,6 +237,8 @@ class _Walk:
         work = self._work.of(eqn)
         if work is None or (work.may_not_end and not place.certain):
             return None  # in a branch that is not taken, or a loop without turns, it is not met
+        if any(self.captured(value, None) is None for value in _captured_in_bodies(eqn)):
+            return None
         return work
 
     def _note(
@@ -236,12 +246,13 @@ class _Walk:
         scope: Scope,
         index: int,
         eqn: JaxprEqn,
-        inputs: Sequence[Known | None],
+        read: tuple[Sequence[Known | None], Sequence[Captured | None]],
         work: float,
         place: _Place,
     ) -> None:
-        known = tuple(value for value in inputs if value is not None)
-        operation = Operation(eqn, known, work, place.stack)
+        inputs = tuple(value for value in read[0] if value is not None)
+        within = tuple(value for value in read[1] if value is not None)
+        operation = Operation(eqn, inputs, within, work, place.stack)
         operation.outputs = [Computed(operation, var.aval) for var in eqn.outvars]
         scope.known.update(zip(eqn.outvars, operation.outputs, strict=True))
         scope.constant[index] = operation
@@ -287,6 +298,10 @@ class _Walk:
         return bool(bodies)
 
 
+def _captured_in_bodies(eqn: JaxprEqn) -> list[Any]:
+    return [value for body in bodies_of(eqn) for value in jaxpr_const_args(body, 0)]
+
+
 def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int]]:
     """The bodies of control flow that run with operands of it: each with the first, and how many.
 
@@ -298,7 +313,8 @@ def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int
     elif name == "while":
         yield params["cond_jaxpr"], 0, params["cond_nconsts"]
         yield params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"]
-    elif name == "cond":
+    elif name == "cond" and params.get("branches_platforms") is None:
+        # The branches of other platforms are never lowered here, where they may not be possible.
         for branch in params["branches"]:
             yield branch, 1, len(eqn.invars) - 1
 

@@ -41,13 +41,15 @@ class Deduplication:
 
     def representative(self, value: Any) -> Any:
         """The array that stands for a captured value."""
+        if not self._max_bytes:
+            return value
         own = constant_key(value)
         if own not in self._known:
             self._known[own] = value, self._found(value)
         return self._known[own][1]
 
     def _found(self, value: Any) -> Any:
-        if not self._max_bytes or not self._is_compared(value):
+        if not self._is_compared(value):
             return value
         digest = _digest(value)
         first = _first.setdefault(digest, value)
@@ -71,8 +73,9 @@ def _digest(value: Any) -> bytes:
     """A hash of the bytes, and of all else in which two arrays may differ as const args."""
     placement: tuple[Any, ...] = ()
     if not isinstance(value, np.ndarray):
-        devices = sorted(device.id for device in value.devices())
-        placement = (str(value.sharding), devices, value.committed, str(value.format.layout))
+        # In the order of the devices, which the text of a sharding does not say.
+        where = list(map(str, value.sharding.devices_indices_map(value.shape).items()))
+        placement = (str(value.sharding), where, value.committed, str(value.format.layout))
     described = (type(value).__name__, str(jax_internals.typeof(value)), placement)
     digest = hashlib.sha256(repr(described).encode())
     digest.update(np.ascontiguousarray(value).tobytes())

@@ -260,7 +260,7 @@ def _execute(
     types = jax_internals.argument_types(operands)
     computation = lower_plan(pipeline, plan, types, params)
     jax_internals.count_cache_miss()
-    return run(computation, operands)
+    return run(computation, operands, plan)
 
 
 def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:

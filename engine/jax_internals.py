@@ -21,7 +21,7 @@ import operator
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -43,6 +43,7 @@ from jax._src import api_util, array, config, core, dispatch, dtypes, pjit, stag
 from jax._src import compiler as _compiler  # noqa: E402
 from jax._src import linear_util as _lu  # noqa: E402
 from jax._src import literals as _literals  # noqa: E402
+from jax._src import mesh as _mesh  # noqa: E402
 from jax._src import source_info_util as _source_info_util  # noqa: E402
 from jax._src import traceback_util as _traceback_util  # noqa: E402
 from jax._src import tree_util as _tree_util  # noqa: E402
@@ -162,9 +163,14 @@ def _nbytes(aval: Any) -> int:
     return aval.size * aval.dtype.itemsize
 
 
+def is_plain_array(value: Any) -> bool:
+    """Whether a value is an array of JAX or NumPy: neither traced nor a reference."""
+    return type(value) in _PLAIN_ARRAYS
+
+
 def is_reference(value: Any) -> bool:
     """Whether a captured value is a mutable array reference: state, and so never a constant."""
-    if type(value) in _PLAIN_ARRAYS:  # to ask JAX for the type of each takes a tenth of lowering
+    if is_plain_array(value):  # to ask JAX for the type of each takes a tenth of lowering
         return False
     return isinstance(value, core.Ref) or core.typeof(value).has_qdd
 
@@ -205,15 +211,39 @@ def stand_in_for(rule: Any) -> Any:
 
 
 def settings() -> tuple:
-    """The values of all settings of JAX (jax 0.10.2), in one order.
+    """The values of all settings of JAX (jax 0.10.2) but those of `_NOTHING_IS_MADE_OF`.
 
-    Some of those that lowering and compiling read are in no key of JAX's caches: it lowers and
-    compiles each function for itself. To name them was the alternative, and one would be missed.
+    They are in one order, and can be hashed. Some of those that lowering and compiling read are in
+    no key of JAX's caches: it lowers and compiles each function for itself. To name them was the
+    alternative, and one would be missed.
     """
-    return tuple(map(_value_of, config.config._value_holders.values()))
+    values = tuple(map(_value_of, _settings(len(config.config._value_holders))))
+    try:
+        hash(values)
+    except TypeError:  # one is a dictionary where a plugin was given options
+        values = tuple(v if isinstance(v, Hashable) else repr(v) for v in values)
+    return values
 
 
+# What is logged and what is forbidden while a program is lowered and compiled, none of which is in
+# the program. One that is not named here costs no more than a compilation.
+_NOTHING_IS_MADE_OF = frozenset(
+    {
+        "jax_log_compiles", "jax_explain_cache_misses", "jax_logging_level",
+        "jax_debug_log_modules", "jax_compiler_detailed_logging_min_ops",
+        "jax_transfer_guard", "jax_transfer_guard_host_to_device",
+        "jax_transfer_guard_device_to_device", "jax_transfer_guard_device_to_host",
+        "jax_thread_guard", "jax_array_garbage_collection_guard",
+    }
+)  # fmt: skip
 _value_of = operator.attrgetter("value")
+
+
+@functools.lru_cache(maxsize=1)
+def _settings(count: int) -> tuple[Any, ...]:
+    """What holds the values of the settings; `count` is that of all, for imports add to them."""
+    holders = list(config.config._value_holders.items())
+    return tuple(holder for name, holder in holders if name not in _NOTHING_IS_MADE_OF)
 
 
 NO_NAMES = _source_info_util.new_name_stack()
@@ -511,7 +541,7 @@ def lower(
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
         lowered = pjit._resolve_and_lower(
-            [*_const_types(hoisted, types), *types],
+            [*_const_types(hoisted, types, params), *types],
             # A plain name: JAX keeps it as long as a program that is kept for others to come.
             **params | {"name": str(params["name"])},
             lowering_platforms=lowering_platforms,
@@ -523,11 +553,9 @@ def lower(
             kept = lowered.compile_args["kept_var_idx"]
             first = len(lowered.const_args)
             end = first + len(hoisted.const_args)
-            _mark_const_args(
-                lowered.stablehlo(),
-                sum(i in kept for i in range(first, end)),
-                sum(i >= end for i in kept),
-            )
+            references = lowered.compile_args["mut"]  # those that are captured come last
+            after = sum(i >= end for i in kept) + len(references.in_mut if references else ())
+            _mark_const_args(lowered.stablehlo(), sum(i in kept for i in range(first, end)), after)
             _finished.add(lowered)
     return Computation(lowered, [*lowered.const_args, *hoisted.const_args])
 
@@ -548,24 +576,20 @@ def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) 
         ) from None
 
 
-def _const_types(hoisted: Hoisted, types: Sequence[Any]) -> list:
-    """The types of const args; one that lies on other devices than the arguments follows them."""
-    const_types = map(_const_type, hoisted.const_args)
-    if not hoisted.follow_arguments:
-        return list(const_types)
-    committed = [
-        t.sharding.device_set
-        for t in types
-        # The sharding of an AbstractMesh has no devices until the program is compiled.
-        if t.committed and getattr(t.sharding, "_is_concrete", t.sharding is not None)
+def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict) -> list:
+    """The types of const args; one that lies on other devices than the program runs on follows."""
+    const_types = list(map(_const_type, hoisted.const_args))
+    if not hoisted.follow_arguments or all(t.sharding is None for t in const_types):
+        return const_types
+    devices, is_decided = _devices_of(types, params, len(const_types))
+    if devices is None or not is_decided:
+        return const_types
+    return [
+        t
+        if t.sharding is None or t.sharding._device_assignment == devices
+        else t.replace(sharding=None, format=None, committed=False)
+        for t in const_types
     ]
-    found = []
-    for const_type in const_types:
-        sharding = const_type.sharding
-        if sharding is not None and any(sharding.device_set != devices for devices in committed):
-            const_type = const_type.replace(sharding=None, format=None, committed=False)
-        found.append(const_type)
-    return found
 
 
 def _const_type(value: Any) -> Any:
@@ -603,11 +627,12 @@ def _argument_attributes(function: Any) -> list:
 def _mark_const_args(module: Any, count: int, after: int) -> None:
     """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
 
-    There are `count`, and `after` arguments of the user after them; what comes before are dimension
-    variables, tokens, and the const args that JAX hoisted. Idempotent, because JAX shares one
-    module among computations that differ in their devices alone. An inner function gets its
-    constants as operands of its calls, so following the uses of main's arguments finds its const
-    args, at a cost that grows with the uses of constants and not with the size of the module.
+    There are `count`, and `after` arguments after them: the user's, and captured references. What
+    comes before are dimension variables, tokens, and the const args that JAX hoisted. Idempotent,
+    because JAX shares one module among computations that differ in their devices alone. An inner
+    function gets its constants as operands of its calls, so following the uses of main's arguments
+    finds its const args, at a cost that grows with the uses of constants and not with the size of
+    the module.
     """
     if not count:
         return
@@ -615,10 +640,11 @@ def _mark_const_args(module: Any, count: int, after: int) -> None:
     main = functions["main"]
     with module.context:
         true = _ir.BoolAttr.get(True)
-        # Listed once: to MLIR's bindings each look at `arguments` is a walk of its own.
-        arguments = {"main": list(main.arguments)}
-        before = len(arguments["main"]) - count - after
+        before = len(main.type.inputs) - count - after
         marked: dict[str, set[int]] = {"main": set(range(before, before + count))}
+        # Listed once: to MLIR's bindings each look at `arguments` is a walk of its own. Where main
+        # is alone, as in most small programs, there is nothing that they could flow to.
+        arguments = {"main": list(main.arguments) if len(functions) > 1 else []}
         pending: list[Any] = arguments["main"][before : before + count]
         while pending:
             for use in pending.pop().uses:
@@ -654,24 +680,49 @@ def _is_invariant(loop: Any, index: int) -> bool:
     return last.operands[index] == body.arguments[index]
 
 
+def platforms_of_context(params: dict) -> tuple[str, ...] | None:
+    """The platform that a mesh without devices names, if it is the context that was traced in."""
+    mesh = params["ctx_mesh"]
+    if not isinstance(mesh, jax.sharding.AbstractMesh) or mesh.abstract_device is None:
+        return None
+    return (mesh.abstract_device.platform,)
+
+
 def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
     """The device of this process on which a program with arguments of these types will run.
 
     The first of several. None where there is none, as for an abstract mesh. Raises what lowering
     raises for devices that do not go together.
     """
-    shardings = [
-        *((s, stages.MismatchType.ARG_SHARDING, None)
-          for s in pjit._resolve_in_shardings(types, params["in_shardings"])),
-        *((s, stages.MismatchType.OUT_SHARDING, None) for s in params["out_shardings"]),
-        *((s, stages.MismatchType.SHARDING_INSIDE_COMPUTATION, source_info)
-          for s, source_info in dispatch.get_intermediate_shardings(params["jaxpr"].jaxpr)),
-    ]  # fmt: skip
-    _, devices, _ = pxla._get_and_check_device_assignment(
-        shardings, pxla._get_context_mesh(params["ctx_mesh"])
-    )
+    devices, _ = _devices_of(types, params)
     of_process = (d for d in devices or () if d.process_index == d.client.process_index())
     return next(of_process, None)
+
+
+def _devices_of(
+    types: Sequence[Any], params: dict, num_const_args: int = 0
+) -> tuple[tuple[jax.Device, ...] | None, bool]:
+    """The devices that a program will run on, in order, if its const args have no say.
+
+    None for an abstract mesh; and whether anything decides, or they are the default. `params` have
+    the shardings of `num_const_args` before those of the arguments, `types` has none of them.
+    """
+    jaxpr, resolved = params["jaxpr"].jaxpr, params["in_shardings"][num_const_args:]
+    read = [True] * len(jaxpr.invars)
+    if not params["keep_unused"]:  # an argument that is not read may be anywhere
+        _, read = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
+    resolved = pjit._resolve_in_shardings(types, resolved)
+    shardings = [
+        *((s, stages.MismatchType.ARG_SHARDING, None)
+          for s in itertools.compress(resolved, read[num_const_args:])),
+        *((s, stages.MismatchType.OUT_SHARDING, None) for s in params["out_shardings"]),
+        *((s, stages.MismatchType.SHARDING_INSIDE_COMPUTATION, source_info)
+          for s, source_info in dispatch.get_intermediate_shardings(jaxpr)),
+    ]  # fmt: skip
+    mesh = pxla._get_context_mesh(params["ctx_mesh"])
+    _, devices, _ = pxla._get_and_check_device_assignment(shardings, mesh)
+    is_decided = not mesh.empty or any(sharding is not UNSPECIFIED for sharding, _, _ in shardings)
+    return devices, is_decided
 
 
 def without_arguments(params: dict, closed_jaxpr: core.ClosedJaxpr, name: str) -> dict:
@@ -726,6 +777,9 @@ def uncommitted(value: Any) -> Any:
     Nothing is copied: the view shares the buffer. Arrays over several devices are returned as they
     are, because their placement is their meaning.
     """
+    if isinstance(value, _prng.PRNGKeyArray):
+        data = uncommitted(value._base_array)
+        return value if data is value._base_array else _prng.PRNGKeyArray(value._impl, data)
     if not isinstance(value, array.ArrayImpl) or not value._committed or len(value.devices()) > 1:
         return value
     return array.ArrayImpl(
@@ -733,11 +787,30 @@ def uncommitted(value: Any) -> Any:
     )
 
 
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Do something that the user did not ask for as if nothing were going on around it.
+
+    No trace gets it, it runs on the devices that its operands are on whatever mesh is in context,
+    and whether NaN is an error is asked of the user's own operations.
+    """
+    mesh = config.device_context.swap_local(_mesh.empty_concrete_mesh)
+    abstract_mesh = config.abstract_mesh_context_manager.swap_local(_mesh.empty_abstract_mesh)
+    try:
+        with core.eval_context(), config.debug_nans(False), config.debug_infs(False):
+            yield
+    finally:
+        config.abstract_mesh_context_manager.set_local(abstract_mesh)
+        config.device_context.set_local(mesh)
+
+
 def follows_arguments_as_it_is(value: Any) -> bool:
     """Whether `uncommitted` may be applied: not to a buffer with a layout of its own on a device.
 
     JAX takes what is uncommitted to have the device's default layout (jax 0.10.2).
     """
+    if isinstance(value, _prng.PRNGKeyArray):
+        value = value._base_array
     if not isinstance(value, array.ArrayImpl) or len(value.devices()) > 1:
         return True
     try:
@@ -1159,10 +1232,14 @@ def _stand_in(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -
 
     Side and choices are keys of their own: the names of two sides are equal as strings.
     """
-    del jaxpr, side, choices, params
+    del side, choices, params
+    program = weakref.ref(jaxpr)  # its own key, which a value must not hold
 
-    def derived(*operands: Any) -> None:
-        raise AssertionError("a dispatcher calls its cache miss, never its function")
+    def derived(*operands: Any) -> Sequence[Any]:
+        """What a dispatcher calls where jit is disabled, and nowhere else."""
+        closed_jaxpr = program()
+        assert closed_jaxpr is not None
+        return core.jaxpr_as_fun(closed_jaxpr)(*operands)
 
     return derived
 

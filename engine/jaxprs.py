@@ -63,11 +63,11 @@ def is_hoistable(value: Any, max_bytes: int) -> bool:
 
     Source: the constants note (seed 000), "Lowering"; `jax_embedded_constants_max_bytes`.
     """
-    return (
-        getattr(value, "ndim", 0) > 0  # `np.ndim` would take four times as long
-        and jax_internals.nbytes(value) > max_bytes
-        and not jax_internals.is_tracer(value)
-        and not jax_internals.is_reference(value)
+    # Asked of each constant several times while a program is lowered; `np.ndim` takes longer.
+    if not getattr(value, "shape", ()) or jax_internals.nbytes(value) <= max_bytes:
+        return False
+    return jax_internals.is_plain_array(value) or not (
+        jax_internals.is_tracer(value) or jax_internals.is_reference(value)
     )
 
 
@@ -83,12 +83,16 @@ def constant_key(value: Any) -> Hashable:
     return id(value)
 
 
-def bodies_of(eqn: JaxprEqn) -> Iterator[Jaxpr | ClosedJaxpr]:
+def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
     """The jaxprs among the params of an equation."""
+    # A list: each walk over a program asks this of each equation, and a generator takes longer.
+    bodies: list[Jaxpr | ClosedJaxpr] = []
     for param in eqn.params.values():
-        for value in param if isinstance(param, (tuple, list)) else (param,):
-            if isinstance(value, (Jaxpr, ClosedJaxpr)):
-                yield value
+        if isinstance(param, (Jaxpr, ClosedJaxpr)):
+            bodies.append(param)
+        elif isinstance(param, (tuple, list)):
+            bodies += [value for value in param if isinstance(value, (Jaxpr, ClosedJaxpr))]
+    return bodies
 
 
 def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.jaxprs import ClosedJaxpr, Jaxpr, bodies_of
+from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of
 
 
 def is_array(value: Any) -> bool:
@@ -33,12 +33,16 @@ def lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) ->
 
 
 def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
-    atoms = [*jaxpr.outvars, *(atom for eqn in jaxpr.eqns for atom in eqn.invars)]
-    return any(hasattr(a, "val") and wanted(a.val) for a in atoms) or any(
-        _holds_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body, wanted)
-        for eqn in jaxpr.eqns
-        for body in bodies_of(eqn)
-    )
+    # No `any`, which runs a generator: each first call of legacy waits for this.
+    for atoms in (jaxpr.outvars, *[eqn.invars for eqn in jaxpr.eqns]):
+        for atom in atoms:
+            if isinstance(atom, Literal) and wanted(atom.val):
+                return True
+    for eqn in jaxpr.eqns:
+        for body in bodies_of(eqn):
+            if _holds_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body, wanted):
+                return True
+    return False
 
 
 def _lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool]) -> ClosedJaxpr:
@@ -70,7 +74,7 @@ def _lift_functions(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> Jaxpr:
 
     eqns = []
     for eqn in jaxpr.eqns:
-        if any(True for _ in bodies_of(eqn)):
+        if bodies_of(eqn):
             names = {name for name, value in eqn.params.items() if _has_body(value)}
             changed = {
                 n: lift_bodies(eqn.params[n], eqn.primitive.name in FUNCTIONS) for n in names

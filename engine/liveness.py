@@ -28,15 +28,14 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
     Only an output can read what the last equation gives, so that is live, and so is what it reads.
     Of equations that give nothing, JAX alone knows which have effects for which they stay.
     """
-    read = set(_variables(jaxpr.outvars))
-    for eqn in jaxpr.eqns:
-        read.update(_variables(eqn.invars))
-    if not read.issuperset(inputs):
+    read = {id(atom) for eqn in jaxpr.eqns for atom in eqn.invars}
+    read.update([id(atom) for atom in jaxpr.outvars])
+    if not all(id(var) in read for var in inputs):
         return False
     for eqn in jaxpr.eqns:
-        bodies = list(bodies_of(eqn))
+        bodies = bodies_of(eqn)
         all_or_any = all if bodies or jax_internals.prunes_operands(eqn.primitive) else any
-        if not eqn.outvars or not all_or_any(var in read for var in eqn.outvars):
+        if not eqn.outvars or not all_or_any([id(var) in read for var in eqn.outvars]):
             return False
         for body in bodies:
             inner = body.jaxpr if isinstance(body, ClosedJaxpr) else body
@@ -45,7 +44,3 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
                 if not _is_plainly_live(inner, inner.invars, seen):
                     return False
     return True
-
-
-def _variables(atoms: Iterable) -> Iterable[Var]:
-    return (atom for atom in atoms if isinstance(atom, Var))

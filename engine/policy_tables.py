@@ -24,7 +24,11 @@ CHOICES: tuple[Choice, ...] = get_args(Choice)
 PolicyMapping = Mapping[str, str | None]
 
 # dtype, perhaps a memory kind; dimensions, perhaps with axes of a mesh; perhaps more on those
-_AVAL = r"(?P<dtype>[^\s\[\]]+)\[(?P<dims>\s*\d[^\[\]]*)\](?P<rest>\{[^}]*\})?"
+_DIM = r"\s*\d+(?:@(?:\([^()]*\)|[^\s,()\[\]]+))?\s*"
+_AVAL = (
+    r"(?P<dtype>[^\s\[\]]+)\[(?P<dims>" + rf"{_DIM}(?:,{_DIM})*,?\s*" + r")\]"
+    r"(?P<rest>\{[^}]*\})?"
+)
 _KEY = re.compile(rf"(?:{_AVAL}(?:\s+|$))?(?:(?P<file>\S.*?):(?P<line>\d+))?")
 
 
@@ -132,6 +136,10 @@ def _read_key(key: Any, what: str) -> tuple[str | None, tuple[str, ...] | None]:
     found = _KEY.fullmatch(key.strip()) if isinstance(key, str) else None
     if found is None or not found[0]:
         raise _unreadable(key, what)
+    if found["dtype"] is None:
+        name, bracket, _ = found["file"].partition("[")
+        if bracket and _is_dtype(name.partition("<")[0]):
+            raise _unreadable(key, what, f"; {found['file']!r} is no file")
     aval = place = None
     if found["dtype"] is not None:
         if not _is_dtype(found["dtype"].partition("<")[0]):
@@ -148,7 +156,7 @@ def _is_dtype(name: str) -> bool:
         return True
     try:
         return np.dtype(name).name == name  # "f" is a dtype, but JAX writes float32
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # NumPy reads what has a comma as several
         return False
 
 

@@ -87,7 +87,7 @@ class _Judge:
         self.results: dict[Operation, set[Computed]] = {}
         self.kept: set[Captured] = set()
         self._bytes = 0
-        captured = {k for op in operations_below(graph.demanded) for k in op.inputs}
+        captured = {k for op in operations_below(graph.demanded) for k in op.reads}
         captured |= set(graph.demanded)
         self._bytes_without = sum(self._size(k) for k in captured if isinstance(k, Captured))
 
@@ -106,7 +106,7 @@ class _Judge:
             elif known.operation in self._stays:
                 if known.operation not in self._expanded:
                     self._expanded.add(known.operation)
-                    pending.extend(known.operation.inputs)
+                    pending.extend(known.operation.reads)
             elif known not in (passed := self.results.setdefault(known.operation, set())):
                 passed.add(known)
                 self._bytes += known.nbytes
@@ -125,7 +125,7 @@ class _Judge:
                 self._bytes -= sum(value.nbytes for value in self.results.pop(operation))
                 self._stays.add(operation)
                 self._expanded.add(operation)
-                self.settle(operation.inputs)
+                self.settle(operation.reads)
 
 
 def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
@@ -146,7 +146,7 @@ def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
     for operation in operations:
         computed = {k.operation for k in operation.inputs if isinstance(k, Computed)}
         chain[operation] = operation.work + max((chain[o] for o in computed), default=0)
-        below[operation] = sum(read(known) for known in set(operation.inputs))
+        below[operation] = sum(read(known) for known in set(operation.reads))
         made = sum(value.nbytes for value in operation.outputs)
         name = operation.eqn.primitive.name
         if (

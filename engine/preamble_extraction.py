@@ -51,13 +51,18 @@ class Preamble:
 
     closed_jaxpr: ClosedJaxpr
     results: dict[Hashable, Any] = field(default_factory=dict)
-    _computing: threading.Lock = field(default_factory=threading.Lock)
+    # Collecting garbage may run code of the user, which calls programs.
+    _computing: threading.RLock = field(default_factory=threading.RLock)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What `compute` returns, which is called once for each key."""
+        """What `compute` returns, which is called once for each key, or first for each.
+
+        It is called again where it asks for the very key itself.
+        """
         with self._computing:
             if key not in self.results:
-                self.results[key] = compute()
+                computed = compute()
+                self.results.setdefault(key, computed)
             return self.results[key]
 
 
@@ -149,7 +154,7 @@ class _Rest:
             eqn = eqn.replace(params=_with_bodies(eqn.params, changed))
         if any(a is not b for a, b in zip(invars, eqn.invars, strict=True)):
             eqn = eqn.replace(invars=invars)
-        return _without_unread_operands(eqn) if changed and eqn.primitive.name == "while" else eqn
+        return _without_unread_operands(eqn, are_changed=bool(changed))
 
 
 def _with_bodies(params: Mapping[str, Any], changed: Mapping[int, Any]) -> dict[str, Any]:
@@ -161,37 +166,54 @@ def _with_bodies(params: Mapping[str, Any], changed: Mapping[int, Any]) -> dict[
     return {name: replace(value) for name, value in params.items()}
 
 
-def _without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
-    """A `while` whose bodies do not compute, and are not handed, what they no longer read.
+def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
+    """An equation whose bodies do not compute, and are not handed, what they no longer read.
 
     JAX does this for the other primitives when it removes dead code (jax 0.10.2). What is handed on
-    in vain would keep alive all that it is computed from.
+    in vain would keep alive all that it is computed from. Rules for derivatives may want all the
+    operands, but nothing is derived from a program that is being lowered. A loop is traced with no
+    operand that it does not read, so it has one only where its bodies `are_changed`.
     """
+    if eqn.primitive.name == "while":
+        return _loop_without_unread_operands(eqn) if are_changed else eqn
+    if eqn.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
+        body, keep = _without_unread_inputs(eqn.params["call_jaxpr"], len(eqn.invars))
+        if all(keep):
+            return eqn
+        num_consts = sum(keep[: eqn.params["num_consts"]])
+        invars = [atom for atom, kept in zip(eqn.invars, keep, strict=True) if kept]
+        params = {**eqn.params, "call_jaxpr": body, "num_consts": num_consts}
+        return eqn.replace(invars=invars, params=params)
+    return eqn
+
+
+def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
     params, invars, start = dict(loop.params), [], 0
     for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
         assert isinstance(body, ClosedJaxpr)
-        jaxpr = live_part(body).jaxpr
-        keep = [True] * count
-        if not jaxpr.effects:  # effects on references name their input by number
-            read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}
-            read |= {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
-            keep = [var in read for var in jaxpr.invars[:count]]
+        params[f"{name}_jaxpr"], keep = _without_unread_inputs(body, count)
         handed = loop.invars[start : start + count]
         invars += [atom for atom, kept in zip(handed, keep, strict=True) if kept]
+        params[f"{name}_nconsts"] = sum(keep)
         start += count
-        left = [var for var, kept in zip(jaxpr.invars, keep, strict=False) if kept]
-        names = jaxpr.debug_info.arg_names
-        debug_info = jaxpr.debug_info
-        if names is not None:
-            gone = {i for i, kept in enumerate(keep) if not kept}
-            names = tuple(name for i, name in enumerate(names) if i not in gone)
-            debug_info = debug_info._replace(arg_names=names)
-        params[f"{name}_jaxpr"] = ClosedJaxpr(
-            jaxpr.replace(invars=[*left, *jaxpr.invars[count:]], debug_info=debug_info),
-            body.consts,
-        )
-        params[f"{name}_nconsts"] = len(left)
     return loop.replace(invars=[*invars, *loop.invars[start:]], params=params)
+
+
+def _without_unread_inputs(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[bool]]:
+    """A body without those of its first `count` inputs that it does not read, and which stay."""
+    jaxpr = live_part(body).jaxpr
+    if jaxpr.effects:  # effects on references name their input by number
+        return ClosedJaxpr(jaxpr, body.consts), [True] * count
+    read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}
+    read |= {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    keep = [var in read for var in jaxpr.invars[:count]]
+    gone = {i for i, kept in enumerate(keep) if not kept}
+    debug_info = jaxpr.debug_info
+    if (names := debug_info.arg_names) is not None:
+        names = tuple(name for i, name in enumerate(names) if i not in gone)
+        debug_info = debug_info._replace(arg_names=names)
+    invars = [var for i, var in enumerate(jaxpr.invars) if i not in gone]
+    return ClosedJaxpr(jaxpr.replace(invars=invars, debug_info=debug_info), body.consts), keep
 
 
 # -- the preamble --------------------------------------------------------------------------------

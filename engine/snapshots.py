@@ -105,11 +105,11 @@ def _may_change_in(closed_jaxpr: ClosedJaxpr) -> bool:
             if any(map(_may_change, body.consts)):
                 return True
             body = body.jaxpr
-        for eqn in body.eqns:
-            if any(isinstance(atom, Literal) and _may_change(atom.val) for atom in eqn.invars):
-                return True
-        if any(isinstance(atom, Literal) and _may_change(atom.val) for atom in body.outvars):
-            return True
+        # No `any`, which runs a generator for each equation: each first call waits for this.
+        for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]):
+            for atom in atoms:
+                if isinstance(atom, Literal) and _may_change(atom.val):
+                    return True
     return False
 
 
@@ -151,15 +151,14 @@ def without_repeats(value: np.ndarray) -> np.ndarray:
 def _same_bits(copied: np.ndarray, value: np.ndarray) -> bool:
     """Whether two arrays of one shape and dtype are equal bit by bit: NaN is NaN, -0.0 is not 0.0.
 
-    Looked at as bytes, for NumPy compares numbers.
+    Looked at as bytes, for NumPy compares numbers, and in the order of the copy's memory.
     """
-    return np.array_equal(_bytes(copied), _bytes(value))
+    order = np.argsort(copied.strides)[::-1]
+    return np.array_equal(_bytes(copied, order), _bytes(without_repeats(value), order))
 
 
-def _bytes(value: np.ndarray) -> np.ndarray:
-    plain = np.asarray(without_repeats(value))
-    if plain.flags.f_contiguous:
-        plain = plain.T  # contiguous, then, and not copied below
+def _bytes(value: np.ndarray, order: np.ndarray) -> np.ndarray:
+    plain = np.asarray(value).transpose(order)
     return np.ascontiguousarray(plain).reshape(-1).view(np.uint8)
 
 

@@ -81,26 +81,29 @@ def lower_plan(
     params: dict,
     *,
     lowering_platforms: tuple[str, ...] | None = None,
+    also_donated: Sequence[Any] = (),
     **options: Any,
 ) -> jax_internals.Computation:
     """Have JAX lower what a pipeline planned: the arguments of the user, after the const args.
 
     A preamble runs here, on the device that the program will run on. Where there is none, as for an
     abstract mesh, or where other platforms are lowered for, the program is lowered as a whole.
+    `also_donated` are avals of what is donated elsewhere, and may be captured here.
     """
+    donated = [
+        t.aval for t, is_donated in zip(types, params["donated_invars"], strict=True) if is_donated
+    ]
+    donated += also_donated
     results: Sequence[Any] = ()
     if plan.preamble is not None:
         computed = None
         if lowering_platforms is None:
-            computed = _precomputed(pipeline, plan.preamble, types, params)
+            computed = _precomputed(pipeline, plan.preamble, types, params, donated)
         if computed is None:
             choices = _without_preamble(params["name"].choices)
             plan = plan_of(pipeline, params["jaxpr"], choices)
         else:
             results = computed
-    donated = [
-        t.aval for t, is_donated in zip(types, params["donated_invars"], strict=True) if is_donated
-    ]
     operands = plan.with_results(pipeline.operands(plan, donated), results)
     if params["jaxpr"] not in _reported:
         _reported.add(params["jaxpr"])
@@ -136,7 +139,7 @@ def lower_traced(
 
 
 def _precomputed(
-    pipeline: Pipeline, preamble: Preamble, types: list, params: dict
+    pipeline: Pipeline, preamble: Preamble, types: list, params: dict, donated: Sequence[Any]
 ) -> Sequence[Any] | None:
     """The results of a preamble for a program, which is run once for each device and its options.
 
@@ -148,18 +151,30 @@ def _precomputed(
         return None
     strict = strict_placement.value
     key = device, strict, params["ctx_mesh"], params["compiler_options_kvs"]
-    return preamble.once(key, lambda: _run(pipeline, preamble.closed_jaxpr, device, strict, params))
+    # Now, while they are there: it may run again for another device, when its arrays were donated.
+    plan = plan_of(pipeline, preamble.closed_jaxpr, NO_CHOICES)
+    if not any(isinstance(c, jax.Array) and c.is_deleted() for c in plan.const_args):
+        pipeline.operands(plan, donated)
+    return preamble.once(
+        key, lambda: _run(pipeline, preamble.closed_jaxpr, device, strict, params, donated)
+    )
 
 
 def _run(
-    pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, device: jax.Device, strict: bool, params: dict
+    pipeline: Pipeline,
+    closed_jaxpr: ClosedJaxpr,
+    device: jax.Device,
+    strict: bool,
+    params: dict,
+    donated: Sequence[Any],
 ) -> Sequence[Any] | None:
     _reported.add(closed_jaxpr)  # its constants are reported as those of the program
     own = jax_internals.without_arguments(params, closed_jaxpr, f"{params['name']}_preamble")
     # Whether NaN is an error is asked of what the program returns: the rest may not use all of it.
     with jax.default_device(device), jax.debug_nans(False), jax.debug_infs(False):
-        computation = lower_plan(pipeline, plan_of(pipeline, closed_jaxpr, NO_CHOICES), [], own)
-        results, _, const_args = run(computation, [])
+        plan = plan_of(pipeline, closed_jaxpr, NO_CHOICES)
+        computation = lower_plan(pipeline, plan, [], own, also_donated=donated)
+        results, _, const_args = run(computation, [], plan=None)  # it runs once
     if _copied_bytes(results) > _copied_bytes(const_args) + LIMITS.extra_bytes:
         return None
     return results if strict else tuple(map(jax_internals.uncommitted, results))
@@ -222,6 +237,7 @@ class Traced(jax.stages.Traced):
         Raises ValueError for devices that do not go together, as `jax.jit` does.
         """
         lo = self.lojax
+        lowering_platforms = lowering_platforms or jax_internals.platforms_of_context(lo._params)
         for_export = _private_parameters is not None and _private_parameters.for_export
         if hoist_constants_as_args is None:
             hoist_constants_as_args = not for_export

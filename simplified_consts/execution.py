@@ -53,5 +53,6 @@ def _operand(constant: Any, donatable: _Donatable) -> Any:
         (constant.shape, constant.dtype) in donatable
         or not jax_internals.follows_arguments_as_it_is(constant)
     ):
-        constant = jnp.copy(constant)
+        with jax_internals.undisturbed():
+            constant = jnp.copy(constant)
     return jax_internals.uncommitted(constant)

@@ -73,8 +73,9 @@ def plan(
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
+    converted = conversion.body(live, constants)
     return LoweringPlan(
-        lift(conversion.body(live, constants), selection.is_inlined_by_policy),
+        lift(converted, selection.is_inlined_by_policy) if selection.chosen else converted,
         tuple(map(same.representative, constants.values())),
         jax_hoists_the_rest=bool(conversion.unconverted),
         preamble=extraction.preamble if extraction is not None else None,

@@ -208,3 +208,18 @@ def test_any_nesting(steps):
     text = repr(steps)
     used = {"A": "A" in text, "B": "B" in text or "cond" in text, "X": "scan" in text}
     check(lambda x: run_program(steps, x), X, arrays=sum(used.values()))
+
+
+@pytest.mark.parametrize("prevent_cse", [True, False, (True, False)])
+def test_checkpoints_that_keep_some_operands_apart(prevent_cse):
+    kept = jax.checkpoint(lambda x, y: jnp.sin(x * ARRAYS[0]) + y, prevent_cse=prevent_cse)
+
+    def fun(x, y):
+        return kept(x, y).sum()
+
+    for side in engine.SIDES:
+        for derived in (fun, jax.grad(fun)):
+            jitted = engine.jit(derived, constants=side)
+            np.testing.assert_allclose(jitted(X, X), jax.jit(derived)(X, X), rtol=1e-6)
+        lifted = engine.jit(fun, constants=side).trace(X, X).lower(hoist_constants_as_args=False)
+        np.testing.assert_allclose(lifted.compile()(X, X), fun(X, X), rtol=1e-6)

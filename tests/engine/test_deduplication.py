@@ -4,8 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import engine
+from engine.configuration import Setting, parse_deduplicate
 
 N = 41
 
@@ -92,9 +94,34 @@ def test_what_transformations_derive_keeps_it():
     np.testing.assert_allclose(jax.grad(lambda x: jitted(x).sum())(2.0), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("value", [-1, 1.5, "on"])
+@pytest.mark.parametrize("value", [-1, 1.5, "perhaps"])
 def test_other_values_are_refused(value):
     with pytest.raises(ValueError, match="deduplicate_constants must be True, False or a number"):
         engine.jit(lambda x: x, deduplicate_constants=value)
     with pytest.raises(ValueError, match="deduplicate_constants must be True, False or a number"):
         engine.config.update("deduplicate_constants", value)
+
+
+def test_arrays_over_the_same_devices_in_another_order_are_two():
+    devices, value = np.array(jax.devices()[:4]), np.arange(64, dtype=np.float32)
+    shardings = [
+        NamedSharding(Mesh(order, ("i",)), PartitionSpec("i")) for order in (devices, devices[::-1])
+    ]
+    arrays = [jax.device_put(value, sharding) for sharding in shardings]
+    for array in arrays:
+        jitted = engine.jit(
+            lambda x, table=array: x + table, constants="simplified", deduplicate_constants=True
+        )
+        assert jitted(array).sharding == array.sharding
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1", 64 * 2**20), ("True", 64 * 2**20), ("off", 0), ("0", 0), (" 1048576 ", 2**20)],
+)
+def test_the_environment_turns_it_on(text, size, monkeypatch):
+    monkeypatch.setenv("CONSTPARITY_DEDUPLICATE_CONSTANTS_AGAIN", text)
+    again = Setting(
+        "deduplicate_constants_again", parse_deduplicate, False, "A setting.", traced=False
+    )
+    assert again.value == size

@@ -93,3 +93,37 @@ def test_a_compiled_stage_brings_its_constants_to_a_device_when_it_is_called():
     results = [compiled(1.0), compiled(2.0)]
     assert len(buffers_of(table)) == 1
     np.testing.assert_array_equal(results[1], table + 2)
+
+
+def test_programs_that_run_in_python_keep_their_buffers():
+    table = np.arange(1021, dtype=np.float32)
+
+    @simplified
+    def printed(x):
+        jax.debug.callback(lambda x: None, x)
+        return x + table
+
+    x = jnp.float32(1)
+    first = printed(x)
+    [buffer] = buffers_of(table)
+    with jax.transfer_guard("disallow"):
+        again = printed(x)
+    np.testing.assert_array_equal(again, first)
+    assert buffers_of(table) == {buffer}
+    del printed
+    assert not buffers_of(table)
+
+
+def test_arrays_on_other_devices_move_once_for_programs_that_run_in_python():
+    table = jax.device_put(np.arange(1023, dtype=np.float32), jax.devices()[1])
+
+    @simplified
+    def printed(x):
+        jax.debug.callback(lambda x: None, x)
+        return x + table
+
+    x = jnp.float32(1)
+    printed(x)
+    with jax.transfer_guard("disallow"):
+        result = printed(x)
+    np.testing.assert_array_equal(result, np.arange(1, 1024))

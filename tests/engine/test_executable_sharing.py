@@ -158,9 +158,9 @@ def test_a_compilation_that_fails_leaves_nothing_behind():
     np.testing.assert_array_equal(other.compile()(X), X + 1)
 
 
-def compiled(logs, lowered):
+def compiled(checks, lowered):
     """An executable under a setting that is in no key of JAX's tables."""
-    with jax.log_compiles(logs):
+    with jax.enable_checks(checks):
         return lowered.compile().runtime_executable()
 
 

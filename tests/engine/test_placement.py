@@ -7,9 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental.layout import Format, Layout
-from jax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
+from jax.sharding import (
+    AbstractDevice,
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    SingleDeviceSharding,
+    use_abstract_mesh,
+)
 
 import engine
+from engine import preamble_extraction
+from engine.preamble import Limits
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("i",), axis_types=(AxisType.Auto,))
@@ -247,3 +258,67 @@ def test_strict_placement_does_not_protect_donated_arrays():
     error = pytest.raises(jax.errors.JaxRuntimeError, match="Attempt to donate a buffer")
     with engine.strict_placement(True), error:
         jitted(captured)
+
+
+def test_keys_of_random_numbers_follow_the_arguments(side):
+    keys = [jax.random.split(jax.random.key(i), 8) for i in (1, 2)]
+    one, two = (jax.device_put(key, DEVICES[i]) for i, key in enumerate(keys, 1))
+    expected = 1 + jax.random.uniform(keys[0][0]) + jax.random.uniform(keys[1][0])
+
+    def draw(x):
+        return x + jax.random.uniform(one[0]) + jax.random.uniform(two[0])
+
+    for result in results(draw, jnp.float32(1), constants=side):
+        assert result.devices() == {DEVICES[0]}
+        assert not result.committed
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+REVERSED = NamedSharding(Mesh(np.array(DEVICES[::-1]), "i"), PartitionSpec("i"))
+
+
+@pytest.mark.parametrize("way", ["argument", "in_shardings", "out_shardings"])
+def test_a_sharded_array_follows_to_the_same_devices_in_another_order(side, way):
+    array = CAPTURED["split"]
+    x = jax.device_put(np.ones(64, np.float32), REVERSED) if way == "argument" else np.ones(64)
+    options = {} if way == "argument" else {way: REVERSED}
+    for result in results(lambda x: x + array, x, constants=side, **options):
+        np.testing.assert_array_equal(result, 1 + np.arange(64.0))
+        assert result.sharding == REVERSED
+
+
+def test_the_platform_of_an_abstract_mesh_is_lowered_for(side):
+    device = AbstractDevice(device_kind="cpu", num_cores=None, platform="cpu")
+    mesh = AbstractMesh((2,), ("x",), (AxisType.Explicit,), abstract_device=device)
+    x = jax.ShapeDtypeStruct((64,), jnp.float32)
+    with use_abstract_mesh(mesh):
+        jitted = engine.jit(lambda x: x * 2 + np.arange(64, dtype=np.float32), constants=side)
+        assert "stablehlo.add" in jitted.lower(x).as_text()
+        assert "stablehlo.add" in jitted.trace(x).lower().as_text()
+
+
+@pytest.mark.parametrize("precompute", ["off", "auto"])
+def test_an_argument_that_nothing_reads_may_be_anywhere(side, precompute, monkeypatch):
+    monkeypatch.setattr(preamble_extraction, "LIMITS", Limits(2**30, 0, 1))
+    array, unused = CAPTURED["split"], jax.device_put(np.float32(0), DEVICES[7])
+
+    def fun(x, unused):
+        return x + jnp.cumsum(array)
+
+    x = ARGUMENTS["split"]
+    for result in results(fun, x, unused, constants=side, precompute_constants=precompute):
+        np.testing.assert_array_equal(result, 1 + np.cumsum(np.arange(64.0)))
+
+
+def test_what_protects_a_captured_array_from_donation_is_made_where_the_array_is(side):
+    device = AbstractDevice(device_kind="cpu", num_cores=None, platform="cpu")
+    abstract = AbstractMesh((2,), ("x",), (AxisType.Explicit,), abstract_device=device)
+    jitted = engine.jit(lambda x: x + PLAIN, constants=side, donate_argnums=0)
+    with use_abstract_mesh(abstract):
+        assert "stablehlo.add" in jitted.lower(jax.ShapeDtypeStruct((64,), jnp.float32)).as_text()
+    for name in ("committed to 1", "uncommitted"):
+        array = CAPTURED[name]
+        of_mesh = engine.jit(lambda x, table=array: x + table, constants=side, donate_argnums=0)
+        with jax.set_mesh(MESH):
+            result = of_mesh(np.ones(64, np.float32))
+        np.testing.assert_array_equal(result, 1 + np.arange(64.0))

@@ -121,6 +121,8 @@ def test_an_array_that_no_equation_uses_has_a_type_and_no_place():
         ("float32<host>[8@x,2]{U:y}", constant("float32<host>[8@x,2]{U:y}")),
         ("float32[8] b c/d[1].py:4", constant("float32[8]", "/a/b c/d[1].py", 4)),
         ("d[1].py:4", constant("float32[8]", "/a/b c/d[1].py", 4)),
+        ("01,a[1].py:4", constant("float32[8]", "/a/01,a[1].py", 4)),
+        ("2026-11/a,b/01_c.py:4", constant("float32[8]", "/2026-11/a,b/01_c.py", 4)),
     ],
 )
 def test_all_that_jax_and_file_systems_write_are_keys(key, named):
@@ -130,7 +132,9 @@ def test_all_that_jax_and_file_systems_write_are_keys(key, named):
 @pytest.mark.parametrize(
     "key",
     ["", " ", "weights", "float32", "float32[]", "float32[a]", "f32[8]", "f[8]", "flaot32[8]",
-     "float32[8] model.py", "model.py:", ":31", "float32[8] float32[8]", 3, None],
+     "float32[8] model.py", "model.py:", ":31", "float32[8] float32[8]", 3, None,
+     "float32[8 8]", "float32[8;8]", "float32[8x8]", "float32[8,,8]", "float32[8,8]model.py:31",
+     "1,x[8]"],
 )  # fmt: skip
 def test_a_key_that_cannot_be_read_is_named(key):
     with pytest.raises(ValueError, match="has a key that cannot be read") as error:

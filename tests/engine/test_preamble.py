@@ -332,3 +332,62 @@ def test_preambles_are_one_where_they_compute_the_same_from_the_same():
     assert preamble_for(np.ones((3, 16))) is one
     assert preamble_for(X, axis=0) is not one
     assert preamble_for(X, table=TABLE + 0) is not one
+
+
+def test_an_array_that_a_loop_captures_is_replaced_by_the_result_of_the_loop():
+    def fun(x):
+        return x @ lax.fori_loop(0, 3, lambda i, c: jnp.tanh(c @ TABLE), jnp.ones((16, 16)))
+
+    assert cut(fun, X, limits=Limits(0, 0, 1))[2] == [(16, 16)]
+
+
+@pytest.mark.parametrize("custom", [jax.custom_vjp, jax.custom_jvp])
+def test_functions_with_derivatives_of_their_own_are_handed_no_more_than_they_read(
+    custom, monkeypatch
+):
+    """JAX itself hands them all they ever had: rules for derivatives may want it."""
+    monkeypatch.setattr(preamble_extraction, "LIMITS", Limits(0, 0, 1))
+
+    @custom
+    def product(x, table, scale):
+        return x @ ordered(table) * scale
+
+    if custom is jax.custom_vjp:
+        product.defvjp(
+            lambda x, table, scale: (product(x, table, scale), (x, table)),
+            lambda kept, g: (g * kept[0], g[:, None] * kept[1], g),
+        )
+    else:
+        product.defjvp(lambda primals, tangents: (product(*primals), tangents[0] * primals[1][0]))
+
+    def fun(x):
+        return product(x, TABLE, x)
+
+    jitted = engine.jit(fun, constants="simplified", precompute_constants="auto")
+    [only] = jitted.lower(X).const_args
+    np.testing.assert_array_equal(only, np.sort(TABLE, axis=-1))
+    of_sum = jax.grad(lambda x: fun(x).sum())
+    for derived, x in ((fun, X), (of_sum, X), (jax.vmap(fun), np.stack([X, X]))):
+        ours = engine.jit(derived, constants="simplified", precompute_constants="auto")
+        np.testing.assert_allclose(ours(x), jax.jit(derived)(x), rtol=1e-5)
+
+
+def test_constants_go_through_functions_with_derivatives_of_their_own():
+    def fun(x):
+        return x @ jnp.cumsum(jax.nn.relu(TABLE), axis=0)
+
+    assert cut(fun, X, limits=Limits(0, 0, 1))[2] == [(16, 16)]
+
+
+def test_what_is_handed_on_and_never_read_is_no_const_arg(monkeypatch):
+    monkeypatch.setattr(preamble_extraction, "LIMITS", Limits(0, 0, 1))
+    ignoring = jax.custom_vjp(lambda x, table: jnp.sin(x))
+    ignoring.defvjp(lambda x, table: (jnp.sin(x), None), lambda _, g: (g, None))
+
+    def fun(x):
+        return ignoring(x, TABLE) + x @ ordered(TABLE)
+
+    jitted = engine.jit(fun, constants="simplified", precompute_constants="auto")
+    [only] = jitted.lower(X).const_args
+    np.testing.assert_array_equal(only, np.sort(TABLE, axis=-1))
+    np.testing.assert_allclose(jitted(X), fun(X), rtol=1e-6)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
@@ -385,3 +385,88 @@ def test_a_numpy_array_has_the_value_that_it_was_captured_with():
     np.testing.assert_array_equal(jitted(X), expected)
     elsewhere = jax.device_put(X, jax.devices()[5])  # the preamble runs again, of one trace
     np.testing.assert_array_equal(jitted(elsewhere), expected)
+
+
+def test_a_branch_for_another_platform_is_left_alone(runs):
+    """JAX lowers none of it here, where it may not even be possible."""
+    tf32 = jax.lax.DotAlgorithmPreset.TF32_TF32_F32
+
+    def fun(x):
+        return jax.lax.platform_dependent(
+            x,
+            cuda=lambda x: x @ jax.lax.dot(TABLE, TABLE, precision=tf32),
+            default=lambda x: x @ jnp.sort(TABLE, axis=0),
+        )
+
+    np.testing.assert_array_equal(auto(fun)(X), off(fun)(X))
+    assert not runs
+
+
+def test_a_captured_array_may_be_donated_before_the_preamble_runs_on_another_device(runs):
+    def program(table):
+        return lambda x, t: (x @ jnp.sort(table, axis=0), t + 1)
+
+    other = jax.devices()[1]
+    first = np.asarray(TABLE)
+    for jit in (off, auto):
+        table = jnp.asarray(first)
+        jitted = jit(program(table), donate_argnums=1)
+        jitted(X, table)
+        assert table.is_deleted()
+        result, _ = jitted(*jax.device_put((X, first), other))
+        assert result.devices() == {other}
+        np.testing.assert_allclose(result, X @ np.sort(first, axis=0), rtol=1e-5)
+    assert len(runs) == 2
+
+
+def test_a_preamble_may_be_wanted_while_it_is_computed_in_the_same_thread(runs, monkeypatch):
+    """As where the collector runs a finalizer that calls the function."""
+    jitted, met = auto(using(TABLE)), []
+    stock = stages.run
+
+    def run(*args, **options):
+        if not met:
+            met.append("a finalizer")
+            met.append(jitted.lower(X))
+        return stock(*args, **options)
+
+    monkeypatch.setattr(stages, "run", run)
+    lowered = jitted.lower(X)
+    assert len(runs) == 2
+    for one, other in zip(lowered.const_args, met[1].const_args, strict=True):
+        assert one is other
+
+
+@pytest.mark.parametrize("answer", ["inline", "embed"])
+def test_an_array_that_a_policy_inlines_is_left_to_xla_in_a_loop_too(runs, answer):
+    def fun(x):
+        start = jnp.ones((16, 16))
+        return x @ jax.lax.fori_loop(0, 3, lambda i, c: jnp.tanh(c @ TABLE), start)
+
+    jitted = auto(fun, constant_policy=lambda constant: answer)
+    assert jitted.lower(X).const_args == []
+    assert not runs
+    np.testing.assert_allclose(jitted(X), off(fun)(X), rtol=1e-5)
+
+
+def test_a_loop_over_arrays_on_two_meshes_is_left_alone():
+    one, two = (
+        jax.device_put(TABLE, NamedSharding(Mesh(np.array(devices), "i"), P("i")))
+        for devices in (jax.devices()[:2], jax.devices()[2:4])
+    )
+
+    def fun(x):
+        return x + jax.lax.fori_loop(0, 3, lambda i, c: c @ one - two, jnp.ones((16, 16)))
+
+    x = jax.device_put(np.ones((16, 16), np.float32), jax.devices()[3])
+    np.testing.assert_allclose(auto(fun)(x), off(fun)(x), rtol=1e-5)
+
+
+def test_of_a_numpy_array_that_only_a_preamble_reads_nothing_stays_on_the_device():
+    table = np.random.default_rng(3).random((16, 19), np.float32)
+    jitted = auto(using(table))
+    jitted(X)
+    gc.collect()
+    alike = [each for each in jax.live_arrays() if each.shape == table.shape]
+    assert not any(np.array_equal(each, table) for each in alike)
+    assert len(alike) >= 1

@@ -99,13 +99,15 @@ def test_an_array_that_the_function_itself_writes_to_has_each_of_its_values(side
         np.testing.assert_array_equal(result, np.ones(20))
 
 
-@pytest.mark.parametrize("order", ["C", "F", "strided", "repeated", "nan"])
+@pytest.mark.parametrize("order", ["C", "F", "strided", "transposed", "repeated", "nan"])
 def test_an_array_that_did_not_change_is_captured_once(order):
     array = np.arange(24.0, dtype=np.float32).reshape(4, 6)
     if order == "F":
         array = np.asfortranarray(array)
     if order == "strided":
         array = np.stack([array, array])[:, ::2]
+    if order == "transposed":
+        array = np.concatenate([array, array], axis=1)[:, :6].T
     if order == "repeated":
         array = np.broadcast_to(array[:1], (4, 6))
     if order == "nan":
@@ -115,6 +117,16 @@ def test_an_array_that_did_not_change_is_captured_once(order):
     )
     lowered = jitted.lower(np.float32(1))
     [const] = lowered.const_args
+    np.testing.assert_array_equal(const, array)
+
+
+def test_an_array_that_jax_converts_is_captured_once():
+    """JAX makes float32 of it, anew for each use."""
+    array = np.arange(24.0).reshape(4, 6)
+    jitted = engine.jit(
+        lambda x: jax.jit(lambda y: y + array)(x) * array + array, constants="simplified"
+    )
+    [const] = jitted.lower(np.float32(1)).const_args
     np.testing.assert_array_equal(const, array)
 
 

@@ -251,3 +251,30 @@ def test_a_compiled_stage_is_called_as_those_of_jax():
 
 
 JITS = (engine.jit, jax.jit)
+
+
+def test_lowering_within_a_trace_leaves_nothing_of_it_behind(side):
+    table = jnp.ones((4, 4))
+    inner = engine.jit(lambda x: x + table, constants=side, donate_argnums=0)
+
+    @engine.jit(constants=side)
+    def outer(x):
+        inner.lower(jax.ShapeDtypeStruct((4, 4), jnp.float32)).as_text()
+        return x * 2
+
+    outer(jnp.ones(3))
+    np.testing.assert_array_equal(inner(jnp.ones((4, 4))), np.full((4, 4), 2))
+
+
+def test_const_args_are_marked_beside_captured_references():
+    table, reference = jnp.arange(64.0), jax.new_ref(jnp.zeros(3))
+
+    def fun(x):
+        reference[...] += 1.0
+        return jax.jit(lambda x: x + table)(x)
+
+    text = engine.jit(fun, constants="simplified").lower(jnp.ones(64)).as_text()
+    main = next(line for line in text.splitlines() if "@main" in line)
+    arguments = [argument.partition("%arg")[2] for argument in main.split(", %")]
+    assert main.count("jax.const") == 1
+    assert "jax.const" in main[: main.index("%arg1")], arguments

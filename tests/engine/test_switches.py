@@ -163,3 +163,49 @@ def test_clear_caches(jit):
     assert jit(fun)._cache_size() == 0
     np.testing.assert_array_equal(jit(fun)(TABLE), TABLE**2)
     assert len(traces) == 2
+
+
+def test_what_protects_a_captured_array_from_donation_is_not_checked(jit):
+    mask = jnp.where(jnp.tri(16, dtype=bool), 0.0, -jnp.inf)
+    jitted = jit(lambda x: jnp.where(mask < 0, 0.0, x * 2), donate_argnums=0)
+    with jax.debug_infs(True), jax.debug_nans(True):
+        assert jitted(jnp.ones((16, 16))).sum() == 272
+
+
+def test_a_setting_that_is_a_dictionary(jit):
+    before = jax.config.jax_pjrt_client_create_options
+    jax.config.update("jax_pjrt_client_create_options", {"an_option": "1"})
+    try:
+        np.testing.assert_array_equal(jit(lambda x: times_table(x) + 1)(TABLE), TABLE * TABLE + 1)
+    finally:
+        jax.config.update("jax_pjrt_client_create_options", before)
+
+
+def test_derived_programs_where_jit_is_disabled(jit):
+    _, pullback = jax.vjp(jit(times_table), TABLE)
+    expected = pullback(TABLE)
+    with jax.disable_jit():
+        found = pullback(TABLE)
+    np.testing.assert_array_equal(found[0], expected[0])
+
+
+@pytest.mark.parametrize("within", [lambda: jax.transfer_guard("allow"), jax.log_compiles])
+def test_what_is_logged_is_no_reason_to_compile(jit, within):
+    @jit
+    def printed(x):
+        jax.debug.callback(lambda x: None, x)
+        return times_table(x)
+
+    printed(TABLE)
+    compiled = []
+
+    def listener(event, duration, **_):
+        compiled.extend([event] * ("backend_compile" in event))
+
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        with within():
+            printed(TABLE)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listener)
+    assert not compiled

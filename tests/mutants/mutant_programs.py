@@ -116,8 +116,8 @@ def column_major():
 
 @program
 def same_memory():
-    """A matrix and its transpose, which differ in strides alone."""
-    matrix = np.arange(81, dtype=np.float32).reshape(9, 9)
+    """A matrix and its transpose, which differ in strides alone; nobody can write to them."""
+    matrix = np.asarray(jnp.arange(81, dtype=jnp.float32).reshape(9, 9))
     turned = matrix.T
     return (lambda x: x * matrix - turned), X
 
