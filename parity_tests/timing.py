@@ -17,7 +17,8 @@ Source: the comparison of the statistics of asv, pyperf and criterion.rs; `scipy
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -107,15 +108,10 @@ class Ratio:
         if left.std() == right.std() == 0:  # a clock that is too coarse; nothing to resample
             self.low = self.high = self.ratio
             return
-        interval = stats.bootstrap(
+        self.low, self.high = _interval(
             (np.log(left), np.log(right)),
             lambda a, b, axis: np.median(b, axis=axis) - np.median(a, axis=axis),
-            n_resamples=RESAMPLES,
-            confidence_level=CONFIDENCE,
-            method="percentile",
-            rng=np.random.default_rng(0),  # the same samples always get the same verdict
-        ).confidence_interval
-        self.low, self.high = math.exp(interval.low), math.exp(interval.high)
+        )
 
     def verdict(self, p_value: float, margin: float) -> TimeVerdict:
         """Judge the ratio by a p-value that may have been corrected, and a margin less 1."""
@@ -128,6 +124,38 @@ class Ratio:
         if p_value < ALPHA and self.high < 1 and self.ratio < 1 / (1 + margin):
             return "faster"
         return "inconclusive"
+
+
+class PairedRatio:
+    """The ratio of two samples whose values belong together in pairs, as of one process each.
+
+    `ratio` is the median of the ratios of pairs, the right one's to the left one's, so what slows
+    both of a pair is not in it. `low` and `high` are NaN for fewer than `FEWEST_SAMPLES` pairs.
+
+        PairedRatio(np.arange(1.0, 9), np.arange(2.0, 18, 2)).ratio == 2
+    """
+
+    def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
+        logs = np.log(right) - np.log(left)
+        self.ratio = math.exp(np.median(logs))
+        self.low, self.high = math.nan, math.nan
+        if len(logs) >= FEWEST_SAMPLES:
+            self.low, self.high = self.ratio, self.ratio
+            if logs.std() > 0:
+                self.low, self.high = _interval((logs,), np.median)
+
+
+def _interval(samples: tuple[np.ndarray, ...], statistic: Callable[..., Any]) -> list[float]:
+    """The bootstrap interval of a statistic of logarithms, as ratios."""
+    interval = stats.bootstrap(
+        samples,
+        statistic,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(0),  # the same samples always get the same verdict
+    ).confidence_interval
+    return [math.exp(interval.low), math.exp(interval.high)]
 
 
 def _corrected(

@@ -3,8 +3,8 @@
 It starts from all arrays hoisted, which is what a flip of the default does. Arrays that make a call
 faster when they alone are inlined are inlined one after the other, the greatest gain first. One
 stays inlined where a call, timed anew beside that of the program without it, is faster by more
-than 5 %, or by more than the noise where there is more, and where tracing, lowering and compiling
-take at most `compile_factor` times as long as with all arrays hoisted. Arrays that help only
+than 5 %, or by more than the noise where there is more, and where lowering and compiling take at
+most `compile_factor` times as long as with all arrays hoisted. Arrays that help only
 together are found by inlining all of them, and hoisting again what is not missed. The end of this
 path is the proposal if it holds once more, else what is before it: a time that came and went is no
 gain.
@@ -106,7 +106,7 @@ def tune(program: Program, question: TuneQuestion) -> Tuning:
 
 @dataclass(frozen=True)
 class _Variant:
-    """One set of inlined arrays, compiled; `seconds` is how long that took, from tracing on."""
+    """One set of inlined arrays, compiled; `seconds` is how long lowering and compiling took."""
 
     seconds: float
     compiled: Any

@@ -38,14 +38,15 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     """
     if contestant == "manual":
         return
-    _compile(contestant, _BEFORE)
-    taken = {name: _compile(contestant, name) for name in PROGRAMS[size]}
+    compile_program(contestant, _BEFORE)
+    taken = {name: compile_program(contestant, name) for name in PROGRAMS[size]}
     for name, each in taken.items():
         yield _sample(name.partition(":")[2], COMPILE, "seconds", each)
     yield _sample(f"{len(taken)} programs together", COMPILE, "seconds", math.fsum(taken.values()))
 
 
-def _compile(contestant: Contestant, name: str) -> float:
+def compile_program(contestant: Contestant, name: str) -> float:
+    """Compile a program of the corpus; the seconds."""
     fun, args, kwargs = targets.load_one(f"{targets.CORPUS}.{name}").build()
     return seconds(jit(contestant, fun).lower(*args, **kwargs).compile)
 

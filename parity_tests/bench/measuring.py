@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -24,16 +24,37 @@ def seconds_per_call(call: Callable[[], Any], *, blocks: int, block_seconds: flo
     A call of some microseconds is too short for the clock, so blocks of about `block_seconds` are
     timed. `call` must have run before.
     """
+    [taken] = seconds_in_turns([call], blocks=blocks, block_seconds=block_seconds)
+    return taken
 
-    def block(calls: int) -> float:
-        start = time.perf_counter()
-        for _ in range(calls):
-            jax.block_until_ready(call())
-        return time.perf_counter() - start
 
-    calls = max(1, round(block_seconds / block(1) / 10))
-    calls = max(calls, round(block_seconds / (block(calls) / calls)))
-    return statistics.median(block(calls) / calls for _ in range(blocks))
+def seconds_in_turns(
+    calls: Sequence[Callable[[], Any]], *, blocks: int, block_seconds: float
+) -> list[float]:
+    """`seconds_per_call` of each of several calls, their blocks in turns: A B B A.
+
+    For calls within one process, which may grow slower between the first and the last.
+    """
+    lengths = [_calls_of_a_block(call, block_seconds) for call in calls]
+    taken: list[list[float]] = [[] for _ in calls]
+    for turn in range(blocks):
+        numbers = range(len(calls))
+        for number in numbers if turn % 2 == 0 else reversed(numbers):
+            length = lengths[number]
+            taken[number].append(_block(calls[number], length) / length)
+    return [statistics.median(samples) for samples in taken]
+
+
+def _calls_of_a_block(call: Callable[[], Any], block_seconds: float) -> int:
+    calls = max(1, round(block_seconds / _block(call, 1) / 10))
+    return max(calls, round(block_seconds / (_block(call, calls) / calls)))
+
+
+def _block(call: Callable[[], Any], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        jax.block_until_ready(call())
+    return time.perf_counter() - start
 
 
 def python_frames(call: Callable[[], Any]) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parity_tests.timing import Ratio
+from parity_tests.timing import PairedRatio, Ratio
 from reports.bench_rows import (
     BenchLine,
     Contestant,
@@ -120,9 +120,9 @@ class Pool:
         contestant: Contestant,
         target: Target | None = None,
     ) -> BenchLine:
-        """Compare the medians of two cases on one contestant: the second's to the first's."""
+        """Compare two cases of each process of a contestant: the second's to the first's."""
         before, after = (self.of(row, case, what, contestant) for case in cases)
-        ratio, unit = Ratio(before, after), self.units[row, cases[0], what]
+        ratio, unit = PairedRatio(before, after), self.units[row, cases[0], what]
         case = f"{cases[1]} / {cases[0]}"
         return _line(
             Sample(row=row, case=case, what=what, unit=unit, value=ratio.ratio),

@@ -13,7 +13,7 @@ import numpy as np
 from parity_tests import targets
 from parity_tests.bench.compile_time import PROGRAMS
 from parity_tests.bench.contestants import bind, jit
-from parity_tests.bench.measuring import seconds, seconds_per_call
+from parity_tests.bench.measuring import seconds, seconds_in_turns, seconds_per_call
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
 from reports.bench_rows import BenchLine, Contestant, Sample, Target
@@ -84,20 +84,21 @@ def measure_judgement(contestant: Contestant, size: Size) -> Iterator[Sample]:
     """
     if contestant != "simplified":
         return
-    texts: dict[str, list[str]] = {}
-    calls: dict[str, float] = {OFF: 0.0, AUTO: 0.0}
+    texts: dict[str, list[str]] = {OFF: [], AUTO: []}
+    seconds_of = {OFF: 0.0, AUTO: 0.0}
     for name in PROGRAMS[size]:
         fun, args, kwargs = targets.load_one(f"{targets.CORPUS}.{name}").build()
+        calls = []
         for case, precompute in ((OFF, "off"), (AUTO, "auto")):
             jitted = jit(contestant, fun, **_options(contestant, precompute))
-            texts.setdefault(case, []).append(jitted.lower(*args, **kwargs).as_text())
-            call = functools.partial(jitted, *args, **kwargs)
-            jax.block_until_ready(call())
-            calls[case] += seconds_per_call(
-                call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS / 4
-            )
-    for case, taken in calls.items():
-        yield _sample_judgement(case, CALL, "seconds", taken)
+            texts[case].append(jitted.lower(*args, **kwargs).as_text())
+            calls.append(functools.partial(jitted, *args, **kwargs))
+            jax.block_until_ready(calls[-1]())
+        taken = seconds_in_turns(calls, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS / 4)
+        for case, of_case in zip((OFF, AUTO), taken, strict=True):
+            seconds_of[case] += of_case
+    for case, of_case in seconds_of.items():
+        yield _sample_judgement(case, CALL, "seconds", of_case)
     changed = sum(off != auto for off, auto in zip(*texts.values(), strict=True))
     yield _sample_judgement(AUTO, CHANGED, "count", changed)
     captured, args = _program(COLUMNS[size])

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.bench.contestants import jit
-from parity_tests.bench.measuring import seconds_per_call
+from parity_tests.bench.measuring import seconds_in_turns
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
 from parity_tests.program import Mark, Program
@@ -47,11 +47,13 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     program = Program("decay", "", __file__, "", fun, mark)
     question = TuneQuestion(samples=SAMPLES[size], compile_factor=_COMPILE_FACTOR)
     proposal = tune(program, question).proposal
-    for case, policy in ((HOISTED, None), (PROPOSED, proposal or None)):
-        call = functools.partial(jit(contestant, fun, constant_policy=policy), x)
-        jax.block_until_ready(call())
-        taken = seconds_per_call(call, blocks=9, block_seconds=0.01)
-        yield _sample(case, CALL, "seconds", taken)
+    calls = []
+    for policy in (None, proposal or None):
+        calls.append(functools.partial(jit(contestant, fun, constant_policy=policy), x))
+        jax.block_until_ready(calls[-1]())
+    taken = seconds_in_turns(calls, blocks=9, block_seconds=0.01)
+    for case, of_case in zip((HOISTED, PROPOSED), taken, strict=True):
+        yield _sample(case, CALL, "seconds", of_case)
     inlined = sum(answer == "inline" for answer in proposal.values())
     yield _sample(PROPOSED, INLINED, "count", inlined)
 

@@ -1,9 +1,18 @@
 """The judge of times on samples whose truth is known, because they were drawn from it."""
 
+import math
+
 import numpy as np
 import pytest
 
-from parity_tests.timing import SMALLEST_MARGIN, calibrate, judge_times, one_sided
+from parity_tests.timing import (
+    SMALLEST_MARGIN,
+    PairedRatio,
+    Ratio,
+    calibrate,
+    judge_times,
+    one_sided,
+)
 from reports.rows import TimeComparison, TimeSamples
 
 PAIR = ("jax-legacy", "jax-simplified")
@@ -99,3 +108,18 @@ def test_alarms_that_all_point_one_way_are_distrusted(slower, faster, alarm):
     )  # fmt: skip
     rows = [row] * slower + [row.model_copy(update={"verdict": "faster"})] * faster
     assert one_sided(rows) is alarm
+
+
+def test_what_slows_both_of_a_pair_is_not_in_their_ratio():
+    speeds, noise = np.geomspace(1, 30, 12), np.tile([0.99, 1.01], 6)
+    paired = PairedRatio(speeds, speeds * 1.2 * noise)
+    assert 1.18 < paired.low <= paired.ratio <= paired.high < 1.22
+    apart = Ratio(speeds, speeds[::-1] * 1.2)
+    assert apart.high / apart.low > 2
+
+
+@pytest.mark.parametrize("pairs", [1, 7, 8])
+def test_an_interval_of_pairs_needs_as_many_as_that_of_samples(pairs):
+    paired = PairedRatio(np.arange(1.0, pairs + 1), np.arange(1.0, pairs + 1) * 3)
+    assert paired.ratio == pytest.approx(3)
+    assert math.isnan(paired.low) == math.isnan(paired.high) == (pairs < 8)

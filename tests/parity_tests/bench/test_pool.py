@@ -100,3 +100,14 @@ def test_a_count_that_differs_between_processes_is_said_and_not_met():
 def test_a_contestant_that_was_not_measured_is_an_error():
     with pytest.raises(KeyError):
         pool_of(legacy=[1.0]).ratio(1, "call", "seconds", "legacy", "jax-legacy")
+
+
+def test_cases_of_one_process_are_compared_with_each_other():
+    pool = Pool()
+    for speed in (1.0, 2.0, 5.0, 1.1, 3.0, 8.0, 1.3, 4.0):
+        for case, seconds in (("off", speed), ("auto", speed * 1.01)):
+            sample = Sample(row=8, case=case, what="call", unit="seconds", value=seconds)
+            pool.add("simplified", [sample])
+    line = pool.between(8, ("off", "auto"), "call", "simplified", WITHIN)
+    assert (line.case, line.outcome) == ("auto / off", "met")
+    assert line.value == pytest.approx(1.01)

@@ -16,7 +16,7 @@ from parity_tests.bench import (
     steady_call,
     taking,
 )
-from parity_tests.bench.measuring import python_frames, seconds_per_call
+from parity_tests.bench.measuring import python_frames, seconds_in_turns, seconds_per_call
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import ROWS
 from reports.bench_rows import CONTESTANTS, BenchTurn, Sample
@@ -159,6 +159,13 @@ def test_a_block_of_calls_is_as_long_as_it_is_asked_to_be():
     calls = []
     seconds_per_call(lambda: calls.append(None), blocks=3, block_seconds=1e-9)
     assert len(calls) == 2 + 3  # one call each to find out, and one in each block
+
+
+def test_calls_of_one_process_take_turns():
+    order = []
+    calls = [functools.partial(order.append, name) for name in "ab"]
+    assert len(seconds_in_turns(calls, blocks=3, block_seconds=1e-9)) == 2
+    assert "".join(order[4:]) == "abbaab"  # before, two calls each to find out
 
 
 def test_a_peak_of_nothing_meets_no_target():
