@@ -7,7 +7,7 @@ The peak is the high-water mark of the resident set over what was resident when 
 from __future__ import annotations
 
 import ctypes
-import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +28,8 @@ def peak() -> Iterator[Peak]:
 
     with peak() as of_compiling:
         lowered.compile()
+
+    Garbage that is freed within the block hides as much of the peak: who holds any collects first.
     """
     result = Peak()
     before = _kibibytes("VmRSS") if _reset() else None
@@ -36,13 +38,13 @@ def peak() -> Iterator[Peak]:
         result.nbytes = max(0, most - before) * 1024
 
 
-def give_back() -> None:
-    """Give the system the memory that is free in this process, or only garbage, before a peak.
+def _give_back() -> None:
+    """Give the system the memory that is free in this process.
 
-    What the allocator holds back, a megabyte or three and by chance, would hide as much of a peak.
-    Nothing where the C library has no `malloc_trim`.
+    The block would take it without the resident set growing: what the allocator holds back, from a
+    megabyte to all that was ever freed at once, would be missing from the peak. Nothing where the
+    C library has no `malloc_trim`.
     """
-    gc.collect()
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
@@ -50,6 +52,9 @@ def give_back() -> None:
 
 def _reset() -> bool:
     """Lower the high-water mark to what is resident now; say whether that was possible."""
+    if sys.platform != "linux":
+        return False
+    _give_back()
     try:
         _CLEAR.write_text("5")
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
     # JAX copies while Python goes on, and these bytes would be counted with those of the stages.
     jax.block_until_ready((matrix, x))
     bound = bind(contestant, _product, [matrix], (x,))
-    host_memory.give_back()
+    gc.collect()
     with host_memory.peak() as of_stages:
         bound.jitted.trace(*bound.args).lower().compile()
     return host.nbytes, of_stages.nbytes
