@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from parity_tests.sides import environment_of
+
 WAYS = ("jax", "plain", "hoisted")
 
 
@@ -45,7 +47,13 @@ def main() -> None:
             for way in WAYS if number % 2 == 0 else WAYS[::-1]:
                 command = [sys.executable, __file__, "--load", way, "--file", f"{folder}/{way}"]
                 command += ["--mebibytes", str(options.mebibytes)]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                done = subprocess.run(
+                    command,
+                    env=environment_of("jax-legacy"),  # without a persistent cache
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
                 rows.append({"way": way, **json.loads(done.stdout.splitlines()[-1])})
     print(table(sizes, rows, columns))
     if options.json:

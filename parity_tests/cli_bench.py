@@ -38,14 +38,18 @@ def bench(
         typer.Option(metavar="KIND:PATH", help="Write the figures as json, md or svg. Repeatable."),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="For one process.")
-    ] = 600.0,
+        float,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="From one measurement of a process to its next."
+        ),
+    ] = 1800.0,
 ) -> None:
     """Measure what the engine costs beside stock JAX, each figure with its target.
 
-    Five contestants run the same programs in fresh processes, one at a time and in turns: legacy,
-    simplified, jax-legacy, jax-simplified, and the manual way, constants as arguments of jax.jit.
-    Ratios are of medians. Exits with 0 whatever the figures are, and with 2 where a process failed.
+    Five contestants run the same programs: legacy, simplified, jax-legacy, jax-simplified, and the
+    manual way, constants as arguments of jax.jit. In each turn all have a fresh process, and these
+    measure step by step, one at a time on one core. Ratios are taken turn by turn. Exits with 0
+    whatever the figures are, and with 2 where a process failed; the turns before it are kept.
 
     Examples:
 
@@ -54,7 +58,7 @@ def bench(
       constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
     """
     from parity_tests import render
-    from parity_tests.bench import taking
+    from parity_tests.bench import live, taking
     from parity_tests.cli_reports import checked_reports, write_texts
     from reports.bench_rows import BenchQuestion
 
@@ -67,19 +71,25 @@ def bench(
         size="quick" if quick else "full" if full else "default",
     )
     console = render.console()
+    turns: list[Bench] = []  # after each turn, all that there is by then
     try:
         with render.progress(console) as advance:
-            found = taking.run(question, timeout=timeout, progress=advance)
-    except taking.BenchError as error:
+            for found in taking.run(question, timeout=timeout, progress=advance):
+                turns.append(found)
+    except live.BenchError as error:
         print(f"constparity: could not measure {error}", file=sys.stderr)
         context.obj.code = Exit.COULD_NOT_COMPARE
-        return
     except KeyboardInterrupt:
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
+    if not turns:
         return
-    print_bench(console, found)
-    write_texts(context, console, requests, lambda format_: _rendered(format_, found))
+    if len(turns) < 2 * rounds:
+        print(
+            f"constparity: the figures are of {len(turns)} of {2 * rounds} turns", file=sys.stderr
+        )
+    print_bench(console, turns[-1])
+    write_texts(context, console, requests, lambda format_: _rendered(format_, turns[-1]))
 
 
 def print_bench(console: Console, found: Bench) -> None:

@@ -364,9 +364,21 @@ class Worker:
     _last: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def start(cls, request: Request, side: Side, xla_flags: str = "") -> Worker:
-        """Start a process of a side on a request, which is written to its folder."""
-        environment = environment_of(side, xla_flags=xla_flags)
+    def start(
+        cls,
+        request: Request,
+        side: Side,
+        xla_flags: str = "",
+        *,
+        environment: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> Worker:
+        """Start a process of a side on a request, which is written to its folder.
+
+        It has this environment, or else that of its side, and the file descriptors `pass_fds`.
+        """
+        if environment is None:
+            environment = environment_of(side, xla_flags=xla_flags)
         file = request.folder / "request.json"
         file.write_text(request.model_dump_json())
         with open(request.folder / "log", "wb") as log:
@@ -376,6 +388,7 @@ class Worker:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=environment,
+                pass_fds=pass_fds,
                 # Ctrl-C is for the parent, which then kills the whole group.
                 start_new_session=True,
             )

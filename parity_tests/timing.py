@@ -131,11 +131,16 @@ class PairedRatio:
 
     `ratio` is the median of the ratios of pairs, the right one's to the left one's, so what slows
     both of a pair is not in it. `low` and `high` are NaN for fewer than `FEWEST_SAMPLES` pairs.
+    Raises `ValueError` for samples of two lengths.
 
         PairedRatio(np.arange(1.0, 9), np.arange(2.0, 18, 2)).ratio == 2
     """
 
     def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
+        if len(left) != len(right):
+            raise ValueError(
+                f"no pairs: {len(left)} samples on the left, {len(right)} on the right"
+            )
         logs = np.log(right) - np.log(left)
         self.ratio = math.exp(np.median(logs))
         self.low, self.high = math.nan, math.nan

@@ -58,7 +58,7 @@ class Request(BaseModel):
     `steady_calls` is how often each program is called to time it, `reload` says that it is exported
     and reloaded too, and `hazards` that their hazards are to be detected. `culprit`,
     `sweep` and `tune` ask a question about the one job, and `bench` has rows of the benchmark and
-    no job.
+    no job; on the file descriptor `says_on` its process says that it waits for its turn.
     "outputs" runs the job on its side, and nothing else, with `barriers` its captured arrays behind
     optimization barriers, and "equations" so runs it with the result of every equation among its
     outputs.
@@ -82,6 +82,7 @@ class Request(BaseModel):
     sweep: SweepQuestion | None = None
     tune: TuneQuestion | None = None
     bench: BenchTurn | None = None
+    says_on: int = -1
     barriers: bool = False
 
 
@@ -187,10 +188,11 @@ def main() -> None:
         write(request.folder / "answer.json", to_json(experiment(request)))
         return
     if request.action == "bench":
-        from parity_tests.bench.taking import take
+        from parity_tests.bench import steps, taking
 
         assert request.bench is not None
-        write(request.folder / "answer.json", to_json(Answer(bench=take(request.bench))))
+        steps.enter(steps.Steps(request.says_on, lines))
+        write(request.folder / "answer.json", to_json(Answer(bench=taking.take(request.bench))))
         return
     _start_up()
     if request.action.startswith("serve"):

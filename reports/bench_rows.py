@@ -11,11 +11,11 @@ from typing import Literal, get_args
 from reports.rows import Environment, Row
 
 # The four sides, and the manual way: the constants are arguments of a stock `jax.jit`.
-Contestant = Literal["legacy", "simplified", "jax-legacy", "jax-simplified", "manual"]
+Contestant = Literal["legacy", "jax-legacy", "simplified", "jax-simplified", "manual"]
 CONTESTANTS: tuple[Contestant, ...] = get_args(Contestant)
 
 Unit = Literal["seconds", "bytes", "count"]
-# "ratio" is of medians, "exponent" the slope of a line through logarithms.
+# "ratio" is of two contestants, "exponent" the slope of a line through logarithms.
 Kind = Literal["ratio", "exponent", "bytes", "count"]
 Bound = Literal["at most", "below", "at least", "exactly"]
 Outcome = Literal["met", "missed", "inconclusive"]
@@ -30,11 +30,12 @@ class BenchQuestion(Row):
 
 
 class BenchTurn(Row):
-    """What one process is asked for: rows on one contestant."""
+    """What one process is asked for: rows on one contestant, on one core where that can be had."""
 
     contestant: Contestant
     rows: tuple[int, ...]
     size: Literal["quick", "default", "full"]
+    core: int | None = None
 
 
 class Sample(Row):
@@ -75,9 +76,10 @@ class Target(Row):
 class BenchLine(Row):
     """One figure: a contestant against another, or a contestant alone where `against` is None.
 
-    A ratio is the contestant's median to the other's, and the other way round where the target is
-    "at least": how many times as fast. `low` and `high` are its interval, None where there are too
-    few samples and for counts, which are the same in every process or a `note` says otherwise.
+    A ratio is the median over the turns of the contestant's sample to the other's, and the other
+    way round where the target is "at least": how many times as fast. `low` and `high` are its
+    interval, None where there are too few samples and for counts, which are the same in every
+    process or a `note` says otherwise.
     `outcome` is "inconclusive" where the interval reaches over the target or is not there, and None
     where there is no target.
     """
@@ -105,6 +107,6 @@ class Bench(Row):
     created: str  # ISO 8601, UTC
     environment: Environment
     question: BenchQuestion
-    load: float | None  # jobs that were waiting or running, 1 minute before the start
+    load: float | None  # jobs that were waiting or running in the minute before the start
     lines: tuple[BenchLine, ...]
     samples: tuple[Samples, ...]

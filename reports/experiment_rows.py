@@ -101,8 +101,8 @@ class Sweep(Row):
 class TuneQuestion(Row):
     """Within which bounds a constant policy is looked for; `samples` as above.
 
-    A program with inlined arrays may take `compile_factor` times as long to trace, lower and
-    compile as with all arrays hoisted; an array above `most_bytes` is never inlined, and of more
+    A program with inlined arrays may take `compile_factor` times as long to lower and compile as
+    with all arrays hoisted; an array above `most_bytes` is never inlined, and of more
     than `most_arrays` only the largest are tried.
     """
 
@@ -141,7 +141,7 @@ class TunePoint(ProgramFigures):
     kind: TunePointKind
     inlined: tuple[str, ...]  # keys
     array_bytes: int  # of the captured arrays that are inlined
-    first_seconds: float  # to trace, lower and compile
+    first_seconds: float  # to lower and compile; the function is traced once for all points
 
 
 class Tuning(Row):

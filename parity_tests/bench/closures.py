@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -21,6 +23,7 @@ from parity_tests.bench.contestants import bind
 from parity_tests.bench.measuring import seconds
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.steps import wait
 from parity_tests.calls import work_of_jax
 from reports.bench_rows import BenchLine, Contestant, Sample, Target
 
@@ -55,9 +58,22 @@ _Found = dict[str, tuple[float, int]]  # of a program, the seconds from the seco
 
 
 def _in_another_process(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:
+    wait()
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context) as executor:
+    with ProcessPoolExecutor(1, context, initializer=_end_with_parent) as executor:
         return executor.submit(_with_a_cache, contestant, folder, numbers).result()
+
+
+def _end_with_parent() -> None:
+    """Have this process end when its parent has, which may have been killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _with_a_cache(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -19,7 +21,8 @@ from reports.bench_rows import BenchLine, Contestant, Sample, Target
 ELEMENTS: dict[Size, int] = {"quick": 256, "default": 2**20, "full": 2**24}
 SHARED, APART = "4 equal NumPy arrays, shared by value", "4 equal NumPy arrays, each its own"
 CONST_ARGS, BYTES = "const args", "device bytes of constants"
-STAGES = "seconds to trace and lower"
+STAGES, UNIQUE = "seconds to trace and lower", "bytes of one array"
+SAMPLES: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
 _COPIES = 4
 ONE = Target(bound="exactly", value=1)
 _sample = sampler(4)
@@ -27,29 +30,52 @@ _sample = sampler(4)
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     """Run a program of equal arrays; `simplified` alone can share them by value."""
-    elements = ELEMENTS[size]
     if contestant not in ("simplified", "jax-simplified"):
         return
-    list(_program(contestant, APART, 64))  # what the first program loads is no case's
-    yield from _program(contestant, APART, elements)
+    elements = ELEMENTS[size]
+    cases: dict[str, dict[str, Any]] = {APART: {}}
     if contestant == "simplified":
         # Compared are arrays up to this size: all of them.
-        yield from _program(contestant, SHARED, elements, deduplicate_constants=4 * elements)
+        cases[SHARED] = {"deduplicate_constants": 4 * elements}
+    taken: dict[str, list[float]] = {case: [] for case in cases}
+    for number in range(SAMPLES[size] + 1):
+        for case in reversed(cases) if number % 2 else cases:
+            before = device_buffers.alive()
+            program = _Program.of(contestant, elements, **cases[case])
+            taken[case].append(program.seconds)
+            if number == 0:
+                yield from program.counts(case, before)
+    for case, of_case in taken.items():  # the first of each pays for what is loaded late
+        yield _sample(case, STAGES, "seconds", statistics.median(of_case[1:]))
+    yield _sample(APART, UNIQUE, "bytes", 4 * elements)
 
 
-def _program(contestant: Contestant, case: str, elements: int, **options: Any) -> Iterator[Sample]:
-    arrays = [unaligned(np.random.default_rng(0), elements) for _ in range(_COPIES)]
-    fun = _sum_with(arrays)
-    x = np.ones(elements, np.float32)
-    before = device_buffers.alive()
-    jitted = jit(contestant, fun, **options)
-    lowered: list[Any] = []
-    taken = seconds(lambda: lowered.append(jitted.trace(x).lower()))
-    yield _sample(case, STAGES, "seconds", taken)
-    result = jax.block_until_ready(jitted(x))
-    yield _sample(case, BYTES, "bytes", device_buffers.due_to_constants(before, [result], arrays))
-    # Stock JAX has no public count of them; both mark them in the module.
-    yield _sample(case, CONST_ARGS, "count", lowered[0].as_text().count("jax.const"))
+@dataclass(frozen=True)
+class _Program:
+    """A program of equal arrays that was lowered, and how long that took."""
+
+    jitted: Any
+    arrays: list[np.ndarray]
+    x: np.ndarray
+    lowered: Any
+    seconds: float
+
+    @classmethod
+    def of(cls, contestant: Contestant, elements: int, **options: Any) -> _Program:
+        arrays = [unaligned(np.random.default_rng(0), elements) for _ in range(_COPIES)]
+        jitted = jit(contestant, _sum_with(arrays), **options)
+        x = np.ones(elements, np.float32)
+        lowered: list[Any] = []
+        taken = seconds(lambda: lowered.append(jitted.trace(x).lower()))
+        return cls(jitted, arrays, x, lowered[0], taken)
+
+    def counts(self, case: str, before: device_buffers.Buffers) -> Iterator[Sample]:
+        """Call it, and count what it holds of what was not there before."""
+        result = jax.block_until_ready(self.jitted(self.x))
+        due = device_buffers.due_to_constants(before, [result], self.arrays)
+        yield _sample(case, BYTES, "bytes", due)
+        # Stock JAX has no public count of them; both mark them in the module.
+        yield _sample(case, CONST_ARGS, "count", self.lowered.as_text().count("jax.const"))
 
 
 def _sum_with(arrays: list[np.ndarray]) -> Callable[[Any], Any]:
@@ -63,7 +89,7 @@ def _sum_with(arrays: list[np.ndarray]) -> Callable[[Any], Any]:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Hold what is shared to one array, and show what it costs; it has no target."""
-    bytes_of_one = pool.of(4, APART, BYTES, "simplified").max() / _COPIES
+    bytes_of_one = pool.of(4, APART, UNIQUE, "simplified").max()
     exactly = Target(bound="exactly", value=float(bytes_of_one))
     apart = pool.of(4, APART, CONST_ARGS, "simplified").max()
     yield pool.count(4, SHARED, CONST_ARGS, "simplified", ONE, f"without: {apart:g}")

@@ -21,7 +21,10 @@ EQUATIONS: dict[Size, Sequence[int]] = {
     "full": (10, 100, 1_000, 10_000),
 }
 MOST_CONSTANTS = 1_000  # 10,000 arrays are no program that anybody has
-SAMPLES = 5  # of a process; the first, which pays for what is loaded late, is one more
+FEW, MANY = (
+    5,
+    15,
+)  # samples of a process; the first, which pays for what is loaded late, is one more
 SHARED = 10  # constants of the programs that grow in equations alone
 STAGES = "seconds to trace and lower"
 WITHIN = Target(bound="at most", value=1.1)
@@ -49,7 +52,7 @@ def _constants(count: int) -> str:
 def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sample:
     arrays, x = constants(count), np.ones(16, np.float32)
     taken = []
-    for _ in range(SAMPLES + 1):
+    for _ in range((MANY if equations < 1_000 else FEW) + 1):
         # JAX remembers what it traced by the function, so each time it is another one.
         forget_programs(contestant)
         bound = bind(contestant, chain(equations), arrays, (x,))

@@ -2,7 +2,8 @@
 
 A process gives one sample of a quantity, the median of what it measured itself: samples of one
 process resemble each other more than those of two, and an interval over all of them would be too
-narrow. The statistics are those of `parity_tests.timing`.
+narrow. The processes of a turn measured side by side, so ratios are of samples of one turn. The
+statistics are those of `parity_tests.timing`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parity_tests.timing import PairedRatio, Ratio
+from parity_tests.timing import PairedRatio
 from reports.bench_rows import (
     BenchLine,
     Contestant,
@@ -31,7 +32,7 @@ _Key = tuple[int, str, str, Contestant]
 
 @dataclass
 class Pool:
-    """Samples by row, case, quantity and contestant, in the order in which they were taken."""
+    """Samples by row, case, quantity and contestant, in the order of the turns."""
 
     taken: dict[_Key, list[float]] = field(default_factory=dict)
     units: dict[tuple[int, str, str], Unit] = field(default_factory=dict)
@@ -74,9 +75,9 @@ class Pool:
         against: Contestant,
         target: Target | None = None,
     ) -> BenchLine:
-        """Compare the medians of two contestants; with "at least" the ratio is turned round."""
+        """Compare two contestants turn by turn; with "at least" the ratio is turned round."""
         own, other = (self.of(row, case, what, each) for each in (contestant, against))
-        ratio = Ratio(own, other) if _turned(target) else Ratio(other, own)
+        ratio = PairedRatio(own, other) if _turned(target) else PairedRatio(other, own)
         return _line(
             Sample(
                 row=row, case=case, what=what, unit=self.units[row, case, what], value=ratio.ratio
@@ -100,7 +101,7 @@ class Pool:
         """Return the exponent with which a quantity grows from one (case, size) to another."""
         (small, from_size), (large, to_size) = sizes
         before, after = (self.of(row, each, what, contestant) for each in (small, large))
-        ratio, factor = Ratio(before, after), math.log(to_size / from_size)
+        ratio, factor = PairedRatio(before, after), math.log(to_size / from_size)
         low, high = (math.log(each) / factor for each in (ratio.low, ratio.high))
         value, unit = math.log(ratio.ratio) / factor, self.units[row, small, what]
         return _line(

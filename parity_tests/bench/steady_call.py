@@ -20,7 +20,7 @@ CONSTANTS: dict[Size, Sequence[int]] = {
     "default": (0, 1, 10, 100, 500),
     "full": (0, 1, 10, 100, 500),
 }
-BLOCKS: dict[Size, int] = {"quick": 2, "default": 15, "full": 25}
+BLOCKS: dict[Size, int] = {"quick": 2, "default": 41, "full": 41}
 BLOCK_SECONDS = 0.005
 CALL, FRAMES = "seconds of a call", "Python frames"
 WITHIN = Target(bound="at most", value=1.05)
@@ -31,7 +31,7 @@ _sample = sampler(1)
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     """Time calls over the number of constants, and count the frames of a second call."""
     for count in CONSTANTS[size]:
-        bound = bind(contestant, add_all, constants(count), (argument(),))
+        bound = bind(contestant, _add_all, constants(count), (_argument(),))
         call = functools.partial(bound.jitted, *bound.args)
         jax.block_until_ready(call())
         taken = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
@@ -47,14 +47,14 @@ def constants(count: int) -> list[jax.Array]:
     return [jax.device_put(random.random(16, np.float32)) for _ in range(count)]
 
 
-def add_all(constants: Sequence[Any], x: Any) -> Any:
+def _add_all(constants: Sequence[Any], x: Any) -> Any:
     """Read each constant once."""
     for each in constants:
         x = x + each
     return x * 2
 
 
-def argument(length: int = 16) -> jax.Array:
+def _argument(length: int = 16) -> jax.Array:
     """Make what programs of this row are called with."""
     return jax.device_put(np.ones(length, np.float32))
 
@@ -72,7 +72,7 @@ class _Model:
 def _frames(contestant: Contestant) -> Iterator[tuple[str, int]]:
     """Call in each of the ways, and then again under a profiler."""
     [table] = constants(1)
-    x, matrix = argument(), jax.device_put(np.ones((3, 16), np.float32))
+    x, matrix = _argument(), jax.device_put(np.ones((3, 16), np.float32))
     function = jit(contestant, lambda x: x + table)
     yield "jitted function", _second(functools.partial(function, x))
 

@@ -1,27 +1,23 @@
-"""Take the turns: fresh processes, one at a time, the contestants forward and backward in turns."""
+"""Take the turns: in each all contestants, in fresh processes that measure step by step."""
 
 from __future__ import annotations
 
 import importlib
 import os
-import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from parity_tests.bench.contestants import side_of
+from parity_tests.bench import steps
+from parity_tests.bench.live import LiveProcess, step_in_turns
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import ROWS
-from parity_tests.sides import Progress, ask
-from parity_tests.worker import Answer, Request
-from reports.bench_rows import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
+from parity_tests.sides import Progress
+from reports.bench_rows import CONTESTANTS, Bench, BenchQuestion, BenchTurn, Sample, TurnTaken
 
-TIMEOUT = 600.0
-
-
-class BenchError(RuntimeError):
-    """A process left no answer; the message has the contestant, the rows and its last words."""
+TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`
 
 
 def run(
@@ -29,41 +25,43 @@ def run(
     *,
     timeout: float = TIMEOUT,
     progress: Progress = lambda done, total, text: None,
-) -> Bench:
-    """Run a benchmark: each contestant twice in a round, in the order A B B A.
+) -> Iterator[Bench]:
+    """Run a benchmark, two turns in a round, and yield after each turn what there is by then.
 
-    `timeout` is in seconds for one process. Raises `BenchError`, and `ValueError` for a row that
-    there is none of.
+    `timeout` is in seconds for one step: from the start of a process, or a measurement, to the
+    next one. Raises `BenchError`, and `ValueError` for a row that there is none of.
 
-        run(BenchQuestion(rows=(1, 3), rounds=4)).lines[0].outcome
+        *_, found = run(BenchQuestion(rows=(1, 3), rounds=4))
+        found.lines[0].outcome
     """
     if unknown := [number for number in question.rows if number not in ROWS]:
         raise ValueError(f"no row {unknown[0]}; the rows are {', '.join(map(str, ROWS))}")
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None  # Windows has none
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    turns = [
-        BenchTurn(contestant=contestant, rows=rows, size=question.size)
-        for turn in range(2 * question.rounds)
-        for contestant in (CONTESTANTS if turn % 2 == 0 else CONTESTANTS[::-1])
-        for rows in processes_of(question.rows)
-    ]
-    pool, environment = Pool(), None
-    for step, turn in enumerate(turns):
-        rows = ("rows " if len(turn.rows) > 1 else "row ") + ", ".join(map(str, turn.rows))
-        progress(step, len(turns), f"{turn.contestant}: {rows}")
-        taken = ask_for(turn, timeout=timeout)
-        environment = environment or taken.environment
-        pool.add(turn.contestant, taken.samples)
-    progress(len(turns), len(turns), "")
-    assert environment is not None
-    return Bench(
-        created=created,
-        environment=environment,
-        question=question,
-        load=load,
-        lines=tuple(line for number in question.rows for line in ROWS[number].judge(pool)),
-        samples=pool.rows(),
-    )
+    load, created = _load(), datetime.now(UTC).isoformat(timespec="seconds")
+    together, cores = processes_of(question.rows), _cores()
+    pool, total = Pool(), 2 * question.rounds * len(together)
+    for turn in range(2 * question.rounds):
+        core = cores[turn % len(cores)] if cores else None
+        # Who starts first is who steps first, and the machine may have changed by the last.
+        contestants = CONTESTANTS if turn % 2 == 0 else CONTESTANTS[::-1]
+        for done, rows in enumerate(together, turn * len(together)):
+            text = ("rows " if len(rows) > 1 else "row ") + ", ".join(map(str, rows))
+            progress(done, total, f"turn {turn + 1}: {text}")
+            turns = [
+                BenchTurn(contestant=each, rows=rows, size=question.size, core=core)
+                for each in contestants
+            ]
+            answers = ask_for(turns, timeout=timeout)
+            for each, taken in zip(turns, answers, strict=True):
+                pool.add(each.contestant, taken.samples)
+        yield Bench(
+            created=created,
+            environment=answers[0].environment,
+            question=question,
+            load=load,
+            lines=tuple(line for number in question.rows for line in ROWS[number].judge(pool)),
+            samples=pool.rows(),
+        )
+    progress(total, total, "")
 
 
 def processes_of(rows: Sequence[int]) -> list[tuple[int, ...]]:
@@ -76,29 +74,47 @@ def processes_of(rows: Sequence[int]) -> list[tuple[int, ...]]:
     return [*([together] if together else []), *alone]
 
 
-def ask_for(turn: BenchTurn, *, timeout: float = TIMEOUT) -> TurnTaken:
-    """Measure rows on a contestant in a process of its own. Raises `BenchError`."""
-    with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
-        request = Request(action="bench", folder=Path(folder), sys_path=tuple(sys.path), bench=turn)
-        text = ask(request, side_of(turn.contestant), timeout=timeout)
-    if not isinstance(text, str):
-        what = f"{turn.contestant}, rows {', '.join(map(str, turn.rows))}"
-        raise BenchError(f"{what}: {text.ending}\n{text.log}".rstrip())
-    taken = Answer.model_validate_json(text).bench
-    assert taken is not None
-    return taken
+def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[TurnTaken]:
+    """Measure rows on contestants, all in step, each in a process of its own.
+
+    Raises `BenchError`.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="constparity-")))
+        processes = [
+            LiveProcess(turn, folder / str(number), timeout=timeout)
+            for number, turn in enumerate(turns)
+        ]
+        for process in processes:
+            stack.callback(process.close)
+        step_in_turns(processes)
+        return [process.taken for process in processes if process.taken is not None]
+
+
+def _load() -> float | None:
+    """The jobs that waited or ran in the last minute; None where the system does not tell."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
+
+
+def _cores() -> list[int]:
+    """The cores that this process may run on; none where the system does not tell."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 def take(turn: BenchTurn) -> TurnTaken:
     """Measure rows on a contestant in this process, which must be one of its side."""
+    if turn.core is not None:
+        os.sched_setaffinity(0, {turn.core})  # before JAX starts its threads
     from parity_tests.environment import describe
 
     environment = describe()  # it starts the backend, which no row is to be charged for
     if turn.contestant in ("legacy", "simplified"):
         importlib.import_module("engine")  # no row is to be charged for it either
-    samples = [
-        sample
-        for number in turn.rows
-        for sample in ROWS[number].measure(turn.contestant, turn.size)
-    ]
+    samples: list[Sample] = []
+    for place, number in enumerate(turn.rows):
+        steps.come_to(place)
+        samples += ROWS[number].measure(turn.contestant, turn.size)
     return TurnTaken(environment=environment, samples=tuple(samples))

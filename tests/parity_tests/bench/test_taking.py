@@ -5,7 +5,7 @@ import json
 import pytest
 
 from parity_tests import cli
-from parity_tests.bench import taking
+from parity_tests.bench import live, taking
 from parity_tests.bench.rows import ROWS
 from parity_tests.environment import describe
 from parity_tests.exits import Exit
@@ -19,22 +19,36 @@ def turns(monkeypatch):
     """The turns that were asked for; each process "measures" what is written down above."""
     asked = []
 
-    def answer(turn, *, timeout):
-        asked.append(turn)
-        value = SECONDS[turn.contestant]
-        sample = Sample(
-            row=10, case="<2> programs", what="seconds to compile", unit="seconds", value=value
-        )
-        return TurnTaken(environment=describe(), samples=(sample,))
+    def answer(turns, *, timeout):
+        asked.extend(turns)
+        samples = [
+            Sample(
+                row=10,
+                case="<2> programs",
+                what="seconds to compile",
+                unit="seconds",
+                value=SECONDS[turn.contestant],
+            )
+            for turn in turns
+        ]
+        return [TurnTaken(environment=describe(), samples=(each,)) for each in samples]
 
     monkeypatch.setattr(taking, "ask_for", answer)
     return asked
 
 
 def test_contestants_go_forward_and_backward(turns):
-    taking.run(BenchQuestion(rows=(10,), rounds=2))
+    list(taking.run(BenchQuestion(rows=(10,), rounds=2)))
     order = [turn.contestant for turn in turns]
     assert order == [*CONTESTANTS, *CONTESTANTS[::-1]] * 2
+
+
+def test_the_contestants_of_a_turn_are_on_one_core_and_the_next_turn_on_the_next(
+    turns, monkeypatch
+):
+    monkeypatch.setattr(taking, "_cores", lambda: [2, 3])
+    list(taking.run(BenchQuestion(rows=(10,), rounds=2)))
+    assert [turn.core for turn in turns] == [*[2] * 5, *[3] * 5] * 2
 
 
 def test_a_row_of_memory_has_a_process_of_its_own():
@@ -44,14 +58,14 @@ def test_a_row_of_memory_has_a_process_of_its_own():
 
 def test_an_unknown_row_is_named():
     with pytest.raises(ValueError, match=r"no row 11; the rows are 1, 2, 3"):
-        taking.run(BenchQuestion(rows=(11,), rounds=1))
+        list(taking.run(BenchQuestion(rows=(11,), rounds=1)))
 
 
 def test_a_process_that_fails_is_named_with_its_last_words(monkeypatch):
     monkeypatch.setitem(ROWS, 99, ROWS[10])  # in this process, and not in that of the contestant
     turn = BenchTurn(contestant="jax-simplified", rows=(99,), size="quick")
-    with pytest.raises(taking.BenchError) as failed:
-        taking.ask_for(turn)
+    with pytest.raises(live.BenchError) as failed:
+        taking.ask_for([turn])
     assert "jax-simplified, rows 99: exit status 1" in str(failed.value)
     assert "KeyError: 99" in str(failed.value)
 
@@ -93,14 +107,36 @@ def test_a_wrong_use_is_said_before_anything_runs(turns, capsys, arguments, said
 
 
 def test_a_process_that_failed_exits_with_could_not_compare(monkeypatch, capsys):
-    def fail(turn, *, timeout):
-        raise taking.BenchError("legacy, rows 1: signal SIGKILL")
+    def fail(turns, *, timeout):
+        raise live.BenchError("legacy, rows 1: signal SIGKILL")
 
     monkeypatch.setattr(taking, "ask_for", fail)
     assert cli.main(["bench", "--rows", "1"]) == Exit.COULD_NOT_COMPARE
     assert "could not measure legacy, rows 1: signal SIGKILL" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (live.BenchError("manual, rows 10: signal SIGKILL"), Exit.COULD_NOT_COMPARE),
+        (KeyboardInterrupt(), Exit.INTERRUPTED),
+    ],
+)
+def test_the_turns_before_a_failure_are_kept(turns, monkeypatch, tmp_path, capsys, error, code):
+    answer, file = taking.ask_for, tmp_path / "out.json"
+
+    def fail_at_last(asked, *, timeout):
+        if len(turns) == 3 * len(CONTESTANTS):
+            raise error
+        return answer(asked, timeout=timeout)
+
+    monkeypatch.setattr(taking, "ask_for", fail_at_last)
+    assert cli.main(["bench", "--rows", "10", "--rounds", "2", f"--report=json:{file}"]) == code
+    assert "the figures are of 3 of 4 turns" in capsys.readouterr().err
+    found = Bench.model_validate_json(file.read_text())
+    assert {len(samples.values) for samples in found.samples} == {3}
+
+
 def test_a_bench_reads_back(turns):
-    found = taking.run(BenchQuestion(rows=(10,), rounds=1))
+    [_, found] = taking.run(BenchQuestion(rows=(10,), rounds=1))
     assert Bench.model_validate(json.loads(found.model_dump_json())) == found
