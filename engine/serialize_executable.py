@@ -18,12 +18,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from engine import containers, jax_internals
 from engine.artifact_reading import is_array, named, parsed
 from engine.containers import Container, ContainerError
 from engine.jax_internals import ExecutableParts
 from engine.manifests import fits
+from engine.snapshots import capture
 from engine.stages import Compiled
 
 FORMAT = "constparity.executable"
@@ -106,7 +108,7 @@ def deserialize_and_load(
 
     `execution_devices` take the places of the devices that it was compiled for; by default they
     are the first ones of the default backend. The const args may be other arrays than those that
-    the program was compiled with.
+    the program was compiled with; those of NumPy are copied.
 
     Never load what a stranger wrote: compiled code is code. Raises ContainerError (a ValueError)
     for bytes that are not what was written, ValueError for another platform, version or number of
@@ -141,7 +143,7 @@ def deserialize_and_load(
     args, kwargs = jax.tree.unflatten(interface.in_tree, [None] * count + list(infos))
     return _Loaded(
         executable,
-        list(const_args),
+        [_held(const_arg) for const_arg in const_args],
         (args[1:], kwargs),
         interface.out_tree,
         manifest["no_kwargs"],
@@ -235,3 +237,10 @@ def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
                 f"const arg {i} of the program is {aval.dtype} of shape {aval.shape}, and "
                 f"{named(given)} was given"
             )
+
+
+def _held(given: Any) -> Any:
+    """A const arg that nobody else writes to; an array that is given twice is copied once."""
+    if isinstance(given, jax.Array):
+        return given
+    return capture(given) if given.ndim else np.array(given)

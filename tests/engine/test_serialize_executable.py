@@ -76,6 +76,19 @@ def test_other_constants_may_be_passed(table):
             deserialize_and_load(blob, given)
 
 
+def test_a_const_arg_is_what_it_was_when_it_was_given():
+    values = jnp.arange(1024.0)
+    compiled = compiled_of("simplified", lambda x: x + values, jnp.zeros(1024))
+    blob = serialize(compiled)
+    given = np.ones(1024, np.float32)
+    first, before_any_call = (deserialize_and_load(blob, [given]) for _ in range(2))
+    np.testing.assert_array_equal(first(jnp.zeros(1024)), 1)
+    given[:] = 2
+    second = deserialize_and_load(blob, [given])
+    for loaded, expected in [(second, 2), (before_any_call, 1), (first, 1)]:
+        np.testing.assert_array_equal(loaded(jnp.zeros(1024)), np.full(1024, expected))
+
+
 def test_arguments_of_every_kind(side, table):
     """Donated, not used, of a name, weakly typed, keys of a generator."""
     keys = jax.random.split(jax.random.key(5), 5)
