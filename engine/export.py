@@ -112,11 +112,12 @@ def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, choices: Choices, ho
 
 
 def deserialize(
-    blob: bytes | bytearray, *, constants: Replacements | None = None, mesh: Any = None
+    blob: bytes | bytearray | memoryview, *, constants: Replacements | None = None, mesh: Any = None
 ) -> Exported | HoistedExport:
     """Read what `serialize` of either kind of export returned.
 
-    `constants` and `mesh` are those of `load`, for hoisted exports.
+    `constants` and `mesh` are those of `load`, for hoisted exports. What could be written to is
+    copied; of `bytes` the constants are used where they lie.
 
     A plain export is JAX's own format and is read by JAX, which has no checksums: damage within its
     module shows when it is called. Raises ContainerError (a ValueError) for a hoisted export that
@@ -129,10 +130,9 @@ def deserialize(
 
     Source: `jax.export.deserialize`.
     """
+    blob = blob if isinstance(blob, bytes) else bytes(memoryview(blob))
     if containers.looks_like_a_container(blob):
-        return artifact_reading.read(
-            containers.parse(memoryview(blob).toreadonly()), constants, mesh
-        )
+        return artifact_reading.read(containers.parse(memoryview(blob)), constants, mesh)
     plain = artifact_reading.parsed(blob, "what was given, no hoisted export,")
     if constants is not None or mesh is not None:
         raise ValueError("a plain export has its constants inside: none can be replaced or placed")

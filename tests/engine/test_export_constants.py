@@ -154,6 +154,16 @@ def test_a_replacement_is_what_it_was_when_it_was_given(path, table):
     equal(loaded.constants[0], table + 1)
 
 
+@pytest.mark.parametrize("view", [lambda blob: blob, memoryview])
+def test_bytes_are_what_they_were_when_they_were_read(table, view):
+    blob = exported(lambda x: x @ table, jnp.ones(7)).serialize()
+    not_yet_used, used = (export.deserialize(view(blob)) for _ in range(2))
+    expected = used.call(jnp.ones(7))
+    blob[:] = bytes(len(blob))
+    for loaded in (not_yet_used, used):
+        equal(loaded.call(jnp.ones(7)), expected)
+
+
 def test_keys_of_a_generator_that_the_user_made_are_refused(path):
     keys = jax.random.split(jax.random.key(0, impl=_own_generator()), 9)
     with pytest.raises((ValueError, NotImplementedError), match="own"):
