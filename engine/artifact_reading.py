@@ -136,7 +136,8 @@ class _File:
 
     container: Container
     manifest: Manifest
-    _arrays: dict[str, Any] = field(default_factory=dict)
+    # By tensor and type: bytes that are equal are stored once, whatever they are the bytes of.
+    _arrays: dict[tuple[str, np.dtype, tuple[int, ...]], Any] = field(default_factory=dict)
 
     def check_programs(self) -> None:
         """Raise ContainerError unless all programs are what was written; JAX sees none before."""
@@ -209,15 +210,12 @@ class _File:
         Raises ContainerError where the bytes are not those that were written.
         """
         entry = self.manifest.constants[number]
-        name, dtype = entry["tensor"], stored_dtype(entry["dtype"])
-        if name not in self._arrays:
-            stored = (
-                np.frombuffer(self.checked_bytes(number), np.uint8)
-                .view(dtype)
-                .reshape(entry["shape"])
-            )
-            self._arrays[name] = _put(stored)
-        array = self._arrays[name]
+        dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
+        key = entry["tensor"], dtype, shape
+        if key not in self._arrays:
+            stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
+            self._arrays[key] = _put(stored)
+        array = self._arrays[key]
         if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
                 array = jax.random.wrap_key_data(array, impl=entry["key_impl"])

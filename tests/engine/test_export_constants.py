@@ -28,6 +28,17 @@ def test_equal_content_is_stored_once_and_replaced_one_by_one(path):
         equal(g.call(jnp.ones(1000)), jnp.full(1000, expected))
 
 
+@pytest.mark.parametrize(
+    "types", [((256, "int4"), (256, "uint4")), ((64, "complex64"), ((64, 8), "uint8"))]
+)
+def test_equal_bytes_of_two_types_are_two_constants(types):
+    one, other = (jnp.zeros(shape, dtype) for shape, dtype in types)
+    f = exported(lambda x: (x, one, other), 1.0)
+    loaded = export.deserialize(f.serialize())
+    assert [c.aval for c in loaded.constants] == [c.aval for c in f.constants]
+    equal(loaded.call(1.0), f.call(1.0))
+
+
 def test_the_size_is_that_of_the_unique_arrays(path):
     big = jnp.asarray(np.random.default_rng(0).normal(size=(512, 512)).astype(np.float32))
 
