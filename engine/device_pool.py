@@ -54,6 +54,7 @@ def _find(const: Any, sharding: Any) -> Any:
             for array in alive
             if array is not None
             and not array.is_deleted()
+            and array.dtype == const.dtype  # without x64 JAX makes 32 bits of a plain array
             and array.sharding.is_equivalent_to(sharding, array.ndim)
         ),
         None,

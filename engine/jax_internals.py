@@ -140,7 +140,12 @@ def new_var(aval: Any) -> core.Var:
 
 def literal(value: np.ndarray, aval: Any) -> core.Literal:
     """A Literal of an array, as JAX's tracer makes it: of its type whatever the mode of x64 is."""
-    return core.Literal(_literals.TypedNdArray(value, aval), aval)
+    return core.Literal(of_its_own_type(value, aval), aval)
+
+
+def of_its_own_type(value: np.ndarray, aval: Any = None) -> np.ndarray:
+    """A view of a NumPy array that JAX takes to be of its dtype whatever the mode of x64 is."""
+    return _literals.TypedNdArray(value, aval)
 
 
 def typeof(value: Any) -> Any:

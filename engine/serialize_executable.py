@@ -240,7 +240,10 @@ def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
 
 
 def _held(given: Any) -> Any:
-    """A const arg that nobody else writes to; an array that is given twice is copied once."""
+    """A const arg that nobody else writes to, of its own dtype whatever the mode of x64 is.
+
+    An array that is given to several programs is copied once.
+    """
     if isinstance(given, jax.Array):
         return given
-    return capture(given) if given.ndim else np.array(given)
+    return jax_internals.of_its_own_type(capture(given) if given.ndim else np.array(given))

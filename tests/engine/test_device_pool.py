@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import engine
-from engine import device_pool
+from engine import device_pool, jax_internals
 
 simplified = engine.jit(constants="simplified")
 
@@ -52,6 +52,17 @@ def test_each_placement_has_a_buffer_of_its_own():
     assert device_pool._find(const, device) is not None
     host = jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="pinned_host")
     assert device_pool._find(const, host) is None
+
+
+def test_a_buffer_of_another_dtype_is_not_handed_out():
+    """Without x64, JAX brings a plain array of float64 to a device as float32."""
+    plain = np.arange(64.0)
+    typed = jax_internals.of_its_own_type(plain)
+    executable = simplified(lambda x: x + plain).lower(1.0).compile()._params.executable
+    for const, dtype in [(plain, "float32"), (typed, "float64")]:
+        [array] = device_pool.place(executable, [const])
+        assert array.dtype == dtype
+        np.testing.assert_array_equal(array, plain)
 
 
 def test_nothing_stays_when_the_functions_are_gone():

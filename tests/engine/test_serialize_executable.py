@@ -89,6 +89,21 @@ def test_a_const_arg_is_what_it_was_when_it_was_given():
         np.testing.assert_array_equal(loaded(jnp.zeros(1024)), np.full(1024, expected))
 
 
+@pytest.mark.parametrize("x64_at_first", [False, True])
+def test_const_args_keep_their_dtype_whatever_the_mode_of_x64_is(x64_at_first):
+    with jax.enable_x64(True):
+        table = np.arange(64.0)
+        x = jax.ShapeDtypeStruct((64,), "float32")
+        compiled = compiled_of("simplified", lambda x: (x + table).astype("float32"), x)
+    given = np.arange(64.0)
+    loaded, again = (deserialize_and_load(serialize(compiled), [given]) for _ in range(2))
+    for mode in (x64_at_first, not x64_at_first):
+        with jax.enable_x64(mode):
+            for each in (compiled, loaded, again):
+                np.testing.assert_array_equal(each(jnp.ones(64, "float32")), table + 1)
+                assert each.const_args[0].dtype == np.float64
+
+
 def test_arguments_of_every_kind(side, table):
     """Donated, not used, of a name, weakly typed, keys of a generator."""
     keys = jax.random.split(jax.random.key(5), 5)
