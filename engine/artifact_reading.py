@@ -23,7 +23,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from engine import jax_internals
 from engine.artifact_writing import Constant
 from engine.containers import Container, ContainerError
-from engine.hoisted_exports import HeldConstant, HoistedExport, takes_constants
+from engine.hoisted_exports import HeldConstant, HoistedExport, put, takes_constants
 from engine.manifests import Manifest, described, spelled, stored_dtype
 
 Replacements = Mapping[int, Any] | Sequence[Any]
@@ -214,7 +214,7 @@ class _File:
         key = entry["tensor"], dtype, shape
         if key not in self._arrays:
             stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
-            self._arrays[key] = _put(stored)
+            self._arrays[key] = put(stored)
         array = self._arrays[key]
         if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
@@ -233,6 +233,8 @@ class _File:
             constant: Constant = _MappedConstant(self, number)
             if number in numbered:
                 array = self._checked(number, numbered[number], program, place)
+                if mesh is None and isinstance(array, np.ndarray):
+                    array = put(array)
                 constant = HeldConstant(number, array, array)
             if mesh is not None:
                 constant = _PlacedConstant(constant, program, place, mesh)
@@ -304,12 +306,6 @@ def _axes(sharding: NamedSharding) -> dict[str, int]:
     return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
 
 
-def _put(value: Any, sharding: NamedSharding | None = None) -> jax.Array:
-    """Put a constant on devices, now: also while a program that calls an export is traced."""
-    with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # or 64 bits would become 32
-        return jax.device_put(value, sharding)
-
-
 @dataclass(frozen=True, eq=False)
 class _MappedConstant:
     """A constant that stays in its file until it is needed."""
@@ -339,7 +335,7 @@ class _PlacedConstant:
 
     @functools.cached_property
     def value(self) -> Any:
-        return _put(self.constant.value, _sharding_on(self.mesh, self.program, self.place))
+        return put(self.constant.value, _sharding_on(self.mesh, self.program, self.place))
 
     @property
     def operand(self) -> Any:

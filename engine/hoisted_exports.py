@@ -12,12 +12,14 @@ does not use.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax.tree_util import PyTreeDef, treedef_children, treedef_tuple
 
 from engine import artifact_writing, containers, jax_internals
@@ -30,7 +32,28 @@ class HeldConstant:
 
     key: Hashable
     value: Any
-    operand: Any
+    passed: Any
+
+    @property
+    def operand(self) -> Any:
+        """What is passed; for a call that executes, an array of NumPy is on a device.
+
+        A program that is traced gets it as it is: there the memory of an array tells that it is
+        one constant, wherever else it is captured.
+        """
+        if isinstance(self.passed, np.ndarray) and jax_internals.outside_of_transformations():
+            return self._on_device
+        return self.passed
+
+    @functools.cached_property
+    def _on_device(self) -> jax.Array:
+        return put(self.passed)
+
+
+def put(value: Any, sharding: Any = None) -> jax.Array:
+    """Put a constant on devices, now: also while a program that calls an export is traced."""
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # or 64 bits would become 32
+        return jax.device_put(value, sharding)
 
 
 @jax.tree_util.register_pytree_with_keys_class
@@ -209,10 +232,10 @@ class HoistedExport:
         inputs, kwargs = _arguments(self.program.in_tree)
         named = _node((Inputs, None), inputs)
         program = dataclasses.replace(self.program, in_tree=treedef_tuple((named, kwargs)))
-        operands = [constant.operand for constant in self.held]
 
         @jax.custom_vjp
         def call(*flat: Any) -> list[Any]:
+            operands = [constant.operand for constant in self.held]
             return jax_internals.call_exported(program, [*operands, *flat])
 
         def forward(*flat: Any) -> tuple[list[Any], tuple]:

@@ -9,6 +9,7 @@ from hoisting import equal, exported
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
+import engine
 from engine import export
 
 
@@ -163,6 +164,39 @@ def test_a_replacement_is_what_it_was_when_it_was_given(path, table):
     new[:] = 0
     equal(loaded.call(jnp.ones(7)), expected)
     equal(loaded.constants[0], table + 1)
+
+
+def test_numpy_constants_are_brought_to_a_device_once(path):
+    table = np.arange(64, dtype=np.float32)
+    here = exported(lambda x: x * table, jnp.ones(64))
+    here.save(path)
+    for f in (here, export.load(path, constants={0: table}), export.load(path)):
+        f.call(jnp.ones(64))
+        x = jnp.full(64, 2.0)
+        with jax.transfer_guard("disallow"):
+            results = f.call(x), jax.vjp(f.call, x)[0]
+        equal(results, (2 * table,) * 2)
+
+
+def test_numpy_constants_keep_their_dtype_whatever_the_mode_of_x64_is(path):
+    with jax.enable_x64(True):
+        table = np.arange(64.0)
+        x = jax.ShapeDtypeStruct((64,), "float32")
+        here = exported(lambda x: (x + table).astype("float32"), x)
+        here.save(path)
+    for f in (here, export.load(path), export.load(path, constants=[table])):
+        assert [c.dtype for c in f.constants] == [np.float64]
+        for call in (f.call, jax.jit(f.call), engine.jit(f.call, constants="simplified")):
+            equal(call(jnp.ones(64)), 1 + np.arange(64))
+
+
+def test_an_array_that_is_captured_beside_an_export_of_it_is_one_constant():
+    table = np.arange(64, dtype=np.float32)
+    here = exported(lambda x: jnp.sin(x) * table, jnp.ones(64))
+    here.call(jnp.ones(64))
+    for f in (lambda x: here.call(x) + table, jax.grad(lambda x: here.call(x).sum())):
+        lowered = engine.jit(f, constants="simplified").lower(jnp.ones(64))
+        assert lowered.num_const_args == 1
 
 
 @pytest.mark.parametrize("view", [lambda blob: blob, memoryview])
