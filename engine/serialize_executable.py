@@ -14,10 +14,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from engine import containers, jax_internals
@@ -108,7 +109,8 @@ def deserialize_and_load(
 
     `execution_devices` take the places of the devices that it was compiled for; by default they
     are the first ones of the default backend. The const args may be other arrays than those that
-    the program was compiled with; those of NumPy are copied.
+    the program was compiled with. Those of NumPy are copied, and so are those of JAX that could be
+    given as a donated argument as well.
 
     Never load what a stranger wrote: compiled code is code. Raises ContainerError (a ValueError)
     for bytes that are not what was written, ValueError for another platform, version or number of
@@ -139,11 +141,12 @@ def deserialize_and_load(
     _check_const_args(interface.in_avals[:count], const_args)
     executable = jax_internals.executable_of(parts, devices[: interface.nr_devices])
     avals = jax_internals.all_input_avals(executable)[count:]
-    infos = map(jax_internals.argument_info, avals, manifest["donated"])
-    args, kwargs = jax.tree.unflatten(interface.in_tree, [None] * count + list(infos))
+    infos = list(map(jax_internals.argument_info, avals, manifest["donated"]))
+    args, kwargs = jax.tree.unflatten(interface.in_tree, [None] * count + infos)
+    donated = {(info.shape, info.dtype) for info in infos if info.donated}
     return _Loaded(
         executable,
-        [_held(const_arg) for const_arg in const_args],
+        [_held(const_arg, donated) for const_arg in const_args],
         (args[1:], kwargs),
         interface.out_tree,
         manifest["no_kwargs"],
@@ -239,11 +242,15 @@ def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
             )
 
 
-def _held(given: Any) -> Any:
+def _held(given: Any, donated: Set[tuple[tuple[int, ...], Any]]) -> Any:
     """A const arg that nobody else writes to, of its own dtype whatever the mode of x64 is.
 
-    An array that is given to several programs is copied once.
+    An array of NumPy that is given to several programs is copied once. One of JAX is copied where
+    it could be given as a donated argument, too: it is of the shape and dtype of one.
     """
     if isinstance(given, jax.Array):
-        return given
+        if (given.shape, given.dtype) not in donated:
+            return given
+        with jax_internals.undisturbed():
+            return jnp.copy(given)
     return jax_internals.of_its_own_type(capture(given) if given.ndim else np.array(given))

@@ -104,6 +104,19 @@ def test_const_args_keep_their_dtype_whatever_the_mode_of_x64_is(x64_at_first):
                 assert each.const_args[0].dtype == np.float64
 
 
+def test_a_donating_program_may_be_given_its_own_const_arg():
+    first = jnp.arange(64.0)
+    compiled = compiled_of(
+        "simplified", lambda x: x + first, jnp.ones(64), options={"donate_argnums": 0}
+    )
+    given = jnp.arange(64.0) * 2
+    expected = 2 * np.asarray(given)
+    loaded = deserialize_and_load(serialize(compiled), [given])
+    np.testing.assert_array_equal(loaded(given), expected)
+    assert given.is_deleted()
+    np.testing.assert_array_equal(loaded(jnp.zeros(64)), expected / 2)
+
+
 def test_arguments_of_every_kind(side, table):
     """Donated, not used, of a name, weakly typed, keys of a generator."""
     keys = jax.random.split(jax.random.key(5), 5)
