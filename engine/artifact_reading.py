@@ -136,8 +136,8 @@ class _File:
 
     container: Container
     manifest: Manifest
-    # By tensor and type: bytes that are equal are stored once, whatever they are the bytes of.
-    _arrays: dict[tuple[str, np.dtype, tuple[int, ...]], Any] = field(default_factory=dict)
+    # By tensor, type and memory: equal bytes are stored once, whatever they are the bytes of.
+    _arrays: dict[tuple, Any] = field(default_factory=dict)
 
     def check_programs(self) -> None:
         """Raise ContainerError unless all programs are what was written; JAX sees none before."""
@@ -203,18 +203,18 @@ class _File:
             )
         return data
 
-    def array(self, number: int) -> Any:
-        """A constant on the default device, following the arguments of a call to theirs.
+    def array(self, number: int, in_host_memory: bool) -> Any:
+        """A constant in a memory of the default device, which follows the arguments of a call.
 
         Where the backend takes mapped bytes as they are (XLA's CPU does), nothing is copied.
         Raises ContainerError where the bytes are not those that were written.
         """
         entry = self.manifest.constants[number]
         dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
-        key = entry["tensor"], dtype, shape
+        key = entry["tensor"], dtype, shape, in_host_memory
         if key not in self._arrays:
             stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
-            self._arrays[key] = put(stored)
+            self._arrays[key] = _put(stored, in_host_memory)
         array = self._arrays[key]
         if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
@@ -230,11 +230,12 @@ class _File:
         held: list[Constant] = []
         for number in range(count):
             program, place = self._first_use(number, programs)
-            constant: Constant = _MappedConstant(self, number)
+            in_host_memory = _in_host_memory(program, place)
+            constant: Constant = _MappedConstant(self, number, in_host_memory)
             if number in numbered:
                 array = self._checked(number, numbered[number], program, place)
                 if mesh is None and isinstance(array, np.ndarray):
-                    array = put(array)
+                    array = _put(array, in_host_memory)
                 constant = HeldConstant(number, array, array)
             if mesh is not None:
                 constant = _PlacedConstant(constant, program, place, mesh)
@@ -280,6 +281,7 @@ def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -
     if not isinstance(given.sharding, NamedSharding) or _axes(given.sharding) != _axes(expected):
         return False
     wanted = _sharding_on(given.sharding.mesh, program, place)
+    wanted = wanted.update(memory_kind=given.sharding.memory_kind)
     return given.sharding.is_equivalent_to(wanted, given.ndim)
 
 
@@ -290,9 +292,10 @@ def _sharding_on(mesh: Any, program: jax.export.Exported, place: int) -> NamedSh
     `in_shardings_jax`. Raises ValueError for a mesh of other axes.
     """
     exported = jax_internals.exported_shardings(program)[0][place]
+    memory_kind = "pinned_host" if _in_host_memory(program, place) else None
+    sharding = NamedSharding(mesh, PartitionSpec(), memory_kind=memory_kind)
     if exported is None or exported.mesh.empty:
-        return NamedSharding(mesh, PartitionSpec())
-    sharding = NamedSharding(mesh, PartitionSpec())
+        return sharding
     if _axes(sharding) != _axes(exported):
         raise ValueError(
             f"{program.fun_name} was exported for a mesh with axes {_axes(exported)}, and cannot "
@@ -306,16 +309,26 @@ def _axes(sharding: NamedSharding) -> dict[str, int]:
     return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
 
 
+def _in_host_memory(program: jax.export.Exported, place: int) -> bool:
+    return program.in_avals[place].memory_space == jax.memory.Space.Host
+
+
+def _put(value: np.ndarray, in_host_memory: bool) -> Any:
+    """Put a constant in a memory of the default device; it follows the arguments of a call."""
+    return jax_internals.uncommitted(put(value, jax.memory.Space.Host if in_host_memory else None))
+
+
 @dataclass(frozen=True, eq=False)
 class _MappedConstant:
     """A constant that stays in its file until it is needed."""
 
     file: _File
     key: int
+    in_host_memory: bool
 
     @property
     def value(self) -> Any:
-        return self.file.array(self.key)
+        return self.file.array(self.key, self.in_host_memory)
 
     operand = value
 

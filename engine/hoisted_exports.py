@@ -50,10 +50,10 @@ class HeldConstant:
         return put(self.passed)
 
 
-def put(value: Any, sharding: Any = None) -> jax.Array:
+def put(value: Any, where: Any = None) -> jax.Array:
     """Put a constant on devices, now: also while a program that calls an export is traced."""
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # or 64 bits would become 32
-        return jax.device_put(value, sharding)
+        return jax.device_put(value, where)
 
 
 @jax.tree_util.register_pytree_with_keys_class

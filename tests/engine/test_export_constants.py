@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hoisting import equal, exported
-from jax.sharding import NamedSharding
+from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
@@ -164,6 +164,20 @@ def test_a_replacement_is_what_it_was_when_it_was_given(path, table):
     new[:] = 0
     equal(loaded.call(jnp.ones(7)), expected)
     equal(loaded.constants[0], table + 1)
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_constants_in_the_memory_of_the_host_are_there_again(path, count):
+    mesh = jax.make_mesh((count,), ("a",)) if count > 1 else None
+    on = NamedSharding(mesh, P("a")) if mesh else SingleDeviceSharding(jax.devices()[0])
+    kinds = ["pinned_host", "device"]
+    held, free = (jax.device_put(np.arange(64.0), on.with_memory_kind(kind)) for kind in kinds)
+    f = exported(lambda x: x + jax.device_put(held, jax.memory.Space.Device) * free, free)
+    f.save(path)
+    for constants in (None, {0: np.asarray(held)}, {0: held}):
+        loaded = export.load(path, constants=constants, mesh=mesh)
+        assert [c.sharding.memory_kind for c in loaded.constants] == kinds
+        equal(loaded.call(free), f.call(free))
 
 
 def test_numpy_constants_are_brought_to_a_device_once(path):
