@@ -138,6 +138,8 @@ class _File:
     manifest: Manifest
     # By tensor, type and memory: equal bytes are stored once, whatever they are the bytes of.
     _arrays: dict[tuple, Any] = field(default_factory=dict)
+    # By number: a constant is told by the identity of its array, and each wrapping makes another.
+    _keys: dict[int, Any] = field(default_factory=dict)
 
     def check_programs(self) -> None:
         """Raise ContainerError unless all programs are what was written; JAX sees none before."""
@@ -215,11 +217,13 @@ class _File:
         if key not in self._arrays:
             stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
             self._arrays[key] = _put(stored, in_host_memory)
-        array = self._arrays[key]
-        if entry["key_impl"] is not None:
+        data, impl = self._arrays[key], entry["key_impl"]
+        if impl is None:
+            return data
+        if number not in self._keys:
             with jax.ensure_compile_time_eval():
-                array = jax.random.wrap_key_data(array, impl=entry["key_impl"])
-        return array
+                self._keys[number] = jax.random.wrap_key_data(data, impl=impl)
+        return self._keys[number]
 
     def replaced(
         self, given: Replacements | None, programs: Sequence[jax.export.Exported], mesh: Any

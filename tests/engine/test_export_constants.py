@@ -121,6 +121,17 @@ def test_typed_keys_are_constants(path, impl):
         export.load(path, constants=[jax.random.key_data(others)])
 
 
+def test_typed_keys_of_a_loaded_export_are_one_constant_of_a_program_that_calls_it_twice():
+    first, second = (jax.random.split(jax.random.key(seed), 8) for seed in (0, 1))
+    inner = exported(lambda x: x + jax.random.uniform(first[3]), jnp.ones(64))
+    loaded = export.deserialize(inner.serialize())
+    assert loaded.constants[0] is loaded.constants[0]
+    outer = exported(lambda x: (loaded.call(x), loaded.call(x)), jnp.zeros(64))
+    replaced = export.deserialize(outer.serialize(), constants=[second])
+    for f, keys in [(outer, first), (replaced, second)]:
+        equal(f.call(jnp.zeros(64)), (jnp.full(64, jax.random.uniform(keys[3])),) * 2)
+
+
 def test_constants_are_replaced_by_what_fits(path, table):
     exported(lambda x: x @ table, jnp.ones(7)).save(path, vjp_order=1)
     new = table + 1
