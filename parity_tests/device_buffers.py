@@ -7,18 +7,23 @@ NumPy array that two executables took to the device is two.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+import weakref
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import jax
 import numpy as np
 
 Buffers: TypeAlias = dict[tuple[Any, int], int]  # (device, address) to bytes
+Arrays: TypeAlias = Sequence[weakref.ref[jax.Array]]
 
 
-def alive() -> Buffers:
-    """Return the buffers of all arrays of this process, on the devices that it can address."""
-    return of(jax.live_arrays())
+def alive() -> Arrays:
+    """Return all arrays of this process, and hold none of them.
+
+    Not their addresses: one that is garbage now may be gone when another array has its address.
+    """
+    return [weakref.ref(each) for each in jax.live_arrays()]
 
 
 def of(values: Iterable[Any]) -> Buffers:
@@ -40,8 +45,8 @@ def of(values: Iterable[Any]) -> Buffers:
     return found
 
 
-def due_to_constants(before: Buffers, results: Iterable[Any], captured: Iterable[Any]) -> int:
-    """Return the bytes of the captured arrays and of the buffers that are new since `before`.
+def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[Any]) -> int:
+    """Return the bytes of the captured arrays and of the buffers that are new since `alive()`.
 
     Those of results are left out. What a program has captured and nobody holds on a device, as
     constants within an executable, is not in it.
@@ -52,14 +57,15 @@ def due_to_constants(before: Buffers, results: Iterable[Any], captured: Iterable
     returned, constants = of(results), of(captured)
     # A CPU may compute in the memory of a NumPy array, and have done so for a program before.
     own = {each.ctypes.data for each in captured if isinstance(each, np.ndarray)}
-    others = {key for key in before if key[1] not in own} | returned.keys()
+    others = {key for key in of(each() for each in before) if key[1] not in own} | returned.keys()
 
     def new() -> Buffers:
-        return {key: size for key, size in alive().items() if key not in others}
+        return {key: size for key, size in of(jax.live_arrays()).items() if key not in others}
 
     # Garbage of tracing is rare, and to collect it every time would cost more than to measure. Of
-    # a NumPy array, one buffer is expected.
+    # a NumPy array, one buffer is expected, or none where it was inlined.
+    expected = sum(each.nbytes for each in captured if isinstance(each, np.ndarray))
     unexplained = sum(size for key, size in new().items() if key not in constants)
-    if unexplained > sum(each.nbytes for each in captured if isinstance(each, np.ndarray)):
+    if unexplained not in (0, expected):
         gc.collect()
     return sum({**new(), **constants}.values())

@@ -1,3 +1,5 @@
+import gc
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,15 +36,40 @@ def test_new_buffers_count_and_results_and_garbage_do_not():
     assert device_buffers.due_to_constants(before, [result, kept], []) == 0
 
 
+def test_garbage_that_is_smaller_than_what_is_expected_does_not_count_either():
+    before = device_buffers.alive()
+    garbage = [jnp.array(KIBIBYTE[:64])]
+    garbage.append(garbage)
+    del garbage
+    assert device_buffers.due_to_constants(before, [], [KIBIBYTE]) == 0  # which was inlined
+
+
+def test_a_new_buffer_counts_at_the_address_of_what_was_garbage_before():
+    memory = aligned_kibibyte()
+    garbage = [jax.device_put(memory, may_alias=True)]
+    garbage.append(garbage)
+    del garbage
+    before = device_buffers.alive()
+    gc.collect()
+    constant = jax.device_put(memory, may_alias=True)
+    assert constant.unsafe_buffer_pointer() == memory.ctypes.data
+    assert device_buffers.due_to_constants(before, [], []) == 1024
+
+
 def test_a_captured_array_that_is_returned_is_due_to_constants():
     captured = jnp.array(KIBIBYTE)
-    assert device_buffers.due_to_constants({}, [captured], [captured]) >= 1024
+    assert device_buffers.due_to_constants([], [captured], [captured]) >= 1024
+
+
+def aligned_kibibyte():
+    """Memory of NumPy that a device of a CPU computes in."""
+    memory = np.zeros(256 + 16, np.float32)
+    start = -memory.ctypes.data % 64 // 4
+    return memory[start : start + 256]
 
 
 def test_memory_of_a_numpy_array_that_a_device_computes_in_counts_for_every_program():
-    memory = np.zeros(256 + 16, np.float32)
-    start = -memory.ctypes.data % 64 // 4
-    aligned = memory[start : start + 256]
+    aligned = aligned_kibibyte()
     on_device = jax.device_put(aligned, may_alias=True)
     assert on_device.unsafe_buffer_pointer() == aligned.ctypes.data
     before = device_buffers.alive()  # of a program before, which captured the same array
