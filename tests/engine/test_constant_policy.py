@@ -1,13 +1,13 @@
 """A policy decides array by array what the simplified pipeline inlines and hoists."""
 
 import dataclasses
-import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from evidence import inlined_bytes
+from profiled import frames_of
 
 import engine
 from engine.policies import select
@@ -323,19 +323,10 @@ def test_second_call_runs_no_python():
     jitted = engine.jit(captures_three, constants="simplified", constant_policy=keep_middle_out)
     plain = engine.jit(captures_three, constants="simplified")
 
-    def frames_of(call):
-        frames = []
-        sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
-        try:
-            call(X)
-        finally:
-            sys.setprofile(None)
-        return len(frames)
-
     jitted(X)
-    assert frames_of(jitted) == 0
+    assert frames_of(jitted, X) == 0
     with engine.constant_policy(keep_middle_out):
         plain(X)
-        assert frames_of(plain) == 0
+        assert frames_of(plain, X) == 0
     with engine.constant_policy(inline):
-        assert frames_of(plain) > 0  # the count can fail: this one is another program
+        assert frames_of(plain, X) > 0  # the count can fail: this one is another program

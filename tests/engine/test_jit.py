@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from profiled import frames_of
 
 import engine
 
@@ -101,17 +102,8 @@ def test_second_call_runs_no_python(side, table):
     x = jnp.ones((7, 7))
     jitted(x)
 
-    def frames_of_a_call(argument):
-        frames = []
-        sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
-        try:
-            jitted(argument)
-        finally:
-            sys.setprofile(None)
-        return len(frames)
-
-    assert frames_of_a_call(x) == 0
-    assert frames_of_a_call(jnp.ones((1, 7))) > 0  # the count can fail: this one is traced
+    assert frames_of(jitted, x) == 0
+    assert frames_of(jitted, jnp.ones((1, 7))) > 0  # the count can fail: this one is traced
 
 
 def test_same_function_keeps_one_program_per_side(table):

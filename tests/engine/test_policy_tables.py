@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from evidence import inlined_bytes
+from profiled import frames_of
 
 import engine
 from engine.policy_tables import read_table
@@ -185,14 +186,8 @@ def test_equal_tables_are_one_key_of_every_cache():
     jitted = engine.jit(lambda x: captures_four(x), constants="simplified")
 
     def python_frames_of_a_call(policy):
-        frames = []
         with engine.constant_policy(policy):
-            sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
-            try:
-                jitted(X)
-            finally:
-                sys.setprofile(None)
-        return len(frames)
+            return frames_of(jitted, X)
 
     assert python_frames_of_a_call(table) > 100
     assert python_frames_of_a_call(dict(table)) == python_frames_of_a_call(same) == 0

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import gc
-import sys
 import weakref
 
 import jax
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from profiled import frames_of
 
 import engine
 from engine import preamble_extraction, stages
@@ -53,16 +53,6 @@ def off(fun, **options):
 
 def using(table):
     return lambda x: x @ jnp.sort(table, axis=0)
-
-
-def frames_of(call, *args):
-    frames = []
-    sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
-    try:
-        call(*args)
-    finally:
-        sys.setprofile(None)
-    return len(frames)
 
 
 # -- when ------------------------------------------------------------------------------------------

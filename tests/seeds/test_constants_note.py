@@ -5,7 +5,6 @@ A test's name says which statement it holds, `future` for the handling that the 
 """
 
 import functools
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from evidence import array_literals, inlined_bytes
 from jax import export, lax
+from profiled import frames_of
 
 import engine
 
@@ -185,13 +185,7 @@ def test_future_second_call_of_the_nullary_example_runs_no_python():
     const = jnp.full(10, 42.0)
     f = engine.jit(lambda: const, constants=SIMPLIFIED)
     f()
-    frames = []
-    sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame))
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
-    assert frames == []
+    assert frames_of(f) == 0
     assert len(f.lower().const_args) == 1
 
 
