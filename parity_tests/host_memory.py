@@ -32,7 +32,8 @@ def peak() -> Iterator[Peak]:
     Garbage that is freed within the block hides as much of the peak: who holds any collects first.
     """
     result = Peak()
-    before = _kibibytes("VmRSS") if _reset() else None
+    # Not VmRSS, which some kernels sum up exactly where their high-water mark is approximate.
+    before = _kibibytes("VmHWM") if _reset() else None
     yield result
     if before is not None and (most := _kibibytes("VmHWM")) is not None:
         result.nbytes = max(0, most - before) * 1024

@@ -65,6 +65,7 @@ def test_the_peak_of_host_memory_is_that_of_the_block():
 @pytest.mark.skipif(not host_memory._CLEAR.exists(), reason="reads Linux's /proc")
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="asks glibc")
 def test_what_was_free_before_the_block_hides_nothing_of_its_peak():
+    gc.collect()  # as above
     pieces = [np.ones(2**13) for _ in range(3000)]  # 64 KiB each, which the allocator holds back
     last = pieces.pop()  # stays, at the top of what is free
     pieces.clear()
@@ -72,3 +73,14 @@ def test_what_was_free_before_the_block_hides_nothing_of_its_peak():
         np.ones(2**24, np.float32)  # 64 MiB
     del last
     assert 60 < of_much.nbytes / 2**20 < 100
+
+
+@pytest.mark.skipif(not host_memory._CLEAR.exists(), reason="reads Linux's /proc")
+def test_a_peak_is_over_the_mark_and_not_over_a_sum_that_is_taken_in_another_way(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(host_memory, "_STATUS", tmp_path / "status")
+    (tmp_path / "status").write_text("VmHWM:\t  600000 kB\nVmRSS:\t  595000 kB\n")
+    with host_memory.peak() as of_a_mebibyte:
+        (tmp_path / "status").write_text("VmHWM:\t  601024 kB\nVmRSS:\t  595000 kB\n")
+    assert of_a_mebibyte.nbytes == 2**20
