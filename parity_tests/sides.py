@@ -149,9 +149,11 @@ def ask_all(
     try:
         for request, side in questions:
             workers.append(Worker.start(request, side, xla_flags))
-        while going := [each for each in workers if each.process.poll() is None]:
+        while going := [each for each in workers if each.process.returncode is None]:
             for worker in going:
-                if worker.idle_seconds() > timeout + START_SECONDS:
+                if worker.process.poll() is not None:
+                    worker.kill()  # and with it what it started, while its id is not another's
+                elif worker.idle_seconds() > timeout + START_SECONDS:
                     late.add(id(worker))
                     worker.kill()
             time.sleep(POLL_SECONDS)
@@ -361,6 +363,7 @@ class Worker:
     stage: str = "start of the process"
     has_started: bool = False
     _read: int = 0
+    _killed: bool = False
     _last: float = field(default_factory=time.monotonic)
 
     @classmethod
@@ -444,9 +447,14 @@ class Worker:
             return 0
 
     def kill(self) -> None:
-        """End the process and whatever it started, and take its exit status."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        """End the process and whatever it started, and take its exit status.
+
+        The second time nothing is signalled: the id may be that of another process by then.
+        """
+        if not self._killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self._killed = True
         self.process.wait()
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # of what was given to it in vain

@@ -10,7 +10,7 @@ import pytest
 import parity_tests
 from parity_tests import campaign, sides
 from parity_tests.targets import TargetError
-from parity_tests.worker import Job
+from parity_tests.worker import Job, Request
 from reports.rows import SIDES
 
 ROOT = Path(parity_tests.__file__).parent.parent
@@ -44,6 +44,33 @@ def test_a_listing_that_dies_says_what_it_printed(tmp_path):
     file.write_text("import os\nprint('farewell', flush=True)\nos._exit(3)\n")
     with pytest.raises(TargetError, match=r"(?s)dies.py: exit status 3\nfarewell"):
         campaign.run([str(file)])
+
+
+def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, monkeypatch):
+    signalled = []
+
+    def killpg(pid, how):
+        signalled.append(pid)
+        (tmp_path / "go").touch()
+        return os_killpg(pid, how)
+
+    os_killpg = os.killpg
+    monkeypatch.setattr(os, "killpg", killpg)
+    python = tmp_path / "python"  # "waits" ends when what "ends" had started has been signalled
+    python.write_text(
+        '#!/bin/sh\ncd "$(dirname "$3")"\n'
+        "while [ ${PWD##*/} = waits ] && [ ! -e ../go ]; do sleep 0.05; done\n"
+    )
+    python.chmod(0o755)
+    monkeypatch.setattr(sides.sys, "executable", str(python))
+    monkeypatch.setattr(sides, "START_SECONDS", 0)
+    questions = []
+    for name in ("ends", "waits"):
+        (tmp_path / name).mkdir()
+        questions.append((Request(action="list", folder=tmp_path / name, sys_path=()), "legacy"))
+    answers = sides.ask_all(questions, timeout=60)
+    assert [each.ending for each in answers] == ["exit status 0"] * 2
+    assert len(signalled) == len(set(signalled)) == 2
 
 
 def alive(pid):
