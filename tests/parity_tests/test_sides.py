@@ -3,10 +3,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import alive, await_
 
 import parity_tests
 from parity_tests import campaign, sides
@@ -72,24 +72,6 @@ def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, mon
     answers = sides.ask_all(questions, timeout=60)
     assert [each.ending for each in answers] == ["exit status 0"] * 2
     assert len(signalled) == len(set(signalled)) == 2
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-        # A zombie is waiting for its parent to look, and runs no more.
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-
-
-def await_(condition, seconds=180.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not come true")
 
 
 @pytest.mark.parametrize(
