@@ -64,7 +64,7 @@ def test_a_planted_slowness_is_found_in_its_stage(timed):
     slower, raises = timed.programs
     by_metric = {each.metric: each for each in slower.times}
     assert by_metric["trace"].verdict == "slower"
-    assert by_metric["trace"].ratio > 5
+    assert by_metric["trace"].ratio > 2
     assert by_metric["trace"].samples == (8, 8)
     assert set(by_metric) == set(TIME_METRICS)
     assert raises.times == raises.time_samples == ()
