@@ -172,7 +172,7 @@ def faults(faults_file: Path, progress: list[tuple[int, int, str]]) -> Campaign:
     return campaign.run(
         [str(faults_file)],
         sides=("jax-legacy", "jax-simplified"),
-        timeout=8.0,
+        timeout=30.0,
         progress=lambda *step: progress.append(step),
     )
 
