@@ -15,6 +15,7 @@ from jax import export, lax
 from profiled import frames_of
 
 import engine
+from engine import executable_sharing
 
 LEGACY, SIMPLIFIED = engine.SIDES
 TABLE = jnp.arange(100.0)
@@ -198,6 +199,7 @@ def test_future_const_args_are_kept_by_the_stages():
 
 def test_future_executables_do_not_contain_their_constants(tmp_path):
     """The persistent cache holds one entry for a program over many values; legacy, one each."""
+    executable_sharing.forget()  # a program that has been here is not compiled, nor written
 
     def entries(constants):
         folder = tmp_path / constants
