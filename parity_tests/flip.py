@@ -88,14 +88,15 @@ class _Flip:
             for comparison in compared:
                 if not (typed and comparison.metric == "outputs"):
                     yield from self._of(comparison)
-            for time in self.row.times:
-                if (time.left, time.right) == (self.left, self.right):
-                    yield from self._of_times(time)
+            pair = (self.left, self.right)
+            times = [each for each in self.row.times if (each.left, each.right) == pair]
+            for time in times:
+                yield from self._of_times(time)
             for name, size in _COUNTERS.items():
                 yield from self._of_sizes(name, size(before), size(after), LARGER_BYTES)
             for name, size in _PEAKS.items():
                 yield from self._of_sizes(name, size(before), size(after), LARGER_PEAK_BYTES)
-            if not self.row.times:
+            if all(time.verdict == "not measured" for time in times):
                 yield FlipReason(
                     outcome="safe",
                     what="times were not judged",

@@ -91,7 +91,15 @@ def test_nothing_that_differs_is_safe_and_what_was_not_measured_is_said():
     [reason] = verdict.reasons
     assert reason.what == "times were not judged"
     assert "--rounds" in reason.action
-    assert decided(times=[time("equivalent")]).reasons == ()
+    assert decided(times=[time("equivalent"), time("not measured", "compile")]).reasons == ()
+
+
+def test_times_of_too_few_rounds_or_of_another_pair_were_not_judged():
+    few = [time("not measured", metric) for metric in ("trace", "call")]
+    of_another_pair = [time("slower", pair=FLIPS[1])]
+    for times in (few, of_another_pair):
+        [reason] = decided(times=times).reasons
+        assert (reason.outcome, reason.what) == ("safe", "times were not judged")
 
 
 def test_a_hazard_is_a_reason_even_where_nothing_differed():
