@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,16 +52,17 @@ LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified
 def console() -> Console:
     """Return the console that everything is printed on.
 
-    A pipe has no width, and the 80 columns that rich assumes would fold the table into shreds.
+    A pipe has no width, and the 80 columns that rich assumes would fold the table into shreds. Nor
+    has one that is to be coloured, by FORCE_COLOR, which rich takes for a terminal.
     """
-    plain = Console()
-    return plain if plain.is_terminal or "COLUMNS" in os.environ else Console(width=140)
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console() if known else Console(width=140)
 
 
 @contextmanager
 def progress(console: Console) -> Iterator[Advance]:
     """Show a bar of what is done, or on no terminal a plain line at every tenth."""
-    if not console.is_terminal:
+    if not (console.is_terminal and console.file.isatty()):
         yield _plain(console)
         return
     columns = (

@@ -1,5 +1,6 @@
 import io
 
+import pytest
 from rich.console import Console
 
 from parity_tests import render
@@ -31,8 +32,19 @@ def test_a_side_that_failed_has_no_figures(faults):
     assert cells(printed(faults, "raises"), "raises")[3:] == ["-", "- / -", "- / -", "-"]
 
 
-def test_a_pipe_gets_every_tenth_step_on_a_line_of_its_own():
-    console = Console(file=io.StringIO(), width=140)
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_a_pipe_is_wide_also_where_it_is_coloured(variable, monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert render.console().width == 140
+    monkeypatch.setenv(variable, "1")
+    assert (render.console().is_terminal, render.console().width) == (True, 140)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert render.console().width == 100
+
+
+@pytest.mark.parametrize("coloured", [False, True])
+def test_a_pipe_gets_every_tenth_step_on_a_line_of_its_own(coloured):
+    console = Console(file=io.StringIO(), width=140, force_terminal=coloured)
     with render.progress(console) as advance:
         for done in range(41):
             advance(done, 40, "legacy: p")
