@@ -69,7 +69,7 @@ class _Program:
         taken = seconds(lambda: lowered.append(jitted.trace(x).lower()))
         return cls(jitted, arrays, x, lowered[0], taken)
 
-    def counts(self, case: str, before: device_buffers.Buffers) -> Iterator[Sample]:
+    def counts(self, case: str, before: device_buffers.Arrays) -> Iterator[Sample]:
         """Call it, and count what it holds of what was not there before."""
         result = jax.block_until_ready(self.jitted(self.x))
         due = device_buffers.due_to_constants(before, [result], self.arrays)

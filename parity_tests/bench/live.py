@@ -54,6 +54,7 @@ class LiveProcess:
         if place := os.read(self._said, 16):
             return int(place)
         self._worker.process.wait()
+        self._worker.kill()  # what it started, while its id is not another's
         answer = self._worker.answer()
         if isinstance(answer, NoAnswer):
             raise self._error(answer.ending, answer.log)
