@@ -14,7 +14,8 @@ import sys
 import jax
 process, port, side = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
-jax.distributed.initialize(f"127.0.0.1:{port}", 2, process)
+jax.distributed.initialize(f"127.0.0.1:{port}", 2, process, initialization_timeout=60)
+print("initialized", file=sys.stderr)
 import engine
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
@@ -40,11 +41,18 @@ def free_port():
 
 
 def run_two_processes(side):
-    port = str(free_port())
+    """Run both, once more where another program has taken their port before they have."""
+    done = run_once(side, free_port())
+    if any("initialized" not in err.splitlines() for _, err in done):
+        done = run_once(side, free_port())
+    return [out.strip().splitlines()[-1] if out.strip() else err[-2000:] for out, err in done]
+
+
+def run_once(side, port):
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(process), port, side],
+            [sys.executable, "-c", SCRIPT, str(process), str(port), side],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -53,11 +61,11 @@ def run_two_processes(side):
         for process in range(2)
     ]
     try:
-        done = [process.communicate(timeout=120) for process in processes]
+        return [process.communicate(timeout=120) for process in processes]
     finally:
         for process in processes:
             process.kill()
-    return [out.strip().splitlines()[-1] if out.strip() else err[-2000:] for out, err in done]
+            process.communicate()
 
 
 @pytest.mark.parametrize("side", engine.SIDES)
