@@ -33,7 +33,13 @@ from jax.export import symbolic_shape as symbolic_shape
 
 from engine import artifact_reading, containers, exporting, jax_internals
 from engine.artifact_reading import Replacements
-from engine.configuration import Choices, Side, standing_alone
+from engine.configuration import (
+    Side,
+    constant_policy,
+    embedded_constants_max_bytes,
+    standing_alone,
+    strict_placement,
+)
 from engine.containers import ContainerError as ContainerError
 from engine.front_door import jit
 from engine.hoisted_exports import HoistedExport as HoistedExport
@@ -83,9 +89,15 @@ def export(
             exported = to_jax(*args, **kwargs)
         closed_jaxpr = function.traced.lojax.jaxpr
         side, choices = function.traced.side, function.traced.fun_name.choices
+        max_bytes, strict = embedded_constants_max_bytes.value, strict_placement.value
 
         def vjp_of(primal: Any) -> Any:
-            return _export_vjp(closed_jaxpr, primal, side, choices, hoist_constants)
+            with (
+                embedded_constants_max_bytes(max_bytes),
+                strict_placement(strict),
+                constant_policy(choices.policy),
+            ):
+                return _export_vjp(closed_jaxpr, primal, side, choices.deduplicate, hoist_constants)
 
         if not hoist_constants:
             return dataclasses.replace(exported, _get_vjp=vjp_of)
@@ -94,15 +106,9 @@ def export(
     return do_export
 
 
-def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, choices: Choices, hoist: bool) -> Any:
+def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, deduplicate: int, hoist: bool) -> Any:
     fun, options, avals = exporting.derivative(closed_jaxpr, primal)
-    jitted = jit(
-        fun,
-        constants=side,
-        constant_policy=choices.policy,
-        deduplicate_constants=choices.deduplicate,
-        **options,
-    )
+    jitted = jit(fun, constants=side, deduplicate_constants=deduplicate, **options)
     return export(
         jitted,
         platforms=primal.platforms,

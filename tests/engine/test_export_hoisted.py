@@ -266,6 +266,19 @@ def test_policy_and_threshold_are_those_of_a_call(table):
         assert exported(lambda x: x @ table, jnp.ones(7)).constants == ()
 
 
+def test_a_derivative_has_the_constants_of_its_export_whatever_is_set_later(path):
+    """What is a constant is decided when a function is exported, and not when it is saved."""
+    scale = jnp.arange(1.0, 5.0)
+    with engine.embedded_constants_max_bytes(0):
+        here = exported(lambda x: jnp.sum(x**3 * scale), jnp.ones(4))
+    with engine.embedded_constants_max_bytes(2**20), engine.constant_policy(lambda c: "inline"):
+        here.save(path, vjp_order=2)
+    scaled = export.load(path, constants={0: 100 * scale}).call
+    equal(scaled(jnp.ones(4)), jnp.float32(1000))
+    equal(jax.grad(scaled)(jnp.ones(4)), 300 * scale)
+    equal(jax.grad(lambda x: jax.grad(scaled)(x).sum())(jnp.ones(4)), 600 * scale)
+
+
 def test_nothing_is_precomputed_and_equal_arrays_may_be_one(path):
     """What a reader may replace are the arrays that were captured."""
     table = jnp.eye(64) + jnp.linspace(0, 0.01, 64**2).reshape(64, 64)
