@@ -198,6 +198,24 @@ def test_it_is_called_within_a_program(path, table):
     equal(outermost.call(jnp.ones(7)), outer(jnp.ones(7)))
 
 
+@pytest.mark.parametrize("traced_by_jax_before", [False, True])
+def test_an_array_of_an_export_is_one_constant_of_the_program_around_it(traced_by_jax_before):
+    """So that whoever replaces it replaces it in the derivative, too."""
+    table = jax.device_put(jnp.arange(64.0), jax.devices()[0])  # committed: it is passed as a view
+    x = jnp.ones(64)
+    inner = jax.jit(exported(lambda x: x * table, x).call)
+    if traced_by_jax_before:  # then a program of the engine takes the body that JAX has traced
+        with engine.use_simplified_constants(True), engine.jax_internals.simplified_jaxprs(True):
+            inner(x)
+    alone = exported(lambda x: inner(x).sum(), x)
+    beside = exported(lambda x: (inner(x) + table * x).sum(), x)
+    for outer, times in [(alone, 1), (beside, 2)]:
+        assert [c is table for c in outer.constants] == [True]
+        replaced = export.deserialize(outer.serialize(vjp_order=1), constants=[100 * table])
+        equal(replaced.call(x), times * 100 * table.sum())
+        equal(jax.grad(replaced.call)(x), times * 100 * table)
+
+
 def test_constants_follow_the_arguments(table, path):
     exported(lambda x: x @ table, jnp.ones(7)).save(path)
     for f in (exported(lambda x: x @ table, jnp.ones(7)), export.load(path)):
