@@ -521,7 +521,7 @@ class Computation(pxla.MeshComputation):
 
 
 _finished: weakref.WeakSet[pxla.MeshComputation] = weakref.WeakSet()
-_finishing = threading.Lock()
+_finishing = threading.RLock()  # collecting garbage may run code of the user, which calls programs
 
 
 def lower(

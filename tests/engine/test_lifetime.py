@@ -73,3 +73,35 @@ def test_many_threads_jit_at_once(side):
                 np.testing.assert_array_equal(result, np.full(64, (1 + 2 * i) * i))
             np.testing.assert_array_equal(from_shared, np.arange(64) + i)
             assert derivative == 64
+
+
+FINALIZER = """
+import gc
+import numpy as np, engine
+from engine import jax_internals
+
+class Logs:
+    def __del__(self):
+        logged.append(float(engine.jit(lambda x: x + table, constants="simplified")(1.0)[0]))
+
+def collect_first(*args):
+    jax_internals._mark_const_args = mark
+    cycle = [Logs()]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    mark(*args)
+
+logged, table, mark = [], np.ones(64, np.float32), jax_internals._mark_const_args
+jax_internals._mark_const_args = collect_first
+result = engine.jit(lambda x: x * table, constants="simplified")(3.0)
+print(float(result[0]), logged)
+"""
+
+
+def test_a_finalizer_may_call_a_program_wherever_garbage_is_collected():
+    """Here while a module is marked, which one thread does at a time."""
+    done = subprocess.run(
+        [sys.executable, "-c", FINALIZER], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["3.0", "[2.0]"]
