@@ -24,6 +24,7 @@ from jax.tree_util import PyTreeDef, treedef_children, treedef_tuple
 
 from engine import artifact_writing, containers, jax_internals
 from engine.artifact_writing import Constant
+from engine.trees import node
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +231,7 @@ class HoistedExport:
 
     def _differentiable(self) -> Callable[..., Any]:
         inputs, kwargs = _arguments(self.program.in_tree)
-        named = _node((Inputs, None), inputs)
+        named = node((Inputs, None), inputs)
         program = dataclasses.replace(self.program, in_tree=treedef_tuple((named, kwargs)))
 
         @jax.custom_vjp
@@ -265,14 +266,7 @@ def _arguments(tree: PyTreeDef) -> tuple[list[PyTreeDef], PyTreeDef]:
 def _of_default_registry(tree: PyTreeDef) -> PyTreeDef:
     """The same structure as `jax.tree.structure` makes it: `jax.export` flattens with another."""
     children = [_of_default_registry(child) for child in treedef_children(tree)]
-    return _node(tree.node_data(), children)
-
-
-def _node(node_data: tuple[type, Any] | None, children: Sequence[PyTreeDef]) -> PyTreeDef:
-    structure: Any = PyTreeDef  # its stubs leave the registry's type out
-    return structure.from_node_data_and_children(
-        jax.tree_util.default_registry, node_data, children
-    )
+    return node(tree.node_data(), children)
 
 
 def takes_constants(program: jax.export.Exported, count: int) -> bool:

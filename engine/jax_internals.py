@@ -765,6 +765,11 @@ def tangent_aval(aval: Any) -> Any:
     return aval.to_tangent_aval()
 
 
+def can_be_exported(node_type: type) -> bool:
+    """Whether a type of nodes of pytrees is registered with `jax.export`."""
+    return node_type in _export.serialization_registry
+
+
 def exported_shardings(exported: _export.Exported) -> tuple[Sequence[Any], Sequence[Any]]:
     """The shardings of inputs and outputs over the abstract mesh of an export, None where unsaid.
 

@@ -28,6 +28,7 @@ from engine.jax_internals import ExecutableParts
 from engine.manifests import fits
 from engine.snapshots import capture
 from engine.stages import Compiled
+from engine.trees import writable
 
 FORMAT = "constparity.executable"
 FORMAT_VERSION = "1"
@@ -48,9 +49,13 @@ def serialize(compiled: Compiled) -> bytearray:
     """The bytes of a compiled program of `engine.jit`; its const args are not among them.
 
     Raises NotImplementedError for a program with effects, callbacks or captured references,
-    ValueError for one that was itself loaded, and TypeError for what is no `engine.Compiled`. On
-    CPU, compile with JAX's persistent compilation cache off: XLA does not serialize again what it
-    has found there, and calling the result fails with "Function ... not found" (jaxlib 0.10.2).
+    ValueError for one that was itself loaded, and TypeError for what is no `engine.Compiled`.
+    Arguments and results may be in named tuples and in nodes of other types once these are
+    registered with `engine.export.register_namedtuple_serialization` and
+    `engine.export.register_pytree_node_serialization`, here and where they are loaded; ValueError
+    names the type otherwise, and a key of a dictionary that is more than data. On CPU, compile with
+    JAX's persistent compilation cache off: XLA does not serialize again what it has found there,
+    and calling the result fails with "Function ... not found" (jaxlib 0.10.2).
 
     Example::
 
@@ -74,8 +79,8 @@ def serialize(compiled: Compiled) -> bytearray:
     executable: Any = compiled._executable
     parts = jax_internals.executable_parts(
         executable,
-        jax.tree.structure(((const_args, *args), kwargs)),
-        compiled.out_tree,
+        writable(jax.tree.structure(((const_args, *args), kwargs))),
+        writable(compiled.out_tree),
     )
     data: dict[str, Any] = {"code": parts.code, "interface": parts.interface.serialize()}
     manifest = {

@@ -1,8 +1,11 @@
 """Compiled programs as bytes: loaded here and elsewhere, with the constants that are passed."""
 
+import collections
+import dataclasses
 import json
 import subprocess
 import sys
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +15,7 @@ from jax.sharding import AxisType, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
+from engine import export
 from engine.export import ContainerError
 from engine.serialize_executable import deserialize_and_load, serialize
 
@@ -166,6 +170,70 @@ def test_on_eight_devices(side, axis_type):
         deserialize_and_load(
             serialize(compiled), compiled.const_args, execution_devices=jax.devices()[:4]
         )
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(0, 1), (True, False), (0.5, 1.5), (("a", 0), ("b", (1, 2))), ("a", "b")],
+    ids=str,
+)
+@pytest.mark.parametrize("mapping", [dict, collections.OrderedDict])
+def test_dictionaries_of_any_keys_that_are_data(mapping, keys):
+    """Keys of `jax.export` are strings."""
+    given = mapping(zip(keys, ({"a": 1.0}, [2.0, None]), strict=True))
+    loaded = again(given)
+    found = loaded(given)
+    assert jax.tree.structure(loaded.args_info) == jax.tree.structure(((given,), {}))
+    assert type(found) is mapping
+    assert jax.tree.structure(found) == jax.tree.structure(given)
+    assert jax.tree.leaves(found) == [leaf + 1 for leaf in jax.tree.leaves(given)]
+
+
+def again(given):
+    """A program that adds one to each leaf, written and loaded."""
+    compiled = compiled_of("simplified", lambda tree: jax.tree.map(lambda x: x + 1, tree), given)
+    return deserialize_and_load(serialize(compiled))
+
+
+@pytest.mark.parametrize(
+    "keys", [(b"a", b"b"), (frozenset(), frozenset("a")), (("a", np.int8(1)),)]
+)
+def test_a_key_that_is_more_than_data_is_refused(keys):
+    with pytest.raises(ValueError, match=r"a dict with the key .* cannot be written to a file"):
+        again({"a": dict.fromkeys(keys, 1.0)})
+
+
+def test_types_of_nodes_are_registered_with_jax_export():
+    """Stock JAX unpickles them. Nothing is unpickled here, so the user says what they are."""
+
+    class State(NamedTuple):
+        mean: Any
+        count: Any
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Parameters:
+        weights: Any
+        name: str = dataclasses.field(metadata={"static": True})
+
+    for given, name, registers in [
+        (State(1.0, 2.0), "State", "register_namedtuple_serialization"),
+        (Parameters(1.0, "a"), "Parameters", "register_pytree_node_serialization"),
+        (collections.defaultdict(list, a=1.0), "defaultdict", "register_pytree_node_serialization"),
+    ]:
+        with pytest.raises(
+            ValueError, match=rf"{name} cannot be .* with engine.export.{registers}"
+        ):
+            again([given])
+    export.register_namedtuple_serialization(State, serialized_name="tests.State")
+    export.register_pytree_node_serialization(
+        Parameters,
+        serialized_name="tests.Parameters",
+        serialize_auxdata=lambda static: json.dumps(static).encode(),
+        deserialize_auxdata=lambda data: tuple(json.loads(data)),
+    )
+    given = {0: State(1.0, 2.0), 1: Parameters(3.0, "a")}
+    assert again(given)(given) == {0: State(2.0, 3.0), 1: Parameters(4.0, "a")}
 
 
 def test_what_is_more_than_code_is_refused(side):
