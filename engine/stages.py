@@ -90,9 +90,9 @@ def lower_plan(
     abstract mesh, or where other platforms are lowered for, the program is lowered as a whole.
     `also_donated` are avals of what is donated elsewhere, and may be captured here.
     """
-    donated = [
-        t.aval for t, is_donated in zip(types, params["donated_invars"], strict=True) if is_donated
-    ]
+    is_exported = options.get("lowering_parameters") is not None  # who calls it donates nothing
+    of_arguments = zip(types, params["donated_invars"], strict=True)
+    donated = [t.aval for t, is_donated in of_arguments if is_donated and not is_exported]
     donated += also_donated
     results: Sequence[Any] = ()
     if plan.preamble is not None:
@@ -109,7 +109,6 @@ def lower_plan(
         _reported.add(params["jaxpr"])
         warn_of_large_constants(params["jaxpr"])
     closed_jaxpr = plan.closed_jaxpr
-    is_exported = options.get("lowering_parameters") is not None
     # What JAX hoists itself it takes from the very program that it lowers.
     if plan.const_args and not plan.jax_hoists_the_rest and not is_exported:
         closed_jaxpr = as_lowered_first(closed_jaxpr, plan.num_const_args)

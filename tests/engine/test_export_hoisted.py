@@ -1,6 +1,7 @@
 """Exports whose constants stand beside the module: made, called, differentiated, placed."""
 
 import dataclasses
+import functools
 import subprocess
 import sys
 from typing import Any
@@ -258,6 +259,25 @@ def test_constants_on_two_meshes_do_not_go_together():
     )
     with pytest.raises(ValueError, match="Received incompatible devices for jitted computation"):
         exported(lambda x: (x + eight) @ four, jnp.ones((8, 8)))
+
+
+def test_an_export_of_a_function_that_donates_holds_no_copies():
+    """To call an export donates nothing, so the captured array is safe from it."""
+    table, x = jnp.arange(64.0), jnp.ones(64)
+    jitted = engine.jit(lambda x: x + table, constants="simplified", donate_argnums=0)
+    here = export.export(jitted, hoist_constants=True)(x)
+    [held] = here.held
+    assert held.operand.unsafe_buffer_pointer() == table.unsafe_buffer_pointer()
+    for _ in range(2):
+        equal(here.call(table), 2 * table)
+        equal(here.vjp().call(table, x), (x,))
+    for jit in (jax.jit, functools.partial(engine.jit, constants="simplified")):
+        donated = jnp.arange(64.0)
+        outer = jit(here.call, donate_argnums=0)
+        equal(outer(donated), 2 * table)
+        assert donated.is_deleted()
+        equal(outer(jnp.ones(64)), 1 + table)
+    assert not table.is_deleted()
 
 
 def test_the_legacy_side_has_nothing_to_hoist(table):
