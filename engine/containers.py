@@ -23,7 +23,8 @@ import math
 import mmap
 import os
 import re
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,21 +141,26 @@ def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes
     return [len(header).to_bytes(8, "little"), header, *data]
 
 
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows has that
+
+
 def write(path: str | os.PathLike, pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file under a temporary name beside `path`, then give it its name.
 
-    A reader sees the whole file or none, and one that has the former file mapped keeps it. Raises
-    OSError as `open` does.
+    A reader sees the whole file or none, and one that has the former file mapped keeps it. Who may
+    read and write it is as `open` would have it: as the former file had it, or as the system does
+    for a new one. Raises OSError as `open` does.
     """
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = path.with_name(f".{path.name}.{secrets.token_urlsafe(6)}")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    handle = os.open(temporary, _NEW_FILE, 0o666 if mode is None else mode)  # less the umask
     try:
         with os.fdopen(handle, "wb") as file:
+            if mode is not None:
+                os.chmod(temporary, mode)
             for piece in pieces:
                 file.write(piece)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp lets nobody else read
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

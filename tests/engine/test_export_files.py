@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import random
+import stat
 import sys
 import tracemalloc
 
@@ -99,6 +100,37 @@ def test_a_file_appears_when_it_is_complete(tmp_path):
     assert os.listdir(tmp_path) == ["f"]
     containers.write(path, [b"after"])
     assert path.read_bytes() == b"after"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other permissions")
+@pytest.mark.parametrize("before", [None, 0o600, 0o640, 0o664, 0o400])
+def test_a_file_is_for_whom_it_was(tmp_path, before, monkeypatch):
+    """As with `open`: that of a former file, else what the umask lets through."""
+    path, like = tmp_path / "f", tmp_path / "like"
+    if before is not None:
+        path.touch()
+        path.chmod(before)
+
+    def pieces():
+        [temporary] = set(tmp_path.iterdir()) - {path}
+        modes.append(mode(temporary))
+        yield b"after"
+
+    def mode(path):
+        return stat.S_IMODE(path.stat().st_mode)
+
+    modes = []
+    umask = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patched:
+            patched.delattr(os, "umask")  # that of all threads
+            containers.write(path, pieces())
+        like.touch()
+    finally:
+        os.umask(umask)
+    assert path.read_bytes() == b"after"
+    assert mode(path) == (mode(like) if before is None else before)
+    assert modes == [mode(path)]  # from the first byte on
 
 
 def test_a_mapped_file_outlives_its_name(tmp_path, good):
