@@ -953,8 +953,8 @@ class ExecutableParts:
     - `interface`: avals and shardings of all inputs, const args first, and of the outputs, as a
       `jax.export.Exported` without a module; what JAX's serialization of it leaves out follows.
     - `kept`: the inputs that the executable takes; the shardings of the others are unknown.
-    - `in_kinds`, `out_kinds`: where the shardings come from, as `_KINDS` has it, for kept inputs
-      and for outputs; `in_memories`, `out_memories`: their memory kinds.
+    - `in_kinds`, `out_kinds`: where the shardings come from, each of `KINDS_OF_SHARDINGS`, for kept
+      inputs and for outputs; `in_memories`, `out_memories`: their memory kinds.
     """
 
     code: bytes
@@ -972,6 +972,9 @@ class ExecutableParts:
     out_memories: tuple[str | None, ...]
 
 
+KINDS_OF_SHARDINGS = ("device", "mesh", "xla")
+
+
 def _kind_of(sharding: Any) -> str:
     """One device; a mesh; or what XLA chose, which the executable says itself."""
     if isinstance(sharding, jax.sharding.SingleDeviceSharding):
@@ -980,8 +983,22 @@ def _kind_of(sharding: Any) -> str:
 
 
 def platform_version(device: jax.Device) -> str:
-    """What compiled code is tied to beside the platform: the version of the PJRT client."""
-    return f"{device.client.platform_version}; {device.device_kind}"
+    """What compiled code is tied to beside the platform: version of the client, kind of device."""
+    kind = device.device_kind
+    if device.platform == "cpu":  # where that is "cpu" of all
+        kind += f" with instructions {_instructions():016x}"
+    return f"{device.client.platform_version}; {kind}"
+
+
+@functools.cache
+def _instructions() -> int:
+    """What tells CPUs of other instruction sets apart, and what XLA may use of them.
+
+    JAX asks the same for its persistent cache (jax 0.10.2). A number of its own for each number of
+    devices is what a client says, so one with a single device is made for this, in a millisecond.
+    """
+    client = _jaxlib.get_tfrt_cpu_client(asynchronous=True, num_devices=1)
+    return _jaxlib.get_topology_for_devices(client.devices()).fingerprint()
 
 
 def executable_parts(executable: Executable, in_tree: Any, out_tree: Any) -> ExecutableParts:

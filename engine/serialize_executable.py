@@ -6,12 +6,12 @@ of the compiled code, of the interface in the format of `jax.export`, and of a m
 
 Compiled code is machine code: who loads it, runs it. The checksums find damage and not malice, so
 load what you, or those you trust, have written. It runs where it was compiled for: the platform,
-its version and the kind of device are compared, and another is refused.
+its version, the kind of device and, of CPUs, the instructions that XLA uses are compared, and
+another is refused.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence, Set
@@ -24,7 +24,8 @@ import numpy as np
 from engine import containers, jax_internals
 from engine.artifact_reading import is_array, named, parsed
 from engine.containers import Container, ContainerError
-from engine.jax_internals import ExecutableParts
+from engine.hoisted_exports import takes_constants
+from engine.jax_internals import KINDS_OF_SHARDINGS, ExecutableParts
 from engine.manifests import fits
 from engine.snapshots import capture
 from engine.stages import Compiled
@@ -40,8 +41,8 @@ _PARTS: dict[str, Any] = {
     "out_kinds": [str], "in_memories": [(str, type(None))], "out_memories": [(str, type(None))],
 }  # fmt: skip
 _MANIFEST: dict[str, Any] = {
-    "versions": {str: str}, "sha256": {str: str}, "num_const_args": int, "donated": [bool],
-    "no_kwargs": bool, "parts": _PARTS,
+    "versions": {"jax": str, "jaxlib": str}, "sha256": {str: str}, "num_const_args": int,
+    "donated": [bool], "no_kwargs": bool, "parts": _PARTS,
 }  # fmt: skip
 
 
@@ -118,8 +119,8 @@ def deserialize_and_load(
     given as a donated argument as well.
 
     Never load what a stranger wrote: compiled code is code. Raises ContainerError (a ValueError)
-    for bytes that are not what was written, ValueError for another platform, version or number of
-    devices, and for const args of another count, shape or dtype.
+    for bytes that are not what was written, ValueError for another platform, version, kind of CPU
+    or number of devices, and for const args of another count, shape or dtype.
 
     Example::
 
@@ -131,6 +132,8 @@ def deserialize_and_load(
     container = containers.parse(memoryview(serialized).toreadonly())
     manifest = _manifest(container)
     devices = tuple(jax.devices() if execution_devices is None else execution_devices)
+    if not devices:
+        raise ValueError("execution_devices has no devices")
     _refuse_other_platforms(manifest, devices)
     # Through JAX first, which says what the code takes; the code itself comes last of all.
     interface = parsed(container.tensors["interface"].data, "the interface of the program")
@@ -204,6 +207,12 @@ def _refuse_other_platforms(manifest: dict[str, Any], devices: Sequence[jax.Devi
                 f"the program was compiled for {what} {there[what]!r}, and this is "
                 f"{here[what]!r}: compile it again, or keep it with engine.export"
             )
+    memories = {None, *(memory.kind for memory in devices[0].addressable_memories())}
+    for memory in (*parts["in_memories"], *parts["out_memories"]):
+        if memory not in memories:
+            raise ContainerError(
+                f"the manifest has a memory {memory!r}, and the device has no such"
+            )
 
 
 def _parts(
@@ -216,21 +225,32 @@ def _parts(
         code=bytes(container.tensors["code"].data), interface=interface, **found
     )
     inputs, outputs = len(interface.in_avals), len(interface.out_avals)
+    kept, count = list(parts.kept), manifest["num_const_args"]
+    if kept != sorted(set(kept) & set(range(inputs))):
+        raise ContainerError("the manifest has kept inputs that the program does not have")
+    if count not in range(inputs + 1) or not takes_constants(interface, count):
+        raise ContainerError("the manifest has another number of const args than the program")
     lengths = {
-        "kept": len(set(parts.kept) & set(range(inputs))),
         "argument_names": inputs,
         "weak_inputs": inputs,
         "weak_outputs": outputs,
-        "in_kinds": len(parts.kept),
-        "in_memories": len(parts.kept),
+        "in_kinds": len(kept),
+        "in_memories": len(kept),
         "out_kinds": outputs,
         "out_memories": outputs,
     }
-    for field in dataclasses.fields(parts):
-        if field.name in lengths and len(getattr(parts, field.name)) != lengths[field.name]:
-            raise ContainerError(f"the manifest has {field.name} of another number of values")
-    if len(manifest["donated"]) != inputs - manifest["num_const_args"]:
-        raise ContainerError("the manifest has another number of const args than the program")
+    found["donated"], lengths["donated"] = manifest["donated"], inputs - count
+    for name, length in lengths.items():
+        if len(found[name]) != length:
+            raise ContainerError(f"the manifest has {name} of another number of values")
+    ins, outs = jax_internals.exported_shardings(interface)
+    for name, kinds, shardings in [
+        ("in_kinds", parts.in_kinds, [ins[i] for i in kept]),
+        ("out_kinds", parts.out_kinds, outs),
+    ]:
+        for kind, sharding in zip(kinds, shardings, strict=True):
+            if kind not in KINDS_OF_SHARDINGS or (kind == "mesh") == (sharding is None):
+                raise ContainerError(f"the manifest has {name} of another program")
     return parts
 
 

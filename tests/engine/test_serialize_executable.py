@@ -3,6 +3,8 @@
 import collections
 import dataclasses
 import json
+import os
+import platform
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -291,14 +293,26 @@ def test_an_export_is_no_executable(table):
         (lambda m: m["versions"].update(jax="0.1"), "compiled for jax '0.1', and this is"),
         (lambda m: m["parts"].update(platform="tpu"), "compiled for platform 'tpu'"),
         (lambda m: m["parts"].update(platform_version="x"), "compiled for platform version 'x'"),
-        (lambda m: m["parts"]["kept"].append(9), "has kept of another number"),
+        (lambda m: m["parts"]["kept"].append(9), "has kept inputs that the program does not have"),
+        (lambda m: m["parts"]["kept"].reverse(), "has kept inputs that the program does not have"),
         (lambda m: m["parts"].update(out_kinds=[]), "has out_kinds of another number"),
         (lambda m: m.update(num_const_args=2), "another number of const args"),
         (lambda m: m.update(num_const_args="2"), "lacks what a manifest has"),
+        (lambda m: m.update(num_const_args=-1, donated=[False] * 3), "number of const args"),
+        (lambda m: m.update(num_const_args=2**64), "number of const args"),
+        (lambda m: m.update(num_const_args=0, donated=[False] * 2), "number of const args"),
+        (lambda m: m["donated"].append(True), "has donated of another number"),
+        (lambda m: m["parts"].update(in_kinds=["foo", "device"]), "in_kinds of another program"),
+        (lambda m: m["parts"].update(in_kinds=["mesh", "device"]), "in_kinds of another program"),
+        (lambda m: m["parts"].update(out_kinds=["mesh"]), "out_kinds of another program"),
+        (lambda m: m["parts"].update(out_memories=["foo"]), "has a memory 'foo'"),
+        (lambda m: m["versions"].clear(), "lacks what a manifest has"),
         (lambda m: m["sha256"].clear(), "the code of the program is not what was written"),
     ],
 )
-def test_a_program_that_does_not_fit_is_refused(blob, table, change, message):
+def test_a_program_that_does_not_fit_is_refused(blob, table, change, message, monkeypatch):
+    """Before any of it is loaded."""
+    monkeypatch.setattr(engine.jax_internals, "executable_of", None)
     container = engine.containers.parse(memoryview(blob))
     manifest = json.loads(container.metadata["manifest"])
     change(manifest)
@@ -307,6 +321,38 @@ def test_a_program_that_does_not_fit_is_refused(blob, table, change, message):
     changed = b"".join(engine.containers.chunks(metadata, container.tensors.values()))
     with pytest.raises(ValueError, match=message):
         deserialize_and_load(changed, [table])
+
+
+def test_devices_are_needed(blob, table):
+    with pytest.raises(ValueError, match="execution_devices has no devices"):
+        deserialize_and_load(blob, [table], execution_devices=[])
+
+
+MADE_FOR = """
+import sys
+import jax.numpy as jnp
+import engine
+lowered = engine.jit(lambda x: x + 1).lower(jnp.ones(7))
+sys.stdout.buffer.write(engine.serialize_executable.serialize(lowered.compile()))
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the instructions are those of x86")
+@pytest.mark.parametrize("flag", ["--xla_cpu_max_isa=SSE4_2", ""])
+def test_code_for_other_instructions_is_refused(flag):
+    """As XLA:CPU loads it, and logs that it may crash; how many devices there were is the same."""
+    done = subprocess.run(
+        [sys.executable, "-c", MADE_FOR],
+        env=os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count=2 {flag}"},
+        capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
+    if flag:
+        with pytest.raises(ValueError, match="compiled for platform version 'cpu; cpu with instr"):
+            deserialize_and_load(done.stdout)
+    else:
+        np.testing.assert_array_equal(
+            deserialize_and_load(done.stdout)(jnp.ones(7)), jnp.full(7, 2)
+        )
 
 
 def test_in_another_process(side, tmp_path, table):
