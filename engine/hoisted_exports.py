@@ -236,7 +236,7 @@ class HoistedExport:
 
         @jax.custom_vjp
         def call(*flat: Any) -> list[Any]:
-            # Where a program may hoist, it captures the arrays themselves: each is one constant of it.
+            # A program that may hoist captures the arrays themselves: each is one constant of it.
             hoists = jax_internals.staged_by_jax() and jax_internals.jax_emits_simplified_jaxprs()
             operands = [constant.value if hoists else constant.operand for constant in self.held]
             return jax_internals.call_exported(program, [*operands, *flat])
