@@ -18,7 +18,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from engine import jax_internals
 from engine.artifact_writing import Constant
@@ -41,6 +41,7 @@ _NO_EXPORT = (
     RecursionError,
     OverflowError,
 )
+_UNREGISTERED = "Cannot deserialize a PyTreeDef containing an unregistered type"
 
 
 def read(
@@ -70,13 +71,20 @@ def read(
 def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Exported:
     """Have JAX read an export; raises ContainerError, with JAX's reason, for what it cannot read.
 
-    JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
+    Raises ValueError for a type of nodes that is registered where the export was written, and not
+    here. JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
     """
     try:
         # Bytes cannot be changed by whoever gave them, and JAX reads a derivative only when it is
         # asked for. It reads bytes as well as the bytearray of its annotation.
         return jax.export.deserialize(bytes(data))  # type: ignore[arg-type]
     except _NO_EXPORT as error:
+        if _UNREGISTERED in str(error):
+            raise ValueError(
+                f"{what} has nodes of a type that is not registered in this process. Register it "
+                "as where it was written, with engine.export.register_namedtuple_serialization or "
+                f"engine.export.register_pytree_node_serialization ({error})"
+            ) from error
         raise ContainerError(
             f"{what} cannot be read as an export by this JAX, {jax.__version__} "
             f"({type(error).__name__}: {error}): damaged, or made by another program or version; "
@@ -138,8 +146,8 @@ class _File:
     manifest: Manifest
     # By tensor, type and memory: equal bytes are stored once, whatever they are the bytes of.
     _arrays: dict[tuple, Any] = field(default_factory=dict)
-    # By number: a constant is told by the identity of its array, and each wrapping makes another.
-    _keys: dict[int, Any] = field(default_factory=dict)
+    # By number: a constant is told by the identity of its array, also beside an equal one.
+    _constants: dict[int, Any] = field(default_factory=dict)
 
     def check_programs(self) -> None:
         """Raise ContainerError unless all programs are what was written; JAX sees none before."""
@@ -211,19 +219,19 @@ class _File:
         Where the backend takes mapped bytes as they are (XLA's CPU does), nothing is copied.
         Raises ContainerError where the bytes are not those that were written.
         """
+        if number in self._constants:
+            return self._constants[number]
         entry = self.manifest.constants[number]
         dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
         key = entry["tensor"], dtype, shape, in_host_memory
         if key not in self._arrays:
             stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
-            self._arrays[key] = _put(stored, in_host_memory)
-        data, impl = self._arrays[key], entry["key_impl"]
-        if impl is None:
-            return data
-        if number not in self._keys:
+            self._arrays.setdefault(key, _put(stored, in_host_memory))
+        constant = jax_internals.another(self._arrays[key])
+        if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
-                self._keys[number] = jax.random.wrap_key_data(data, impl=impl)
-        return self._keys[number]
+                constant = jax.random.wrap_key_data(constant, impl=entry["key_impl"])
+        return self._constants.setdefault(number, constant)  # of several threads, the first one's
 
     def replaced(
         self, given: Replacements | None, programs: Sequence[jax.export.Exported], mesh: Any
@@ -319,7 +327,12 @@ def _in_host_memory(program: jax.export.Exported, place: int) -> bool:
 
 def _put(value: np.ndarray, in_host_memory: bool) -> Any:
     """Put a constant in a memory of the default device; it follows the arguments of a call."""
-    return jax_internals.uncommitted(put(value, jax.memory.Space.Host if in_host_memory else None))
+    sharding = None
+    if in_host_memory:
+        # Not `jax.memory.Space.Host`, with which JAX compiles a program for the mesh in context.
+        [device] = put(np.empty(0)).devices()
+        sharding = SingleDeviceSharding(device, memory_kind="pinned_host")
+    return jax_internals.uncommitted(put(value, sharding))
 
 
 @dataclass(frozen=True, eq=False)

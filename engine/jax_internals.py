@@ -792,8 +792,18 @@ def uncommitted(value: Any) -> Any:
         return value if data is value._base_array else _prng.PRNGKeyArray(value._impl, data)
     if not isinstance(value, array.ArrayImpl) or not value._committed or len(value.devices()) > 1:
         return value
+    return _view(value, committed=False)
+
+
+def another(value: jax.Array) -> jax.Array:
+    """Another array over the same buffers: nothing is copied, and it is a constant of its own."""
+    assert isinstance(value, array.ArrayImpl)
+    return _view(value, committed=value._committed)
+
+
+def _view(value: array.ArrayImpl, *, committed: bool) -> array.ArrayImpl:
     return array.ArrayImpl(
-        value.aval, value.sharding, value._arrays, committed=False, _skip_checks=True
+        value.aval, value.sharding, value._arrays, committed=committed, _skip_checks=True
     )
 
 

@@ -90,7 +90,8 @@ def lower_plan(
     abstract mesh, or where other platforms are lowered for, the program is lowered as a whole.
     `also_donated` are avals of what is donated elsewhere, and may be captured here.
     """
-    is_exported = options.get("lowering_parameters") is not None  # who calls it donates nothing
+    parameters = options.get("lowering_parameters")
+    is_exported = parameters is not None and parameters.for_export  # who calls it donates nothing
     of_arguments = zip(types, params["donated_invars"], strict=True)
     donated = [t.aval for t, is_donated in of_arguments if is_donated and not is_exported]
     donated += also_donated
@@ -110,7 +111,7 @@ def lower_plan(
         warn_of_large_constants(params["jaxpr"])
     closed_jaxpr = plan.closed_jaxpr
     # What JAX hoists itself it takes from the very program that it lowers.
-    if plan.const_args and not plan.jax_hoists_the_rest and not is_exported:
+    if plan.const_args and not plan.jax_hoists_the_rest and parameters is None:
         closed_jaxpr = as_lowered_first(closed_jaxpr, plan.num_const_args)
     params = jax_internals.const_operands(params, len(operands)) | {"jaxpr": closed_jaxpr}
     hoisted = jax_internals.Hoisted(

@@ -191,6 +191,33 @@ def test_constants_in_the_memory_of_the_host_are_there_again(path, count):
         equal(loaded.call(free), f.call(free))
 
 
+def test_constants_in_the_memory_of_the_host_follow_the_arguments_whatever_mesh_was_in_context(
+    path,
+):
+    first, second = jax.devices()[:2]
+    on = SingleDeviceSharding(first, memory_kind="pinned_host")
+    held = jax.device_put(np.arange(64.0), on)
+    exported(lambda x: x + jax.device_put(held, jax.memory.Space.Device), jnp.ones(64)).save(path)
+    loaded = export.load(path)
+    with jax.set_mesh(jax.make_mesh((8,), ("a",))), jax.transfer_guard("disallow"):
+        [constant] = loaded.constants
+    assert constant.devices() == {first}
+    x = jax.device_put(jnp.ones(64), second)
+    equal(loaded.call(x), x + np.arange(64.0))
+
+
+def test_equal_constants_of_a_file_are_two_for_a_program_that_calls_it():
+    tables = [jnp.arange(64.0), jnp.arange(64.0)]
+    x = jnp.ones(64)
+    inner = export.deserialize(exported(lambda x: x * tables[0] + tables[1], x).serialize())
+    assert [each is other for each in inner.constants for other in inner.constants] == [
+        True, False, False, True,
+    ]  # fmt: skip
+    outer = exported(lambda x: inner.call(x), x).serialize()
+    replaced = export.deserialize(outer, constants={0: 2 * tables[0]})
+    equal(replaced.call(x), 2 * tables[0] + tables[1])
+
+
 def test_numpy_constants_are_brought_to_a_device_once(path):
     table = np.arange(64, dtype=np.float32)
     here = exported(lambda x: x * table, jnp.ones(64))

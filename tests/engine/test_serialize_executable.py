@@ -377,3 +377,15 @@ def test_single_device_shardings_stay_so(side, table):
     compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
     loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
     assert loaded(jnp.ones(7)).sharding == SingleDeviceSharding(jax.devices()[0])
+
+
+def test_a_type_that_only_the_writer_registered_is_no_damage():
+    class Moments(NamedTuple):
+        mean: Any
+
+    export.register_namedtuple_serialization(Moments, serialized_name="tests.Moments")
+    written = jax.export.export(jax.jit(lambda moments: moments.mean))(Moments(1.0)).serialize()
+    elsewhere = written.replace(b"tests.Moments", b"tests.Nowhere")
+    with pytest.raises(ValueError, match="not registered in this process") as refused:
+        export.deserialize(elsewhere)
+    assert not isinstance(refused.value, export.ContainerError)
