@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parity_tests.bench.contestants import SAME_MODE, Bound, bind, forget_programs
+from parity_tests.bench.contestants import SAME_MODE, bind, forget_programs
 from parity_tests.bench.measuring import seconds
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
@@ -21,10 +21,7 @@ EQUATIONS: dict[Size, Sequence[int]] = {
     "full": (10, 100, 1_000, 10_000),
 }
 MOST_CONSTANTS = 1_000  # 10,000 arrays are no program that anybody has
-FEW, MANY = (
-    5,
-    15,
-)  # samples of a process; the first, which pays for what is loaded late, is one more
+FEW, MANY = 5, 15  # samples of a process, each after one that is not timed
 SHARED = 10  # constants of the programs that grow in equations alone
 STAGES = "seconds to trace and lower"
 WITHIN = Target(bound="at most", value=1.1)
@@ -52,16 +49,20 @@ def _constants(count: int) -> str:
 def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sample:
     arrays, x = constants(count), np.ones(16, np.float32)
     taken = []
-    for _ in range((MANY if equations < 1_000 else FEW) + 1):
+
+    def stage() -> None:
         # JAX remembers what it traced by the function, so each time it is another one.
-        forget_programs(contestant)
         bound = bind(contestant, chain(equations), arrays, (x,))
-        taken.append(seconds(lambda bound=bound: _stage(bound)))  # type: ignore[misc]
-    return _sample(case, STAGES, "seconds", statistics.median(taken[1:]))
+        bound.jitted.trace(*bound.args).lower()
 
+    def stage_another() -> None:
+        forget_programs(contestant)
+        stage()
+        forget_programs(contestant)
 
-def _stage(bound: Bound) -> Any:
-    return bound.jitted.trace(*bound.args).lower()
+    for _ in range(MANY if equations < 1_000 else FEW):
+        taken.append(seconds(stage, after=stage_another))
+    return _sample(case, STAGES, "seconds", statistics.median(taken))
 
 
 def chain(equations: int) -> Callable[..., Any]:

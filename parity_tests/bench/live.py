@@ -65,6 +65,7 @@ class LiveProcess:
         """End the process and whatever it started."""
         if self._worker is not None:
             self._worker.kill()
+        if self._said >= 0:
             os.close(self._said)
 
     def _start(self) -> Worker:
@@ -82,6 +83,8 @@ class LiveProcess:
             return Worker.start(
                 request, side, environment=self._environment(side), pass_fds=(theirs,)
             )
+        except OSError as error:
+            raise self._error(f"could not be started: {error}", "") from error
         finally:
             os.close(theirs)  # the process has its own: when it ends, there is an end to read
 

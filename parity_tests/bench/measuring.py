@@ -14,9 +14,14 @@ import jax
 from parity_tests.bench.steps import wait
 
 
-def seconds(action: Callable[[], Any]) -> float:
-    """Return how long an action takes, once, when it is the turn of this process."""
+def seconds(action: Callable[[], Any], *, after: Callable[[], Any] = lambda: None) -> float:
+    """Return how long an action takes, once, when it is the turn of this process.
+
+    `after` is done before and not timed: where others have measured in between, the caches of the
+    core hold what is theirs, and what takes some milliseconds would be charged for that.
+    """
     wait()
+    after()
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
@@ -55,21 +60,12 @@ def _calls_of_a_block(call: Callable[[], Any], block_seconds: float) -> int:
 
 
 def _block(call: Callable[[], Any], calls: int) -> float:
-    """Return the seconds of a block of calls, after one that is not timed.
-
-    Where others have measured before, the caches of the core hold what is theirs, and for the
-    first millisecond a call takes twice as long.
-    """
 
     def block() -> None:
         for _ in range(calls):
             jax.block_until_ready(call())
 
-    wait()
-    block()
-    start = time.perf_counter()
-    block()
-    return time.perf_counter() - start
+    return seconds(block, after=block)
 
 
 def python_frames(call: Callable[[], Any]) -> int:

@@ -80,7 +80,7 @@ def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[Tur
     Raises `BenchError`.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="constparity-")))
+        folder = Path(stack.enter_context(_folder()))
         processes = [
             LiveProcess(turn, folder / str(number), timeout=timeout)
             for number, turn in enumerate(turns)
@@ -89,6 +89,11 @@ def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[Tur
             stack.callback(process.close)
         step_in_turns(processes)
         return [process.taken for process in processes if process.taken is not None]
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    # What a process wrote that was killed may still be there a moment later, and is no error.
+    return tempfile.TemporaryDirectory(prefix="constparity-", ignore_cleanup_errors=True)
 
 
 def _load() -> float | None:
