@@ -79,18 +79,24 @@ def keep(
 
 
 def is_refused(row: ProgramRow) -> bool:
-    """Whether each side of ours raises what stock JAX raises in the same mode."""
-    failures = {
-        each.side: (each.failure.stage, each.failure.type) if each.failure else None
-        for each in row.observations
+    """Whether stock JAX raises, and each side of ours what it raises in the same mode.
+
+    A side of ours that fails where its partner of stock JAX did not run has no such excuse, nor has
+    one that does not raise but crashes or runs out of time.
+    """
+    failures = {each.side: each.failure for each in row.observations}
+    failed = [each for each in failures.values() if each]
+    raised: dict[str, tuple[str, str]] = {
+        side: (each.stage, each.type) for side, each in failures.items() if each
     }
     return (
         row.verdict == "could not compare"
-        and any(failures.values())
+        and bool(failed)
+        and all(each.kind == "exception" for each in failed)
         and all(
-            failures.get(ours) == failures.get(stock)
+            raised.get(ours) == raised.get(stock)
             for ours, stock in (("legacy", "jax-legacy"), ("simplified", "jax-simplified"))
-            if ours in failures and stock in failures
+            if ours in failures
         )
     )
 

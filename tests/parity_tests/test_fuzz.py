@@ -26,14 +26,15 @@ def row(name, verdict, observations=()):
     )
 
 
-def refusal(*, ours="ValueError", stock="ValueError"):
+def refusal(*, kind="exception", **raised):
+    """A row of sides, with the type that each raises, or None."""
     observations = tuple(
         Observation(
             program="p",
-            side=side,
-            failure=Failure(kind="exception", stage="trace", type=type_, message="no"),
+            side=side.replace("_", "-"),
+            failure=type_ and Failure(kind=kind, stage="trace", type=type_, message="no"),
         )
-        for side, type_ in zip(BOTH, (ours, stock), strict=True)
+        for side, type_ in raised.items()
     )
     return row("p", "could not compare", observations)
 
@@ -79,9 +80,31 @@ def test_a_program_that_fails_is_made_small_and_kept(where_a_program_has, tmp_pa
 
 
 def test_what_stock_jax_refuses_alike_is_refused():
-    assert fuzz.is_refused(refusal())
-    assert not fuzz.is_refused(refusal(ours="NotImplementedError"))
-    assert fuzz.signature(refusal()) != fuzz.signature(refusal(ours="NotImplementedError"))
+    alike = refusal(simplified="ValueError", jax_simplified="ValueError")
+    unlike = refusal(simplified="NotImplementedError", jax_simplified="ValueError")
+    assert fuzz.is_refused(alike)
+    assert not fuzz.is_refused(unlike)
+    assert fuzz.signature(alike) != fuzz.signature(unlike)
+    assert fuzz.is_refused(refusal(legacy=None, jax_legacy=None, jax_simplified="ValueError"))
+    assert not fuzz.is_refused(refusal(simplified=None, jax_simplified="ValueError"))
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        {"legacy": None, "simplified": "ValueError"},
+        {"legacy": "ValueError", "simplified": None, "jax_simplified": None},
+        {"legacy": "ValueError", "simplified": "ValueError", "jax_simplified": "ValueError"},
+    ],
+)
+def test_a_side_whose_stock_partner_did_not_run_has_failed_and_is_not_refused(raised):
+    assert not fuzz.is_refused(refusal(**raised))
+
+
+@pytest.mark.parametrize("kind", ["timeout", "crash", "wrong side"])
+def test_only_what_is_raised_is_refused(kind):
+    both = {"simplified": kind, "jax_simplified": kind}
+    assert not fuzz.is_refused(refusal(kind=kind, **both))
 
 
 def test_the_command_keeps_and_exits_as_run_does(where_a_program_has, tmp_path, capsys):
