@@ -174,18 +174,18 @@ def _measure(
         first = calls.Result.read(result)
     with stages("check"):
         checks = calls.check(first, calls.Result.read(of_compiled), call, work)
+        stateful = not all(each.holds for each in checks if each.name == AGREE)
         if side in ("legacy", "simplified"):
             checks += writes.check(
                 fun,
                 first,
                 call,
-                lambda: jaxpr_counts.count(traced.jaxpr, threshold=threshold).captured_values(),
-                callbacks=module.callbacks > 0,
+                functools.partial(jaxpr_counts.count, traced.jaxpr, threshold=threshold),
+                may_call=not stateful and module.callbacks == 0,
             )
         if side == "simplified":
             checks += const_args.check(lowered.const_args, facts)
         if side == "legacy" and facts.captured:  # without captured arrays the two sides are one
-            stateful = not all(each.holds for each in checks if each.name == AGREE)
             checks += flips.check(fun, args, kwargs, stateful=stateful)
     cached = compile_cache.Cached()
     affordable = compile_cache.is_affordable(stages.seconds["compile"], facts.captured_bytes)
