@@ -7,7 +7,8 @@ to a run in double precision (`arbitrated`) -> mismatch.
 Neither side is the truth: legacy lets XLA fold constants, which rounds differently. So all
 measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN
 equals NaN, an infinity equals one of its own sign only, and -0.0 is 0 ULP from 0.0 though not
-bitwise equal. Integers and booleans are equal or not.
+bitwise equal. Complex numbers are close by magnitude; where one part is not finite, the other is
+judged by itself. Integers and booleans are equal or not.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
 def compare(path: str, left: _Array, right: _Array, truth: _Array | None = None) -> LeafComparison:
     """Compare two arrays of one shape and dtype; `truth` is the same from the arbiter, if it ran.
 
-    `max_abs`, `max_rel` and `max_ulp` are over the elements that are finite on both sides, as is
+    `max_abs`, `max_rel` and `max_ulp` are over the parts that are finite on both sides, as is
     `passing_rtol`, the relative tolerance that would have passed beside the dtype's absolute one;
     it is None where none would. `mismatch_share` and `first_index` tell of the elements that are
     not the same value. Raises `ValueError` where shapes or dtypes differ.
@@ -150,14 +151,13 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
     lost = (differs & ~both_finite).any(axis=-1)  # NaN against a number, unlike infinities
     max_ulp = int(_ulps(a, b).max(where=both_finite, initial=0))
 
-    finite = both_finite.all(axis=-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        apart = _magnitude(wide_a - wide_b)
-        size = np.maximum(_magnitude(wide_a), _magnitude(wide_b))
-    apart = np.where(finite, np.minimum(apart, np.finfo(np.float64).max), 0.0)
-    size = np.where(finite, size, 1.0)
+    # A part that is not finite counts for nothing, and leaves the other part of a complex number.
+    finite_a, finite_b = (np.where(both_finite, wide, 0.0) for wide in (wide_a, wide_b))
+    with np.errstate(over="ignore"):
+        apart = np.minimum(_magnitude(finite_a - finite_b), np.finfo(np.float64).max)
+        size = np.maximum(_magnitude(finite_a), _magnitude(finite_b))
     limit = tolerance(left.dtype)
-    absolute = limit * _scale(np.where(finite, size, 0.0))
+    absolute = limit * _scale(size)
     beyond = lost | (apart > absolute + limit * size)
     share, first = _share_and_first(differs.any(axis=-1))
     distance = _Distance(
@@ -183,7 +183,7 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
         else f"rtol = {limit:g} and, for outputs this small, atol = {absolute:.2g}"
     )
     note = _note(left, right, beyond, f"are beyond {bounds}")
-    if truth is None or not finite.all():
+    if truth is None or not both_finite.all():
         return _row(path, "mismatch", distance, note)
     arbitration = arbitrated(left, right, truth)
     rung: Rung = "arbiter" if arbitration.equally_good else "mismatch"

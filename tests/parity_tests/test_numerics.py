@@ -172,6 +172,23 @@ def test_complex_numbers_are_close_by_magnitude(name):
     assert compare(name, [complex(NAN, 1)], [complex(NAN, 1)]).rung == "bitwise"
 
 
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+@pytest.mark.parametrize("lost", [NAN, INF, -INF])
+def test_beside_a_part_that_is_not_finite_the_other_is_judged_by_itself(name, lost):
+    """As of a logarithm of zero, lax.complex(log(r), phase), where only one side is right."""
+    for wrong in (complex(lost, 2), complex(2, lost)):
+        right = complex(lost, 1) if wrong.imag == 2 else complex(1, lost)
+        row = compare(name, [1 + 1j, right], [1 + 1j, wrong])
+        assert (row.rung, row.max_abs, row.max_rel) == ("mismatch", 1.0, 0.5)
+        assert row.passing_rtol == pytest.approx(0.5, rel=1e-5)
+        assert "1 of 2 elements are beyond rtol" in row.note
+        assert compare(name, [right], [right]).rung == "bitwise"
+    tolerance = numerics.tolerance(dtype_of(name))
+    row = compare(name, [complex(lost, 1e3)], [complex(lost, 1e3 * (1 + tolerance * 0.9))])
+    assert row.rung == "tolerance"
+    assert row.max_rel == pytest.approx(tolerance, rel=0.2)
+
+
 def test_complex_units_are_counted_by_part():
     off = np.nextafter(np.float32(1), np.float32(2))
     row = compare("complex64", [1 + 1j], [complex(1, off)])
