@@ -77,7 +77,7 @@ def measured(lowered, compiled, outputs):
         "temporary bytes": getattr(memory, "temp_size_in_bytes", None),
         "output shapes": [list(each.shape) for each in outputs],
         "output dtypes": [str(each.dtype) for each in outputs],
-        "output weak types": [bool(each.weak_type) for each in outputs],
+        "output weak types": [bool(getattr(each, "weak_type", False)) for each in outputs],
         "output committed": [bool(each.committed) for each in outputs],
         "output shardings": [str(each.sharding) for each in outputs],
     }
@@ -111,24 +111,37 @@ def typed(raw, dtype):
     return raw if dtype.startswith("key") else raw.view(np.dtype(name))
 
 
-def compared(left, right, rtol):
-    """Say where two lists of outputs differ by more than `rtol`, which is absolute, too."""
+def parts(array):
+    """Return the real and the imaginary parts of numbers, as rows of two."""
+    return array.astype(np.complex128).view(np.float64).reshape(-1, 2)
+
+
+def compared(left, right, tolerances):
+    """Say where two lists of outputs differ by more than the tolerances of their dtypes.
+
+    A tolerance is relative, and absolute where outputs come near 1, smaller where all are smaller.
+    Outputs of dtypes without one have to be the same bits.
+    """
     found: list = []
     dtypes = [facts.get("output dtypes", []) for facts, _ in (left, right)]
     if dtypes[0] != dtypes[1]:
         return found
-    for n, (a, b, dtype) in enumerate(zip(left[1], right[1], dtypes[0], strict=True)):
-        if a.tobytes() == b.tobytes():
+    for n, (raw_a, raw_b, dtype) in enumerate(zip(left[1], right[1], dtypes[0], strict=True)):
+        if raw_a.tobytes() == raw_b.tobytes():
             continue
-        a, b = (typed(each, dtype).astype(np.complex128) for each in (a, b))
+        a, b = (parts(typed(each, dtype)) for each in (raw_a, raw_b))
+        finite = np.isfinite(a) & np.isfinite(b)
         apart = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+        lost = (apart & ~finite).any(-1)
+        a, b = (np.where(finite, each, 0.0) for each in (a, b))
         with np.errstate(all="ignore"):
-            size = np.maximum(abs(a), abs(b))
-            beyond = apart & ~(abs(a - b) <= rtol + rtol * size)
-            relative = np.nanmax(np.where(apart & (size > 0), abs(a - b) / size, 0.0), initial=0.0)
-        if rtol == 0 or beyond.any():
+            distance, size = np.hypot(*(a - b).T), np.maximum(np.hypot(*a.T), np.hypot(*b.T))
+            relative = np.nanmax(np.where(size > 0, distance / size, 0.0))
+        tolerance = tolerances.get(dtype, 0.0)
+        beyond = lost | (distance > tolerance * (min(1.0, size.max()) + size))
+        if tolerance == 0 or beyond.any():
             found.append(
-                f"output {n}: {int(apart.sum())} of {a.size} elements differ, "
+                f"output {n}: {int(apart.any(-1).sum())} of {len(a)} elements differ, "
                 f"by up to {relative:.3g} relative"
             )
     return found
@@ -177,7 +190,7 @@ def differences(left, right):
             )
             sys.exit(2)
     if metric == "outputs":
-        return compared(left, right, SHOWS["rtol"])
+        return compared(left, right, SHOWS["tolerances"])
     a, b = left[0][metric], right[0][metric]
     return [] if a == b else [f"{metric}: {a} against {b}"]
 

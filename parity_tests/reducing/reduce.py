@@ -21,7 +21,7 @@ from parity_tests.reducing import steps
 from parity_tests.reducing.draft import Draft, Store
 from parity_tests.reducing.pruning import cleaned
 from parity_tests.reducing.search import Search
-from parity_tests.reducing.symptom import FAILURE, OUTPUTS, Symptom, symptoms, tolerance_of
+from parity_tests.reducing.symptom import FAILURE, OUTPUTS, Symptom, symptoms, tolerances_of
 from parity_tests.reducing.writing import Written, write
 from parity_tests.sides import ask, environment_of
 from parity_tests.targets import TargetError
@@ -101,7 +101,7 @@ def reduce(
             symptom = _chosen(question, seen)
             if symptom is None:
                 return None
-            trials = Trials(question, pair, symptom, store, folder, seen)
+            trials = Trials(question, pair, symptom, store, folder)
             whole = _writable(start, trials)
             search = Search(
                 whole,
@@ -218,7 +218,6 @@ class Trials:
     symptom: Symptom
     store: Store
     folder: Path
-    seen: Judged
     last: str = ""
     slipped: int = 0
 
@@ -247,10 +246,11 @@ class Trials:
 
     def write(self, candidate: Draft, header: str) -> Written:
         """Write a candidate as the file that it would become."""
+        outputs = candidate.body.outputs
         shows: dict[str, Any] = {
             "metric": self.symptom.metric,
             "fails": dict(self.symptom.fails),
-            "rtol": tolerance_of(self.symptom, self.seen.evidence),
+            "tolerances": tolerances_of(self.symptom, (each.type.dtype for each in outputs)),
             "seconds": self.question.timeout + START_SECONDS,
         }
         if self.symptom.metric not in _MEASURED or "wrong side" in self.symptom.kind:

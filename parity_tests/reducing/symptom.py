@@ -7,7 +7,7 @@ how, or who fails with what and who does not, and a candidate shows it only if i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from parity_tests import numerics
@@ -76,12 +76,17 @@ def symptoms(
     return tuple(found)
 
 
-def tolerance_of(symptom: Symptom, evidence: Sequence[Evidence]) -> float:
-    """Return what outputs must differ by to show a symptom, relative and absolute: 0 for bits."""
+def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
+    """Return what outputs of these dtypes must differ by to show a symptom; nothing for bits.
+
+    A tolerance is relative, and absolute as `numerics.compare` scales it. Keys are equal or not.
+    """
     if symptom.metric != OUTPUTS or symptom.kind == "drift":
-        return 0.0
-    dtypes = [dtype_named(leaf.dtype) for leaf in evidence[0].observation.outputs]
-    return max(map(numerics.tolerance, dtypes), default=0.0)
+        return {}
+    return {
+        each: 0.0 if each.startswith("key<") else numerics.tolerance(dtype_named(each))
+        for each in sorted(set(dtypes))
+    }
 
 
 def _kind(comparison: Comparison) -> str:

@@ -58,6 +58,17 @@ def folds_and_amplifies(x, s):
     return hay(x, s), window * x + jnp.minimum(jnp.abs(amplified), 0.0)
 
 
+@program(args=(X, np.uint32(2)))
+def small_beside_a_key(x, seed):
+    """What is left of a fold that is rounded differently, where no output comes near 1.
+
+    The arbiter would find both equally good, and is not asked of outputs that are not all finite.
+    """
+    window = jnp.exp(jnp.multiply(ANGLES, -0.1))
+    small = (window * 1e8 - EXACT) * 1e-9 * x
+    return jax.random.key(seed), small.at[0].set(jnp.inf), seed + 1
+
+
 @program(args=(X, np.float32(2.0)))
 def used_twice(x, s):
     """One array in two equations: stock JAX passes it once for each."""

@@ -106,6 +106,18 @@ def test_drift_does_not_slip_into_a_mismatch():
     assert "mismatch" not in found.symptom.detail
 
 
+def test_a_mismatch_of_small_outputs_beside_a_key_is_shown_by_the_file_too(tmp_path):
+    found = reduced("small_beside_a_key", max_tries=1)
+    assert found.symptom.kind == "different: beyond tolerance"
+    tolerances = {"float32": 1e-06, "key<fry>": 0.0, "uint32": 0.0}
+    assert f"'tolerances': {tolerances}" in found.written.text
+    found.written.save(tmp_path / "small.py")
+    done = run_alone(tmp_path / "small.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "output 0: key<fry>[]" in done.stdout
+    assert "difference: output 1: " in done.stdout
+
+
 def test_more_const_args_than_arrays_needs_constparity():
     found = reduced("used_twice", sides=("simplified", "jax-simplified"), metric="const args")
     assert found.symptom.kind == "expected difference: larger on jax-simplified"

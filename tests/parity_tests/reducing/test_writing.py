@@ -67,7 +67,7 @@ PROGRAMS = {
 def written(fun, tmp_path, change=cleaned):
     found = reading.read(from_function(lambda: (fun, (X,)), "test"))
     file = tmp_path / "program.py"
-    shows = {"metric": "outputs", "fails": {}, "rtol": 0.0, "seconds": 1.0}
+    shows = {"metric": "outputs", "fails": {}, "tolerances": {}, "seconds": 1.0}
     sides = ("jax-legacy", "jax-simplified")
     text = write(change(found.draft), found.store, header="It\\'s", sides=sides, shows=shows)
     text.save(file)
