@@ -74,6 +74,7 @@ def environment_of(
 
     Our sides choose per function and run beside stock JAX as it is by default, whatever the user
     has set. The persistent compilation cache is off: a compile time read from it is not one.
+    Strings hash alike in every process, so that a set of them is traced in one order.
     `xla_flags` go after those of the user. Raises `OSError` where the user's are in a file that
     cannot be read.
     """
@@ -86,6 +87,7 @@ def environment_of(
     environment.pop(OUR_FLAG, None)
     environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
     environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+    environment.setdefault("PYTHONHASHSEED", "0")
     here = str(Path(__file__).absolute().parent.parent)
     # The folder of parity_tests, since it may not be installed but run from a source tree.
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [here, environment.get("PYTHONPATH")]))

@@ -31,6 +31,22 @@ def test_what_the_user_has_set_does_not_reach_a_side():
     assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/somewhere"]
 
 
+def test_a_program_that_walks_over_a_set_of_strings_is_the_same_on_every_side(tmp_path):
+    file = tmp_path / "walks.py"
+    file.write_text(
+        "from parity_tests import program\n"
+        "@program(args=(1.0,))\n"
+        "def walks(x):\n"
+        "    for name in {*'abcdefgh'}:\n"
+        "        x = 2 * x + ord(name)\n"
+        "    return x\n"
+    )
+    result = campaign.run([str(file)], sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+    [row] = result.programs
+    assert (row.verdict, row.reasons) == ("parity", ())
+    assert sides.environment_of("legacy", {"PYTHONHASHSEED": "7"})["PYTHONHASHSEED"] == "7"
+
+
 def test_a_process_that_cannot_start_is_given_up_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(sides.sys, "executable", "/bin/false")
     jobs = [Job(number=n, name=f"p{n}", target="m:p") for n in range(3)]
