@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -34,12 +36,16 @@ class ProgramError(TypeError):
 
 @dataclass(frozen=True)
 class Mark:
-    """What `program` attaches to a function; `args` is None on a factory."""
+    """What `program` attaches to a function; `args` is None on a factory.
+
+    `module` is the name of the module that called `program`.
+    """
 
     args: tuple[Any, ...] | Callable[[], tuple[Any, ...]] | None
     kwargs: Mapping[str, Any]
     name: str | None
     tags: tuple[str, ...]
+    module: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ def program(
     name: str | None = None,
     tags: tuple[str, ...] = (),
 ) -> Any:
-    """Mark a function as a program and return it unchanged.
+    """Mark a function as a program of the module that calls this, and return it unchanged.
 
     With `args`, a tuple or a zero-argument callable that returns one (so that nothing is allocated
     at import), the function itself is the program. Without `args` it is a *factory*: it takes no
@@ -137,8 +143,11 @@ def program(
             weights = jnp.arange(3.0)
             return (lambda x: weights * x), (jnp.ones(3),)
 
+        gradient = program(args=(jnp.ones(3),))(jax.grad(my_model.loss))
+
     Raises `ProgramError` where a factory takes arguments.
     """
+    module = sys._getframe(1).f_globals.get("__name__", "")
 
     def mark(fun: Callable[..., Any]) -> Callable[..., Any]:
         if args is None and takes_arguments(fun):
@@ -150,7 +159,7 @@ def program(
             raise ProgramError(
                 f"{_name_of(fun)} ({source_of(fun)}) is a factory: it returns its kwargs"
             )
-        setattr(fun, _MARK, Mark(args, dict(kwargs or {}), name, tuple(tags)))
+        setattr(fun, _MARK, Mark(args, dict(kwargs or {}), name, tuple(tags), module))
         return fun
 
     return mark if function is None else mark(function)
@@ -179,9 +188,10 @@ def from_function(fun: Callable[..., Any], target: str) -> Program:
                 "returns (fun, args)"
             )
         mark = Mark(None, {}, None, ())
-    doc = (inspect.getdoc(fun) or "").strip()
+    doc = (inspect.getdoc(_without_partial(fun)) or "").strip()
+    called = target.rpartition(":")[2]  # what a partial is called by; it has no name of its own
     return Program(
-        name=mark.name or _name_of(fun),
+        name=mark.name or str(getattr(fun, "__name__", called)),
         target=target,
         source=source_of(fun),
         summary=doc.splitlines()[0] if doc else "",
@@ -214,13 +224,17 @@ def takes_arguments(fun: Callable[..., Any]) -> bool:
 
 def source_of(fun: Callable[..., Any]) -> str:
     """Return "file:line" of a function, relative to the working directory where it lies below."""
-    code = getattr(inspect.unwrap(fun), "__code__", None)
+    code = getattr(inspect.unwrap(_without_partial(fun)), "__code__", None)
     if code is None:
         return f"{getattr(fun, '__module__', None) or '<unknown>'}:0"
     path = Path(code.co_filename)
     if path.is_relative_to(os.getcwd()):
         path = path.relative_to(os.getcwd())
     return f"{path}:{code.co_firstlineno}"
+
+
+def _without_partial(fun: Callable[..., Any]) -> Callable[..., Any]:
+    return _without_partial(fun.func) if isinstance(fun, partial) else fun
 
 
 def _name_of(fun: Callable[..., Any]) -> str:

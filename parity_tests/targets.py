@@ -101,12 +101,20 @@ def _load_target(target: str) -> list[Program]:
 
 
 def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
-    # Programs that a module only imported belong to the module that they came from.
     return [
         from_function(value, f"{module_part}:{name}")
         for name, value in vars(module).items()
-        if mark_of(value) and getattr(value, "__module__", None) == module.__name__
+        if _belongs_to(module, value)
     ]
+
+
+def _belongs_to(module: ModuleType, value: object) -> bool:
+    """Say whether a value is a program that was marked or defined in a module.
+
+    Programs that a module only imported belong to the module that they came from.
+    """
+    mark = mark_of(value)
+    return mark is not None and module.__name__ in (mark.module, getattr(value, "__module__", None))
 
 
 def _named_program(module: ModuleType, module_part: str, name: str) -> Program:

@@ -89,6 +89,37 @@ def test_programs_that_a_module_imported_are_not_its_own(package):
     assert names("planted_package.importer:first") == ["first"]
 
 
+def test_programs_belong_to_the_module_that_marks_them(package):
+    """Whatever they are made of: functions of other modules, their derivatives, partials."""
+    (package / "model.py").write_text(
+        "def step(x):\n    return x\n\ndef loss(x):\n    'Squares.'\n    return x * x\n"
+        "def our_program(fun):\n"
+        "    from parity_tests import program\n"
+        "    return program(args=(1.0,))(fun)\n"
+    )
+    (package / "ci_programs.py").write_text(
+        "from functools import partial\n"
+        "import jax\n"
+        "from parity_tests import program\n"
+        "from planted_package import model\n"
+        "from planted_package.programs import first\n"
+        "mark = program(args=(1.0,))\n"
+        "step = mark(model.step)\n"
+        "gradient = mark(jax.grad(model.loss))\n"
+        "squares = mark(partial(model.loss))\n"
+        "@model.our_program\n"
+        "def own(x):\n    return x\n"
+    )
+    for where in ("planted_package.ci_programs", "planted_package/ci_programs.py"):
+        found = targets.load([where])
+        assert [each.target.rpartition(":")[2] for each in found] == [
+            "step", "gradient", "squares", "own",
+        ]  # fmt: skip
+        squares = found[2]
+        assert (squares.name, squares.summary) == ("squares", "Squares.")
+        assert squares.source == "planted_package/model.py:4"
+
+
 @pytest.mark.parametrize(
     ("target", "complaint"),
     [
