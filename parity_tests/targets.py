@@ -23,6 +23,9 @@ from parity_tests.program import Program, ProgramError, from_function, mark_of
 CORPUS = "parity_tests.corpus"
 CORPUS_HINT = "install constparity[corpus]"
 
+# The working directory that the import of a module has changed to, by its name.
+_moved_to: dict[str, str] = {}
+
 
 class TargetError(LookupError):
     """A target cannot be found; the message names what is missing, where, and what is close."""
@@ -52,12 +55,17 @@ def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
 
 
 def load_one(target: str) -> Program:
-    """Load the one program of a `module:name` target string. Raises `TargetError`."""
+    """Load the one program of a `module:name` target string. Raises `TargetError`.
+
+    A module that changes the working directory when it is imported has it changed for this one.
+    """
     module_part, name = split(target)
     if name is None:
         raise TargetError(f"{target!r} names no program: write {target}:NAME")
     module = _import(module_part)
-    return _named_program(module, module_part, name)
+    program = _named_program(module, module_part, name)
+    os.chdir(_moved_to.get(module.__name__, "."))
+    return program
 
 
 def split(target: str) -> tuple[str, str | None]:
@@ -136,10 +144,14 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
 
 def _import(module_part: str) -> ModuleType:
     is_file = module_part.endswith(".py") or os.sep in module_part
+    here = os.getcwd()
     # Whatever a user's module raises while it is imported is about that module, and is reported
     # with its traceback as a target that cannot be loaded.
     try:
-        return _import_file(module_part) if is_file else _import_module(module_part)
+        module = _import_file(module_part) if is_file else _import_module(module_part)
+        if os.getcwd() != here:
+            _moved_to[module.__name__] = os.getcwd()
+        return module
     except (TargetError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -147,6 +159,8 @@ def _import(module_part: str) -> ModuleType:
             f"importing {module_part} raised {type(error).__name__}: {error}\n"
             + traceback.format_exc(limit=-6)
         ) from error
+    finally:
+        os.chdir(here)  # to which the other targets are relative
 
 
 def _import_module(module: str) -> ModuleType:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from parity_tests.program import Program
 
 
+_HOME = os.getcwd()  # relative targets are relative to it, wherever a program goes
+
 NO_ARBITER = "no_arbiter"  # the file that says why there are no outputs in double precision
 
 
@@ -280,7 +282,7 @@ def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str]
 
     side, folder = request.side, request.folder
     try:
-        program = targets.load_one(job.target)
+        program = _load(job)
     except targets.TargetError as error:
         # It was there when targets were listed: what is wrong is its import on this side.
         failure = Failure(
@@ -306,23 +308,31 @@ def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str]
     write(folder / f"{job.number}.json", to_json(observation))
 
 
+def _load(job: Job) -> Program:
+    """Load a program from where the process was started, wherever the one before it went."""
+    from parity_tests import targets
+
+    os.chdir(_HOME)
+    return targets.load_one(job.target)
+
+
 def foresee(job: Job) -> Foreseen:
     """Detect the hazards of one program; there are none where it cannot even be traced."""
-    from parity_tests import hazards, targets
+    from parity_tests import hazards
 
     # What a program raises is in its observations, of which hazards are only an explanation.
     try:
-        return Foreseen(hazards=hazards.detect(targets.load_one(job.target)))
+        return Foreseen(hazards=hazards.detect(_load(job)))
     except Exception:  # noqa: BLE001
         return Foreseen(hazards=())
 
 
 def rerun(request: Request) -> str:
     """Run the one program of a request once, and leave its outputs in `outputs.npz`."""
-    from parity_tests import equation_values, targets, values
+    from parity_tests import equation_values, values
 
     [job] = request.jobs
-    program = targets.load_one(job.target)
+    program = _load(job)
     if request.action == "outputs":
         outputs = equation_values.outputs(program, request.side, barriers=request.barriers)
         values.save(request.folder / "outputs.npz", outputs)
@@ -339,7 +349,7 @@ def experiment(request: Request) -> Answer:
 
     [job] = request.jobs
     try:
-        program = targets.load_one(job.target)
+        program = _load(job)
     except targets.TargetError as error:
         return Answer(unknown_target=str(error))
     if request.action == "draft":
@@ -367,12 +377,12 @@ def _draft(program: Program, folder: Path) -> Answer:
 
 def arbitrate(job: Job, folder: Path) -> None:
     """Leave the outputs of one program in double precision in the folder, or why there are none."""
-    from parity_tests import arbiter, targets, values
+    from parity_tests import arbiter, values
 
     folder.mkdir(exist_ok=True)
     # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
     try:
-        truth = arbiter.truth(targets.load_one(job.target))
+        truth = arbiter.truth(_load(job))
     except Exception as error:  # noqa: BLE001
         said = next(iter(str(error).splitlines()), "")
         write(folder / NO_ARBITER, f"{type(error).__name__}: {said}")

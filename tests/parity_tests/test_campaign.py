@@ -63,6 +63,45 @@ def test_a_program_that_ends_its_process_has_its_hazards_all_the_same(tmp_path):
     assert [hazard.kind for hazard in row.hazards] == ["writeable NumPy array"]
 
 
+def test_a_module_that_changes_the_working_directory_does_so_for_its_own_programs(
+    tmp_path, monkeypatch
+):
+    """Its own read what is beside it, each of them; relative targets stay what they are."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "inner.txt").write_text("2")
+    (tmp_path / "outer.txt").write_text("3")
+    (tmp_path / "sub" / "moves.py").write_text(
+        "import os, numpy as np\n"
+        "from parity_tests import program\n"
+        "os.chdir(os.path.dirname(os.path.abspath(__file__)))\n"
+        "TABLE = np.ones(77, np.float32)\n"
+        "@program\n"
+        "def first():\n"
+        "    factor = float(open('inner.txt').read())\n"
+        "    return lambda x: x * factor * TABLE, (1.0,)\n"
+        "@program\n"
+        "def second():\n"
+        "    return first()\n"
+    )
+    (tmp_path / "stays.py").write_text(
+        "from parity_tests import program\n"
+        "@program\n"
+        "def third():\n"
+        "    factor = float(open('outer.txt').read())\n"
+        "    return lambda x: x * factor, (1.0,)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = campaign.run(
+        ["sub/moves.py", "stays.py"], sides=("legacy", "simplified"), steady_calls=0
+    )
+    assert [(row.name, row.source, row.verdict) for row in result.programs] == [
+        ("first", "sub/moves.py:5", "parity"),
+        ("second", "sub/moves.py:9", "parity"),
+        ("third", "stays.py:2", "parity"),
+    ]
+    assert [len(row.hazards) for row in result.programs] == [1, 1, 0]
+
+
 def test_a_program_that_cannot_be_traced_has_no_hazards(rows):
     assert rows["raises"].hazards == ()
 
