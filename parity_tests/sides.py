@@ -30,6 +30,8 @@ STEADY_CALLS = 20
 # Python, JAX and its backend start within this, on top of the first program's time limit.
 START_SECONDS = 60.0
 
+ANSWER = "answer.json"
+
 JAX_FLAG = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
 OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
 
@@ -104,9 +106,12 @@ def list_programs(targets: Sequence[str], folder: Path, *, timeout: float) -> Li
     request = Request(
         action="list", folder=folder, sys_path=tuple(sys.path), targets=tuple(targets)
     )
+    answer = folder / "listing.json"
+    answer.unlink(missing_ok=True)  # of a campaign that is gone on with
     worker = Worker.start(request, "jax-legacy")
     try:
-        while worker.process.poll() is None:
+        # A process that has answered need not end: a thread of a module may keep it.
+        while worker.process.poll() is None and not answer.exists():
             if worker.idle_seconds() > START_SECONDS + timeout:
                 raise ListingError(
                     f"importing {what}: no end in {START_SECONDS + timeout:g} seconds; does a "
@@ -115,7 +120,6 @@ def list_programs(targets: Sequence[str], folder: Path, *, timeout: float) -> Li
             time.sleep(POLL_SECONDS)
     finally:
         worker.kill()
-    answer = folder / "listing.json"
     if not answer.exists():
         raise ListingError(f"importing {what}: {worker.ending()}\n{worker.log_tail()}")
     return Listing.model_validate_json(answer.read_text("utf-8"))
@@ -150,10 +154,11 @@ def ask_all(
     late: set[int] = set()
     try:
         for request, side in questions:
+            (request.folder / ANSWER).unlink(missing_ok=True)  # of a campaign that is gone on with
             workers.append(Worker.start(request, side, xla_flags))
         while going := [each for each in workers if each.process.returncode is None]:
             for worker in going:
-                if worker.process.poll() is not None:
+                if worker.process.poll() is not None or (worker.folder / ANSWER).exists():
                     worker.kill()  # and with it what it started, while its id is not another's
                 elif worker.idle_seconds() > timeout + START_SECONDS:
                     late.add(id(worker))
@@ -288,8 +293,7 @@ class _SideRun:
         ended = self._worker.process.poll() is not None  # before reading, to miss no last words
         new = self._collect(self._worker.read_events())
         if not set(self._given) & set(self.jobs):
-            if ended or self._worker.idle_seconds() > self.timeout:
-                self.kill()  # a worker that does not end, for a thread of a program does not
+            self.kill()  # it may not end by itself, for a thread of a program does not
             return new
         if ended:
             self._worker.kill()  # and with it what the program itself started
@@ -464,7 +468,7 @@ class Worker:
 
     def answer(self) -> str | NoAnswer:
         """Return the text of the answer that the process left, or how it ended without one."""
-        file = self.folder / "answer.json"
+        file = self.folder / ANSWER
         if file.exists():
             return file.read_text("utf-8")
         return NoAnswer(self.ending(), self.log_tail())

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,30 @@ def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
     ) as error:
         sides.list_programs([str(module)], tmp_path, timeout=1.0)
     assert "waiting for godot" in str(error.value)
+
+
+def test_a_thread_that_does_not_end_keeps_no_answer_back(tmp_path):
+    """The processes that list programs, run them and detect their hazards never end here."""
+    file = tmp_path / "threads.py"
+    file.write_text(
+        "import os, threading, time, jax, numpy as np\n"
+        "from parity_tests import program\n"
+        "threading.Thread(target=time.sleep, args=(3600,)).start()\n"
+        "TABLE = np.ones(77, np.float32)\n"
+        "@program(args=(1.0,))\n"
+        "def works(x):\n"
+        "    return x * TABLE\n"
+        "@program(args=(1.0,))\n"
+        "def ends(x):\n"
+        "    jax.debug.callback(lambda: os._exit(3))\n"
+        "    return x * TABLE\n"
+    )
+    started = time.monotonic()
+    result = campaign.run([str(file)], sides=("legacy", "jax-legacy"), steady_calls=0)
+    assert time.monotonic() - started < sides.START_SECONDS
+    works, ends = result.programs
+    assert works.verdict == "parity"
+    assert len(works.hazards) == len(ends.hazards) == 1
 
 
 def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(tmp_path):
