@@ -198,9 +198,10 @@ def run_sides(
     called to time it, and with `fresh` each program gets a process of its own. The workers of
     `hazards_on` detect the hazards too, and with `reload` each program is exported and reloaded. A
     worker whose resident memory grows beyond `memory_limit`, in bytes, is killed, and its program
-    has failed. What the folder has from a campaign that was interrupted is not run again. Returns
-    one record for each job's number and side. Workers are killed when this returns or raises,
-    KeyboardInterrupt included.
+    has failed; so has one whose process crashed. Where other programs had run in that process, it
+    is run once more, as the first of another. What the folder has from a campaign that was
+    interrupted is not run again. Returns one record for each job's number and side. Workers are
+    killed when this returns or raises, KeyboardInterrupt included.
     """
     numbers = {job.number for job in jobs}
     recorded = {
@@ -343,9 +344,16 @@ class _SideRun:
     def _give_up(
         self, kind: Literal["crash", "timeout", "memory"], type_: str, message: str
     ) -> list[tuple[int, Recorded]]:
-        """Record the program that the worker was on as failed, and let go of the worker."""
+        """Record the program that the worker was on as failed, and let go of the worker.
+
+        Memory and threads of the programs before it may be to blame: unless it took too long, a
+        program is only recorded where it was the first of its process, and else starts the next.
+        """
         worker = self._worker
         assert worker is not None
+        if kind != "timeout" and self.jobs[0] != self._given[0]:
+            self._worker = None
+            return []
         failure = worker.failure(kind, type_, message)
         # A process that cannot even start will not start for the next program either.
         lost = self.jobs[:1] if worker.has_started else self.jobs

@@ -187,3 +187,49 @@ def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(
         assert (observation.failure.kind, observation.failure.stage) == ("memory", "trace")
         assert observation.failure.message.endswith("and the limit is 943,718,400")
     assert modest.verdict == "parity"
+
+
+def test_a_program_is_not_charged_for_those_before_it(tmp_path):
+    """Memory that one keeps, and a crash in its background, befall the next one only once."""
+    file = tmp_path / "leaves.py"
+    file.write_text(
+        "import os, threading, time, numpy as np\n"
+        "from pathlib import Path\n"
+        "from parity_tests import program\n"
+        "kept, here = [], Path(__file__).parent\n"
+        "@program(args=(1.0,))\n"
+        "def keeps(x):\n"
+        "    kept or kept.append(np.ones(2**27, np.float32))\n"
+        "    return x\n"
+        "@program(args=(1.0,))\n"
+        "def modest(x):\n"
+        "    array = np.ones(2**27, np.float32)\n"
+        "    time.sleep(1)\n"
+        "    return x * array[0]\n"
+        "def crash_later():\n"
+        "    while not (here / 'waits').exists():\n"
+        "        time.sleep(0.01)\n"
+        "    os._exit(3)\n"
+        "@program(args=(1.0,))\n"
+        "def leaves_a_thread(x):\n"
+        "    threading.Thread(target=crash_later, daemon=True).start()\n"
+        "    return x\n"
+        "@program(args=(1.0,))\n"
+        "def waits(x):\n"
+        "    (here / 'waits').touch()\n"
+        "    time.sleep(1)\n"
+        "    return x\n"
+        "@program(args=(1.0,))\n"
+        "def crashes(x):\n"
+        "    open(here / 'crashes', 'a').write('once ')\n"
+        "    os._exit(4)\n"
+    )
+    names = ["keeps", "modest", "leaves_a_thread", "waits", "crashes"]
+    jobs = [Job(number=n, name=each, target=f"{file}:{each}") for n, each in enumerate(names)]
+    recorded = sides.run_sides(
+        jobs, ["jax-legacy"], tmp_path, timeout=60, steady_calls=0, memory_limit=1000 * 2**20
+    )
+    failures = [recorded[job.number, "jax-legacy"].observation.failure for job in jobs]
+    assert failures[:-1] == [None] * 4
+    assert (failures[-1].kind, failures[-1].type) == ("crash", "exit status 4")
+    assert (tmp_path / "crashes").read_text() == "once once "
