@@ -13,7 +13,7 @@ from parity_tests.flip import decide
 from parity_tests.foreseeing import foresee, is_unforeseen
 from parity_tests.judge import has_floats, judge, needs_arbiter, pairs_of
 from parity_tests.listing import collect
-from parity_tests.resuming import campaign_folder, check_same_campaign
+from parity_tests.resuming import Setup, campaign_folder, check_same_campaign
 from parity_tests.sides import (
     STEADY_CALLS,
     Progress,
@@ -53,23 +53,32 @@ def run(
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
     `timeout` is in seconds for one program on one side. `resume` is a folder that keeps what is
-    finished: the same campaign, started again with it, goes on where it was interrupted. With
-    `rounds`, times are judged: each round takes the programs that every side could run through
-    each side twice, in fresh processes and one at a time. `save` is a file that gets the results
-    and, beside it, the arrays of all outputs, to be judged again. `steady_calls` is how often each
-    program is called to time it, and with `fresh` each program has a process of its own, without
-    which the peak of host memory depends on what ran before. With `reload` each program is also
-    exported and read back, and reloaded from a persistent cache. A program whose process grows
-    beyond `memory_limit`, in bytes, has failed on that side. With `attribute`, both sides of a
-    program whose outputs are not bitwise equal are run again to find out why. `progress` is called
-    with what is done, the total, and a word on the last step. Raises `TargetError` and
-    `ResumeError` before anything runs, and `OSError` where `save` cannot be written.
+    finished: the same campaign, started again with it, goes on where it was interrupted, and with
+    larger limits runs again what had exceeded them. With `rounds`, times are judged: each round
+    takes the programs that every side could run through each side twice, in fresh processes and one
+    at a time. `save` is a file that gets the results and, beside it, the arrays of all outputs, to
+    be judged again. `steady_calls` is how often each program is called to time it, and with `fresh`
+    each program has a process of its own, without which the peak of host memory depends on what ran
+    before. With `reload` each program is also exported and read back, and reloaded from a
+    persistent cache. A program whose process grows beyond `memory_limit`, in bytes, has failed on
+    that side. With `attribute`, both sides of a program whose outputs are not bitwise equal are run
+    again to find out why. `progress` is called with what is done, the total, and a word on the last
+    step. Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where `save`
+    cannot be written.
 
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
     with campaign_folder(resume) as folder:
         collected = collect(targets, folder, timeout=timeout)
-        check_same_campaign(folder, collected.listing)
+        setup = Setup(
+            timeout=timeout,
+            memory_limit=memory_limit,
+            steady_calls=steady_calls,
+            fresh=fresh,
+            reload=reload,
+            hazards_on=_foreseer(sides),
+        )
+        check_same_campaign(folder, collected.listing, setup)
         programs, jobs = collected.programs, collected.jobs
         progress(0, len(jobs) * len(sides), "")
         recorded = run_sides(
@@ -81,7 +90,7 @@ def run(
             fresh=fresh,
             reload=reload,
             memory_limit=memory_limit,
-            hazards_on=_foreseer(sides),
+            hazards_on=setup.hazards_on,
             progress=progress,
         )
         samples = time_sides(

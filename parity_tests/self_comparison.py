@@ -15,7 +15,7 @@ from pathlib import Path
 
 from parity_tests.judge import judge
 from parity_tests.listing import collect
-from parity_tests.resuming import campaign_folder, check_same_campaign
+from parity_tests.resuming import Setup, campaign_folder, check_same_campaign
 from parity_tests.sides import Progress, Recorded, run_sides
 from parity_tests.timed_rounds import samples_of
 from parity_tests.timing import FEWEST_SAMPLES, judge_times, one_sided
@@ -70,7 +70,7 @@ def run(
     """
     with campaign_folder(resume) as folder:
         collected = collect(targets, folder, timeout=timeout)
-        check_same_campaign(folder, collected.listing)
+        check_same_campaign(folder, collected.listing, Setup(timeout=timeout))
         turns: list[dict[tuple[int, Side], Recorded]] = []
         for turn in range(runs):
             progress(turn, runs, f"run {turn + 1} of {runs}")

@@ -1,17 +1,21 @@
 """An interrupted campaign goes on: nothing is run twice, and nothing is lost."""
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 from waiting import alive, await_
 
 from parity_tests import campaign
-from parity_tests.resuming import ResumeError
+from parity_tests.resuming import ResumeError, Setup, check_same_campaign
+from parity_tests.worker import Listing
+from reports.rows import Failure, Observation
 
 PROGRAMS = """
 import os, time
@@ -38,7 +42,9 @@ for number in range(12):
 @program
 def hangs():
     log("hangs")
-    time.sleep(3600)
+    while not os.path.exists(os.environ["RUN_LOG"] + ".mended"):
+        time.sleep(0.1)
+    return (lambda x: x), (1.0,)
 """
 SIDES = ("legacy", "simplified")
 
@@ -100,7 +106,8 @@ def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     for number in range(12):
         assert 3 <= after.count(str(number)) <= 3 + again[number]
 
-    assert campaign.run(targets, sides=SIDES, resume=folder).programs == result.programs
+    again = campaign.run(targets, sides=SIDES, steady_calls=0, resume=folder)
+    assert again.programs == result.programs
     assert started(tmp_path) == after  # nothing was left to run
 
 
@@ -111,8 +118,13 @@ def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
     assert row.verdict == "could not compare"
     assert {each.failure.kind for each in row.observations} == {"timeout"}
     assert started(tmp_path) == ["hangs", "hangs"]
-    assert campaign.run(targets, sides=SIDES, resume=folder).programs == result.programs
+    again = campaign.run(targets, sides=SIDES, timeout=8, resume=folder)
+    assert again.programs == result.programs
     assert started(tmp_path) == ["hangs", "hangs"]
+
+    (tmp_path / "log.mended").touch()  # what it waits for
+    again = campaign.run(targets, sides=SIDES, timeout=60, resume=folder)
+    assert [row.verdict for row in again.programs] == ["parity"]
 
 
 def test_another_campaign_is_refused(module, tmp_path):
@@ -129,6 +141,60 @@ def test_another_campaign_is_refused(module, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ResumeError, match="name another folder"):
         campaign.run(targets, sides=SIDES, resume=tmp_path / "file")
+
+
+def setup_of(**changed):
+    return Setup(**{"timeout": 60, "memory_limit": 2**30, "variables": {}, **changed})
+
+
+def test_what_was_measured_otherwise_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    check_same_campaign(folder, Listing(), setup_of(variables={"JAX_PLATFORMS": "cpu"}))
+    for changed, said in (
+        ({"reload": True}, "its reload was False and is True"),
+        ({"fresh": True}, "its fresh was False and is True"),
+        ({"steady_calls": 0}, "its steady_calls was 20 and is 0"),
+        ({"hazards_on": "legacy"}, "its hazards_on was None and is 'legacy'"),
+        ({"variables": {}}, "its JAX_PLATFORMS was 'cpu' and is None"),
+    ):
+        now = setup_of(**{"variables": {"JAX_PLATFORMS": "cpu"}, **changed})
+        with pytest.raises(ResumeError, match=f"cannot be gone on with: {said}; name another"):
+            check_same_campaign(folder, Listing(), now)
+    monkeypatch.setenv("XLA_FLAGS", "--of_the_user")
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS", "1")  # each side has its own
+    variables = Setup(timeout=1).variables
+    assert variables["XLA_FLAGS"] == "--of_the_user"
+    assert variables["JAX_ENABLE_X64"] == "1"
+    assert variables["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [
+        ({}, {"crash", "timeout", "memory"}),
+        ({"timeout": 30, "memory_limit": 2**20}, {"crash", "timeout", "memory"}),
+        ({"timeout": 90}, {"crash", "memory"}),
+        ({"memory_limit": 2**31}, {"crash", "timeout"}),
+        ({"memory_limit": None, "timeout": math.inf}, {"crash"}),
+    ],
+)
+def test_what_exceeded_a_limit_runs_again_with_a_larger_one(tmp_path, limits, left):
+    """Also in rounds; and a limit that was smaller for a while counts as the smaller one."""
+    check_same_campaign(tmp_path, Listing(), setup_of())
+    folder = tmp_path / "rounds" / "0" / "legacy" / "1"
+    folder.mkdir(parents=True)
+    for number, kind in enumerate(("crash", "timeout", "memory")):
+        failure = Failure(kind=kind, stage="run", type="a type", message="")
+        lost = Observation(program="p", side="legacy", failure=failure)
+        (folder / f"{number}.json").write_text(lost.model_dump_json())
+
+    check_same_campaign(tmp_path, Listing(), setup_of(**limits))
+    records = map(Observation.model_validate_json, map(Path.read_text, folder.iterdir()))
+    assert {each.failure.kind for each in records} == left
+    check_same_campaign(tmp_path, Listing(), setup_of(timeout=math.inf, memory_limit=None))
+    assert [file.name for file in folder.iterdir()] == ["0.json"]
 
 
 def test_two_campaigns_do_not_share_a_folder(module, tmp_path):
