@@ -89,13 +89,19 @@ class LiveProcess:
             os.close(theirs)  # the process has its own: when it ends, there is an end to read
 
     def _environment(self, side: Side) -> dict[str, str]:
-        """Return that of the side, where the engine is as it comes, whatever the user has set."""
+        """Return that of the side, where the engine is as it comes, whatever the user has set.
+
+        Strings hash otherwise in each process: one seed for all would favour one layout of memory.
+        """
+        environment = {
+            name: value
+            for name, value in environment_of(side).items()
+            if not name.startswith("CONSTPARITY_")
+        }
+        if "PYTHONHASHSEED" not in os.environ:
+            del environment["PYTHONHASHSEED"]
         return {
-            **{
-                name: value
-                for name, value in environment_of(side).items()
-                if not name.startswith("CONSTPARITY_")
-            },
+            **environment,
             "TMPDIR": str(self._folder),  # what a process leaves that is killed goes with it
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or the first would have most of a GPU
         }
