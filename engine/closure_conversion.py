@@ -194,7 +194,7 @@ class Conversion:
             for atom in eqn.invars:
                 if isinstance(atom, Literal):  # asked here, for most are none
                     self._add(atom, found)
-            for inner in bodies_of(eqn):
+            for inner in bodies_of(eqn) if eqn.params else ():
                 needed = self.needs(inner)
                 if eqn.primitive.name in self.rules:
                     for key, value in needed.items():

@@ -37,7 +37,7 @@ class Deduplication:
 
     def key(self, value: Any) -> Hashable:
         """What makes a constant the same constant: `constant_key` of what stands for it."""
-        return constant_key(self.representative(value))
+        return constant_key(self.representative(value) if self._max_bytes else value)
 
     def representative(self, value: Any) -> Any:
         """The array that stands for a captured value."""

@@ -86,6 +86,7 @@ def constant_key(value: Any) -> Hashable:
 def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
     """The jaxprs among the params of an equation."""
     # A list: each walk over a program asks this of each equation, and a generator takes longer.
+    # Those of a first call do not even ask it of an equation without params, which most are.
     bodies: list[Jaxpr | ClosedJaxpr] = []
     for param in eqn.params.values():
         if isinstance(param, (Jaxpr, ClosedJaxpr)):
@@ -106,7 +107,8 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
             seen.add(id(body))
             yield body
             for eqn in (body.jaxpr if isinstance(body, ClosedJaxpr) else body).eqns:
-                bodies.extend(bodies_of(eqn))
+                if eqn.params:
+                    bodies.extend(bodies_of(eqn))
 
 
 def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:
@@ -154,7 +156,7 @@ def _scan(jaxpr: Jaxpr, max_bytes: int) -> dict[Hashable, Any]:
         for atom in eqn.invars:
             if isinstance(atom, Literal) and is_hoistable(atom.val, max_bytes):
                 found.setdefault(constant_key(atom.val), atom.val)
-        for body in bodies_of(eqn):
+        for body in bodies_of(eqn) if eqn.params else ():
             for key, value in _const_args(body, max_bytes).items():
                 found.setdefault(key, value)
     return found

@@ -33,7 +33,7 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
     if not all(id(var) in read for var in inputs):
         return False
     for eqn in jaxpr.eqns:
-        bodies = bodies_of(eqn)
+        bodies = bodies_of(eqn) if eqn.params else []
         all_or_any = all if bodies or jax_internals.prunes_operands(eqn.primitive) else any
         if not eqn.outvars or not all_or_any([id(var) in read for var in eqn.outvars]):
             return False

@@ -29,7 +29,7 @@ def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bo
             continue
         seen.add(id(jaxpr))
         for eqn in jaxpr.eqns:
-            for body in bodies_of(eqn):
+            for body in bodies_of(eqn) if eqn.params else ():
                 bodies.append(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
                 if eqn.primitive.name in REDUCERS:
                     _check_reducer(eqn, body, is_hoisted)
