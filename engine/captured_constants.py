@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, jaxpr_const_args
+from engine.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, values_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +103,14 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
     limit, frames = jax_internals.captured_constants_limits()
     if limit < 0:
         return
-    every = jaxpr_const_args(closed_jaxpr, -1)
-    if not every or sum(map(jax_internals.nbytes, every)) < limit:
-        return  # nearly all programs: who captured what, and where, is looked for in the others
+    # An array counts here as often as it stands in the program. That is below the limit in nearly
+    # all programs; who captured what, and where, is looked for in the others.
+    if sum(map(jax_internals.nbytes, values_in(closed_jaxpr))) < limit:
+        return
     constants = captured_constants(closed_jaxpr)
     total = sum(constant.nbytes for constant in constants)
+    if not total or total < limit:
+        return
     where = closed_jaxpr.jaxpr.debug_info.func_src_info
     for constant in constants:
         if constant.nbytes >= limit:

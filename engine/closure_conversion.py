@@ -32,7 +32,6 @@ from engine.jaxprs import (
     Literal,
     Var,
     bodies_of,
-    constant_key,
 )
 
 Body = Jaxpr | ClosedJaxpr
@@ -153,14 +152,13 @@ FUNCTIONS: dict[str, Rule] = {
 class Conversion:
     """One run of the pass; shared bodies are converted once, so they stay shared.
 
-    `rules` says which primitives are entered. `wanted` says which constants are made explicit,
-    `key` which of them are one and the same, and `unconverted` collects the names of the primitives
-    without a rule that hold such constants.
+    `rules` says which primitives are entered. `key_if_wanted` gives the constants that are made
+    explicit a key, by which it says which of them are one and the same, and None to all others.
+    `unconverted` collects the names of the primitives without a rule that hold such constants.
     """
 
     rules: Mapping[str, Rule]
-    wanted: Callable[[Any], bool]
-    key: Callable[[Any], Hashable] = constant_key
+    key_if_wanted: Callable[[Any], Hashable | None]
     unconverted: set[str] = field(default_factory=set)
     _bodies: dict[tuple, tuple[Body, Body]] = field(default_factory=dict)
     _needs: dict[int, tuple[Body, dict[Hashable, Any]]] = field(default_factory=dict)
@@ -180,20 +178,19 @@ class Conversion:
             # JAX leaves constvars in place when it removes the equations that read them.
             read = {id(a) for eqn in body.jaxpr.eqns for a in eqn.invars}
             read |= {id(a) for a in body.jaxpr.outvars}
-            found = {
-                self.key(const): const
-                for var, const in zip(body.jaxpr.constvars, body.consts, strict=True)
-                if id(var) in read and self.wanted(const)
-            }
+            for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
+                if id(var) in read and (key := self.key_if_wanted(const)) is not None:
+                    found[key] = const
             for key, value in self.needs(body.jaxpr).items():
                 found.setdefault(key, value)
             return found
         for atom in body.outvars:
-            self._add(atom, found)
+            if isinstance(atom, Literal):
+                self._add(atom.val, found)
         for eqn in body.eqns:
             for atom in eqn.invars:
-                if isinstance(atom, Literal):  # asked here, for most are none
-                    self._add(atom, found)
+                if isinstance(atom, Literal):
+                    self._add(atom.val, found)
             for inner in bodies_of(eqn) if eqn.params else ():
                 needed = self.needs(inner)
                 if eqn.primitive.name in self.rules:
@@ -203,16 +200,13 @@ class Conversion:
                     self.unconverted.add(eqn.primitive.name)
         return found
 
-    def _add(self, atom: Any, found: dict[Hashable, Any]) -> None:
-        if isinstance(atom, Literal) and (key := self._key_if_wanted(atom.val)) is not None:
-            found.setdefault(key, atom.val)
-
-    def _key_if_wanted(self, value: Any) -> Hashable | None:
-        """The key of a wanted constant, None of another; found once, as it is asked often."""
-        if id(value) not in self._keys:
-            key = self.key(value) if self.wanted(value) else None
-            self._keys[id(value)] = value, key  # holding it keeps the id its own
-        return self._keys[id(value)][1]
+    def _add(self, value: Any, found: dict[Hashable, Any]) -> None:
+        """Add a constant that stands as a Literal if it is wanted; remember the answer."""
+        own = id(value)
+        if own not in self._keys:
+            self._keys[own] = value, self.key_if_wanted(value)  # holding it keeps the id its own
+        if (key := self._keys[own][1]) is not None:
+            found.setdefault(key, value)
 
     def body(self, body: B, constants: Mapping[Hashable, Any]) -> B:
         """The body taking `constants` as leading inputs, in that order."""
@@ -224,26 +218,28 @@ class Conversion:
         return cast(B, self._bodies[memo_key][1])
 
     def _convert(self, body: Body, constants: Mapping[Hashable, Any]) -> Body:
+        self.needs(body)  # which finds the keys of its Literals
         variables = {
             k: jax_internals.new_var(jax_internals.typeof(c)) for k, c in constants.items()
         }
         if isinstance(body, Jaxpr):
-            return self.rewrite(body, variables, leading=list(variables.values()))
+            return self._rewrite(body, variables, leading=list(variables.values()))
         kept_vars, kept, substitution = [], [], {}
         for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
-            if self.wanted(const):
-                if self.key(const) in variables:  # it is not where nothing reads it
-                    substitution[var] = variables[self.key(const)]
+            key = self.key_if_wanted(const)
+            if key is not None:
+                if key in variables:  # it is not where nothing reads it
+                    substitution[var] = variables[key]
             else:
                 kept_vars.append(var)
                 kept.append(const)
         jaxpr = body.jaxpr
         if kept_vars != jaxpr.constvars:
             jaxpr = jaxpr.replace(constvars=kept_vars, debug_info=jaxpr.debug_info)
-        rewritten = self.rewrite(jaxpr, variables, substitution, list(variables.values()))
+        rewritten = self._rewrite(jaxpr, variables, substitution, list(variables.values()))
         return ClosedJaxpr(rewritten, kept)
 
-    def rewrite(
+    def _rewrite(
         self,
         jaxpr: Jaxpr,
         const_lowering: ConstLowering,
@@ -251,13 +247,16 @@ class Conversion:
         leading: Sequence[Var] = (),
     ) -> Jaxpr:
         """Replace wanted Literals, and the Vars in `substitution`, by the Vars of constants."""
-        substitution = substitution or {}
 
-        def read(atom: Any) -> Any:
-            if isinstance(atom, Literal):
-                key = self._key_if_wanted(atom.val)
-                return atom if key is None else const_lowering[key]
-            return substitution.get(atom, atom)
+        def read(atoms: Sequence[Any]) -> list:
+            atoms = list(atoms)
+            for i, atom in enumerate(atoms):
+                if not isinstance(atom, Literal):
+                    if substitution:
+                        atoms[i] = substitution.get(atom, atom)
+                elif (key := self._keys[id(atom.val)][1]) is not None:
+                    atoms[i] = const_lowering[key]
+            return atoms
 
         def close(bodies: Sequence[Body]) -> tuple[list[Body], list[Var]]:
             constants: dict[Hashable, Any] = {}
@@ -269,10 +268,9 @@ class Conversion:
 
         eqns = []
         for eqn in jaxpr.eqns:
-            invars = [read(atom) for atom in eqn.invars]
-            params = eqn.params
+            invars, params = read(eqn.invars), eqn.params
             rule = self.rules.get(eqn.primitive.name)
-            if rule is not None and any(self.needs(body) for body in bodies_of(eqn)):
+            if rule is not None and any(map(self.needs, bodies_of(eqn))):
                 invars, changed = rule(eqn.replace(invars=invars), close)
                 params = {**eqn.params, **changed}
             if invars != eqn.invars or params is not eqn.params:
@@ -284,7 +282,7 @@ class Conversion:
             debug_info = debug_info._replace(arg_names=names)
         return jaxpr.replace(
             invars=[*leading, *jaxpr.invars],
-            outvars=[read(atom) for atom in jaxpr.outvars],
+            outvars=read(jaxpr.outvars),
             eqns=eqns,
             debug_info=debug_info,
         )

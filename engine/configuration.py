@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import jax
 
@@ -29,9 +28,10 @@ ConstantPolicy = Callable[[Any], str | None]
 Precompute = Literal["off", "auto"]
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(NamedTuple):
     """What a program was staged with, and keeps: so does what transformations derive from it."""
+
+    # A tuple, since first calls look for it in tables: the hash of a dataclass is not made in C.
 
     policy: ConstantPolicy | None
     precompute: Precompute
@@ -429,7 +429,7 @@ def tracing_for(side: Side) -> Iterator[None]:
     simplified = side == "simplified"
     with (
         _program_side.local(side),
-        use_simplified_constants(simplified),
+        use_simplified_constants._state.local(simplified),
         jax_internals.simplified_jaxprs(simplified),
     ):
         yield

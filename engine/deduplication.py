@@ -37,12 +37,10 @@ class Deduplication:
 
     def key(self, value: Any) -> Hashable:
         """What makes a constant the same constant: `constant_key` of what stands for it."""
-        return constant_key(self.representative(value) if self._max_bytes else value)
+        return constant_key(self.representative(value))
 
     def representative(self, value: Any) -> Any:
         """The array that stands for a captured value."""
-        if not self._max_bytes:
-            return value
         own = constant_key(value)
         if own not in self._known:
             self._known[own] = value, self._found(value)

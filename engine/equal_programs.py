@@ -82,7 +82,9 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
             found.append(eqn.primitive)
             if eqn.outvars:
                 found.append(eqn.outvars[0].aval)
-            embedded += [atom.val for atom in eqn.invars if isinstance(atom, Literal)]
+            for atom in eqn.invars:
+                if isinstance(atom, Literal):
+                    embedded.append(atom.val)
             unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
             to_be_copied = to_be_copied or bool(unread)
             for name, value in eqn.params.items():

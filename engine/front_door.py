@@ -2,7 +2,7 @@
 
 A jitted function is jaxlib's own dispatcher with a cache miss of ours, so the second call of a
 function runs no Python: the const args lie in the dispatcher's table. Everything that does not
-concern constants (static and donated arguments, shardings, names) is parsed by `jax.jit` itself.
+concern constants (static and donated arguments, shardings, names) is parsed by JAX itself.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ from engine.running import run
 from engine.snapshots import snapshot, while_tracing
 from engine.stages import Traced, lower_plan, plan_of
 
-# Taken once, so that a user may put the engine's in their place: `jax.jit = engine.jit`.
-_jax_jit: Any = jax.jit
+# Taken once, so that a user may put the engine's in its place.
 _jax_make_jaxpr: Any = jax.make_jaxpr
 
 _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, None)}
@@ -118,7 +117,7 @@ def jit(
         own_deduplicate = parse_deduplicate(deduplicate_constants, "deduplicate_constants")
     own = own_policy, own_precompute, own_deduplicate
     if isinstance(fun, _NotGiven):
-        _jax_jit(**options)  # a misspelled option fails here, where it was written
+        jax_internals.stock_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(
             jit,
             constants=constants,
@@ -127,9 +126,7 @@ def jit(
             deduplicate_constants=deduplicate_constants,
             **options,
         )
-    # JAX validates `fun` and the options, with its own errors. What it makes is not kept: pickled
-    # by value (cloudpickle), a dispatcher loses its attributes.
-    jit_info = _jax_jit(fun, **options)._jit_info
+    jit_info = jax_internals.jit_info(fun, options)  # JAX validates both, with its own errors
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         pipeline, program, operands = _stage(fun, jit_info, constants, own, args, kwargs)
@@ -156,7 +153,7 @@ def _signature() -> inspect.Signature:
             "deduplicate_constants",
         )
     ]
-    of_jax = inspect.signature(_jax_jit)
+    of_jax = inspect.signature(jax_internals.stock_jit)
     return of_jax.replace(parameters=[*of_jax.parameters.values(), *keywords])
 
 

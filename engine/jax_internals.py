@@ -16,6 +16,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import inspect
 import itertools
 import operator
 import os
@@ -23,7 +24,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.experimental.layout
@@ -87,33 +88,37 @@ hide_from_tracebacks(os.path.dirname(__file__))
 # -- configuration ---------------------------------------------------------------------------------
 
 
-class TracedSetting:
+class TracedSetting(_jaxlib.config.Config):
     """A setting with a global and a thread-local value that is part of JAX's cache keys.
 
-    It is jaxlib's own Config object (jax 0.10.2), so a change of the setting misses in the C++
+    It is a Config object of jaxlib (jax 0.10.2), so a change of the setting misses in the C++
     fast path and in every trace cache of JAX, exactly as a flag of JAX's own does. A plain
     `threading.local` would not: the fast path never asks Python.
     """
 
     def __init__(self, name: str, default: Any, *, in_trace_key: bool) -> None:
-        self._state = _jaxlib.config.Config(
+        super().__init__(
             name, default, include_in_jit_key=True, include_in_trace_context=in_trace_key
         )
 
-    @property
-    def value(self) -> Any:
-        return self._state.value
+    def local(self, value: Any) -> contextlib.AbstractContextManager[None]:
+        """Hold the setting at `value` in this thread, within one `with` block."""
+        return _Held(self, value)
 
-    def set_global(self, value: Any) -> None:
-        self._state.set_global(value)
 
-    @contextlib.contextmanager
-    def local(self, value: Any) -> Iterator[None]:
-        previous = self._state.swap_local(value)
-        try:
-            yield
-        finally:
-            self._state.set_local(previous)
+class _Held:
+    """What `TracedSetting.local` returns; as a generator it would take several times as long."""
+
+    __slots__ = ("_previous", "_setting", "_value")
+
+    def __init__(self, setting: TracedSetting, value: Any) -> None:
+        self._setting, self._value = setting, value
+
+    def __enter__(self) -> None:
+        self._previous = self._setting.swap_local(self._value)
+
+    def __exit__(self, *_: Any) -> None:
+        self._setting.set_local(self._previous)
 
 
 def jax_embedded_constants_max_bytes() -> int:
@@ -150,6 +155,8 @@ def of_its_own_type(value: np.ndarray, aval: Any = None) -> np.ndarray:
 
 def typeof(value: Any) -> Any:
     """The aval of a constant, without its sharding's mesh being resolved."""
+    if type(value) is array.ArrayImpl and type(value.sharding) is jax.sharding.SingleDeviceSharding:
+        return value.aval  # what JAX finds as well, by way of a cache of all avals and shardings
     return core.typeof(value)
 
 
@@ -157,10 +164,10 @@ _PLAIN_ARRAYS = (array.ArrayImpl, np.ndarray)
 
 
 def nbytes(value: Any) -> int:
-    """The bytes of a captured value, 0 for a number of Python; asked several times for each."""
-    if type(value) is array.ArrayImpl:
+    """The bytes of a captured value; 0 of a number of Python, and of what is being traced."""
+    if type(value) is array.ArrayImpl:  # nearly all are, and each is asked about several times
         return _nbytes(value.aval)
-    return getattr(value, "nbytes", 0)
+    return 0 if is_tracer(value) else getattr(value, "nbytes", 0)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -215,19 +222,36 @@ def stand_in_for(rule: Any) -> Any:
     return _lu.wrap_init(rule_of_a_program_that_is_only_lowered, debug_info=debug_info)
 
 
-def settings() -> tuple:
+class Settings:
+    """The values of settings, as a key of tables; TypeError where one cannot be hashed.
+
+    They are hashed once: there are more than a hundred, and a tuple of them would be hashed by each
+    look into a table.
+    """
+
+    __slots__ = ("_hash", "_values")
+
+    def __init__(self, values: tuple) -> None:
+        self._values, self._hash = values, hash(values)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self._values == other._values
+
+
+def settings() -> Settings:
     """The values of all settings of JAX (jax 0.10.2) but those of `_NOTHING_IS_MADE_OF`.
 
-    They are in one order, and can be hashed. Some of those that lowering and compiling read are in
-    no key of JAX's caches: it lowers and compiles each function for itself. To name them was the
-    alternative, and one would be missed.
+    Some of those that lowering and compiling read are in no key of JAX's caches: it lowers and
+    compiles each function for itself. To name them was the alternative, and one would be missed.
     """
     values = tuple(map(_value_of, _settings(len(config.config._value_holders))))
     try:
-        hash(values)
+        return Settings(values)
     except TypeError:  # one is a dictionary where a plugin was given options
-        values = tuple(v if isinstance(v, Hashable) else repr(v) for v in values)
-    return values
+        return Settings(tuple(v if isinstance(v, Hashable) else repr(v) for v in values))
 
 
 # What is logged and what is forbidden while a program is lowered and compiled, none of which is in
@@ -385,6 +409,22 @@ def argument_names(closed_jaxpr: core.ClosedJaxpr) -> Sequence[str]:
     return closed_jaxpr.jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))
 
 
+# Taken once, so that a user may put the engine's in its place: `jax.jit = engine.jit`.
+stock_jit: Any = jax.jit
+_JIT_OPTIONS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(stock_jit).parameters.items()
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+}
+
+
+def jit_info(fun: Callable, options: dict[str, Any]) -> JitInfo:
+    """The parsed options of `jax.jit`, with its errors, and without a dispatcher of its own."""
+    if not options.keys() <= _JIT_OPTIONS.keys():
+        stock_jit(fun, **options)  # names the one that it does not know
+    return pjit._parse_jit_arguments(fun, **_JIT_OPTIONS | options, use_resource_env=False)
+
+
 def infer_params(
     fun: Callable, jit_info: JitInfo, args: tuple, kwargs: dict
 ) -> tuple[PjitParams, list]:
@@ -492,8 +532,7 @@ def transpose_named_programs_within(tracing_for: Callable[[Any], Any]) -> None:
 # -- lowering --------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
-class Hoisted:
+class Hoisted(NamedTuple):
     """Const args that lead the inputs of a program, and whether JAX is to hoist what is left.
 
     `simplified` is the form of the program: JAX traces anew while it lowers (to discharge mutable
@@ -520,6 +559,10 @@ class Computation(pxla.MeshComputation):
         self.const_args = list(const_args)
 
 
+# Those of a plain lowering, by whether JAX hoists what is left.
+_LOWERING_PARAMETERS = {
+    hoists: LoweringParameters(hoist_constants_as_args=hoists) for hoists in (False, True)
+}
 _finished: weakref.WeakSet[pxla.MeshComputation] = weakref.WeakSet()
 _finishing = threading.RLock()  # collecting garbage may run code of the user, which calls programs
 
@@ -536,10 +579,12 @@ def lower(
 
     The returned computation carries all const args in `const_args`, those that JAX hoisted first.
     """
-    lowering_parameters = dataclasses.replace(
-        lowering_parameters or LoweringParameters(),
-        hoist_constants_as_args=hoisted.jax_hoists_the_rest,
-    )
+    if lowering_parameters is None:
+        lowering_parameters = _LOWERING_PARAMETERS[hoisted.jax_hoists_the_rest]
+    elif lowering_parameters.hoist_constants_as_args != hoisted.jax_hoists_the_rest:
+        lowering_parameters = dataclasses.replace(
+            lowering_parameters, hoist_constants_as_args=hoisted.jax_hoists_the_rest
+        )
     with (
         simplified_jaxprs(hoisted.simplified),
         config.embedded_constants_max_bytes(hoisted.max_bytes),
@@ -553,16 +598,24 @@ def lower(
             lowering_parameters=lowering_parameters,
             pgle_profiler=None,
         )
-    with _finishing:  # JAX caches what it lowered: this may be the second time, or another thread's
-        if lowered not in _finished:
-            kept = lowered.compile_args["kept_var_idx"]
-            first = len(lowered.const_args)
-            end = first + len(hoisted.const_args)
-            references = lowered.compile_args["mut"]  # those that are captured come last
-            after = sum(i >= end for i in kept) + len(references.in_mut if references else ())
-            _mark_const_args(lowered.stablehlo(), sum(i in kept for i in range(first, end)), after)
-            _finished.add(lowered)
+    if hoisted.const_args:
+        with _finishing:  # JAX caches what it lowered: it may be another thread's
+            if lowered not in _finished:
+                _finish(lowered, len(hoisted.const_args))
+                _finished.add(lowered)
     return Computation(lowered, [*lowered.const_args, *hoisted.const_args])
+
+
+def _finish(lowered: pxla.MeshComputation, num_const_args: int) -> None:
+    """Mark those of so many const args that JAX kept; those that it hoisted itself come first."""
+    kept = lowered.compile_args["kept_var_idx"]
+    first = len(lowered.const_args)
+    end = first + num_const_args
+    up_to_end = len(kept.intersection(range(end)))
+    references = lowered.compile_args["mut"]  # those that are captured come last
+    after = len(kept) - up_to_end + len(references.in_mut if references else ())
+    count = up_to_end - len(kept.intersection(range(first)))
+    _mark_const_args(lowered.stablehlo(), count, after)
 
 
 @contextlib.contextmanager
@@ -644,8 +697,8 @@ def _mark_const_args(module: Any, count: int, after: int) -> None:
     functions = _functions(module)
     main = functions["main"]
     with module.context:
-        true = _ir.BoolAttr.get(True)
-        before = len(main.type.inputs) - count - after
+        attributes_of = {"main": _argument_attributes(main)}
+        before = len(attributes_of["main"]) - count - after
         marked: dict[str, set[int]] = {"main": set(range(before, before + count))}
         # Listed once: to MLIR's bindings each look at `arguments` is a walk of its own. Where main
         # is alone, as in most small programs, there is nothing that they could flow to.
@@ -666,9 +719,10 @@ def _mark_const_args(module: Any, count: int, after: int) -> None:
                         pending.append(arguments[callee][index])
                 elif _is_invariant(op, index):
                     pending.extend(region.blocks[0].arguments[index] for region in op.regions)
+        true = _ir.BoolAttr.get(True)
         alone = _ir.DictAttr.get({"jax.const": true})
         for name, indices in marked.items():
-            attributes = _argument_attributes(functions[name])
+            attributes = attributes_of.get(name) or _argument_attributes(functions[name])
             for index in indices:
                 if len(attributes[index]) == 0:  # nearly all: to look at each takes half as long
                     attributes[index] = alone
@@ -787,10 +841,13 @@ def uncommitted(value: Any) -> Any:
     Nothing is copied: the view shares the buffer. Arrays over several devices are returned as they
     are, because their placement is their meaning.
     """
-    if isinstance(value, _prng.PRNGKeyArray):
+    if type(value) is not array.ArrayImpl:
+        if not isinstance(value, _prng.PRNGKeyArray):
+            return value
         data = uncommitted(value._base_array)
         return value if data is value._base_array else _prng.PRNGKeyArray(value._impl, data)
-    if not isinstance(value, array.ArrayImpl) or not value._committed or len(value.devices()) > 1:
+    value._check_if_deleted()
+    if not value._committed or value.sharding.num_devices > 1:
         return value
     return _view(value, committed=False)
 
@@ -827,17 +884,23 @@ def undisturbed() -> Iterator[None]:
 def follows_arguments_as_it_is(value: Any) -> bool:
     """Whether `uncommitted` may be applied: not to a buffer with a layout of its own on a device.
 
-    JAX takes what is uncommitted to have the device's default layout (jax 0.10.2).
+    JAX takes what is uncommitted to have the device's default layout (jax 0.10.2). Raises
+    RuntimeError for an array that has been deleted.
     """
-    if isinstance(value, _prng.PRNGKeyArray):
+    # Asked of each const arg at each first call, and of nearly all by this type alone.
+    if type(value) is not array.ArrayImpl:
+        if not isinstance(value, _prng.PRNGKeyArray):
+            return True
         value = value._base_array
-    if not isinstance(value, array.ArrayImpl) or len(value.devices()) > 1:
+    value._check_if_deleted()  # jaxlib does not: the process would crash when it looks for a layout
+    sharding = value.sharding
+    if type(sharding) is not jax.sharding.SingleDeviceSharding and sharding.num_devices > 1:
         return True
     try:
-        layout = value._pjrt_layout  # type: ignore[attr-defined]
+        layout = value._pjrt_layout
     except jax.errors.JaxRuntimeError:  # there are platforms without layouts
-        return pxla.is_default_layout(value.format.layout, value.sharding, value.aval)
-    return _is_default_layout(layout, value.sharding, value.aval)
+        return pxla.is_default_layout(value.format.layout, sharding, value.aval)
+    return _is_default_layout(layout, sharding, value.aval)
 
 
 @functools.lru_cache(maxsize=2048)
@@ -889,12 +952,12 @@ _keep_executables_without_their_modules()
 class _Compiled:
     """What was compiled of one lowered program, by settings: for JAX's keys, and for its own."""
 
-    shared: dict[tuple, Executables] = dataclasses.field(default_factory=dict)
-    own: dict[tuple, Executable] = dataclasses.field(default_factory=dict)
+    shared: dict[Settings, Executables] = dataclasses.field(default_factory=dict)
+    own: dict[Settings, Executable] = dataclasses.field(default_factory=dict)
 
 
 _compiled: weakref.WeakKeyDictionary[pxla.MeshComputation, _Compiled] = weakref.WeakKeyDictionary()
-_settings_of: weakref.WeakKeyDictionary[Any, tuple] = weakref.WeakKeyDictionary()  # of modules
+_settings_of: weakref.WeakKeyDictionary[Any, Settings] = weakref.WeakKeyDictionary()  # of modules
 
 
 def compile_into(
@@ -927,7 +990,7 @@ def compile_into(
     return computation._executable
 
 
-def _for_settings(module: Any, now: tuple) -> Any:
+def _for_settings(module: Any, now: Settings) -> Any:
     """A module, or a copy of it: JAX finds what it compiled by the module, whatever was set."""
     if _settings_of.setdefault(module, now) == now:
         return module
@@ -1309,6 +1372,7 @@ def _trace_with_the_jit_info_of_the_engine() -> None:
         return stock(jit_func, *args, **kwargs)
 
     pjit.jit_trace = jit_trace
+    stock_jit(lambda: None)  # sets it on the class
 
 
 _trace_with_the_jit_info_of_the_engine()

@@ -31,6 +31,7 @@ __all__ = [
     "is_hoistable",
     "is_literalable",
     "jaxpr_const_args",
+    "values_in",
 ]
 
 
@@ -64,7 +65,9 @@ def is_hoistable(value: Any, max_bytes: int) -> bool:
     Source: the constants note (seed 000), "Lowering"; `jax_embedded_constants_max_bytes`.
     """
     # Asked of each constant several times while a program is lowered; `np.ndim` takes longer.
-    if not getattr(value, "shape", ()) or jax_internals.nbytes(value) <= max_bytes:
+    if not getattr(value, "shape", ()):
+        return False
+    if max_bytes >= 0 and jax_internals.nbytes(value) <= max_bytes:
         return False
     return jax_internals.is_plain_array(value) or not (
         jax_internals.is_tracer(value) or jax_internals.is_reference(value)
@@ -109,6 +112,18 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
             for eqn in (body.jaxpr if isinstance(body, ClosedJaxpr) else body).eqns:
                 if eqn.params:
                     bodies.extend(bodies_of(eqn))
+
+
+def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
+    """What a program holds in all its bodies: consts and Literals, as often as it stands there."""
+    for body in bodies_in(closed_jaxpr):
+        if isinstance(body, ClosedJaxpr):
+            yield from body.consts
+            body = body.jaxpr
+        for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]):
+            for atom in atoms:
+                if isinstance(atom, Literal):
+                    yield atom.val
 
 
 def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of
+from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key
 
 
 def is_array(value: Any) -> bool:
@@ -39,7 +39,7 @@ def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
             if isinstance(atom, Literal) and wanted(atom.val):
                 return True
     for eqn in jaxpr.eqns:
-        for body in bodies_of(eqn):
+        for body in bodies_of(eqn) if eqn.params else ():
             if _holds_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body, wanted):
                 return True
     return False
@@ -48,7 +48,7 @@ def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
 def _lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool]) -> ClosedJaxpr:
     debug_info = closed_jaxpr.jaxpr.debug_info
     body = ClosedJaxpr(_lift_functions(closed_jaxpr.jaxpr, wanted), closed_jaxpr.consts)
-    conversion = Conversion(rules=CONTROL_FLOW, wanted=wanted)
+    conversion = Conversion(CONTROL_FLOW, lambda v: constant_key(v) if wanted(v) else None)
     constants = conversion.needs(body)
     converted = conversion.body(body, constants)
     n, jaxpr = len(constants), converted.jaxpr

@@ -33,9 +33,15 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
     if not all(id(var) in read for var in inputs):
         return False
     for eqn in jaxpr.eqns:
+        if not eqn.outvars:
+            return False
         bodies = bodies_of(eqn) if eqn.params else []
-        all_or_any = all if bodies or jax_internals.prunes_operands(eqn.primitive) else any
-        if not eqn.outvars or not all_or_any([id(var) in read for var in eqn.outvars]):
+        if len(eqn.outvars) == 1:  # as most have: then all of them are any of them
+            is_read = id(eqn.outvars[0]) in read
+        else:
+            is_whole = bodies or jax_internals.prunes_operands(eqn.primitive)
+            is_read = (all if is_whole else any)(id(var) in read for var in eqn.outvars)
+        if not is_read:
             return False
         for body in bodies:
             inner = body.jaxpr if isinstance(body, ClosedJaxpr) else body

@@ -30,7 +30,8 @@ class Selection:
 
     def is_hoisted(self, value: Any) -> bool:
         """Whether a captured value becomes a const arg."""
-        choice = self._choice(value)
+        # Nearly all programs have no policy, and this is asked of each of their constants.
+        choice = self._choice(value) if self.chosen else None
         return is_hoistable(value, self.max_bytes) if choice is None else choice == "hoist"
 
     def is_inlined_by_policy(self, value: Any) -> bool:
@@ -62,17 +63,13 @@ class Selection:
             )
 
 
-def select(
-    closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy | None = None
-) -> Selection:
-    """Ask a policy about each array that a program captured, or leave all to the embed threshold.
+def select(closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy) -> Selection:
+    """Ask a policy about each array that a program captured.
 
     Raises ValueError, naming the array, for an answer that is none of `CHOICES`, nor None.
 
         select(closed_jaxpr, 32, lambda constant: "inline").is_hoisted(table)
     """
-    if policy is None:
-        return Selection(max_bytes)
     chosen: dict[Hashable, Choice] = {}
     for constant in captured_constants(closed_jaxpr):
         if is_hoistable(constant.value, -1):  # mutable references are state, not constants

@@ -33,6 +33,8 @@ class LoweringPlan:
 
     def with_results(self, operands: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
         """The operands, with what the preamble computed in the place of its `Result`s."""
+        if self.preamble is None:
+            return tuple(operands)
         return tuple(results[o.index] if isinstance(o, Result) else o for o in operands)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from engine import jax_internals
 from engine.body_rewriting import BodyRewriting
 from engine.configuration import tracing_a_program
-from engine.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key
+from engine.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 
 # The last copy of each piece of memory, and what was handed out of them, both by identity. JAX
 # shares the bodies of inner functions among programs, so what is met here may have been met before.
@@ -95,22 +95,10 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     Returns its argument where no constvar holds such an array.
     """
     # Asked first, for it is no in nearly all programs, and to rewrite takes several times as long.
-    return _Snapshot().closed(closed_jaxpr) if _may_change_in(closed_jaxpr) else closed_jaxpr
-
-
-def _may_change_in(closed_jaxpr: ClosedJaxpr) -> bool:
-    """Whether a program holds an array, in any body, of which `_may_change` is true."""
-    for body in bodies_in(closed_jaxpr):
-        if isinstance(body, ClosedJaxpr):
-            if any(map(_may_change, body.consts)):
-                return True
-            body = body.jaxpr
-        # No `any`, which runs a generator for each equation: each first call waits for this.
-        for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]):
-            for atom in atoms:
-                if isinstance(atom, Literal) and _may_change(atom.val):
-                    return True
-    return False
+    for value in values_in(closed_jaxpr):
+        if isinstance(value, np.ndarray) and _may_change(value):
+            return _Snapshot().closed(closed_jaxpr)
+    return closed_jaxpr
 
 
 def _may_change(value: Any) -> bool:

@@ -8,7 +8,6 @@ belongs to. The arguments that a stage describes (`args_info`, `in_avals`, `inpu
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import operator
 import weakref
@@ -63,7 +62,8 @@ def plan_of(
         plan = pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
         if plan.closed_jaxpr is closed_jaxpr:
             return plan  # cheap to make, and would keep its own key alive
-        if plan.preamble is None:  # then it is what it would be without: one executable
+        if plan.preamble is None and choices.precompute != "off":
+            # Then it is what it would be without: one executable.
             without = pipeline.side, max_bytes, hoist, _without_preamble(choices)
             plan = plans.setdefault(without, plan)
         plans.setdefault(key, plan)  # another thread's plan stands: one program, one executable
@@ -71,7 +71,7 @@ def plan_of(
 
 
 def _without_preamble(choices: Choices) -> Choices:
-    return dataclasses.replace(choices, precompute="off")
+    return choices._replace(precompute="off")
 
 
 def lower_plan(

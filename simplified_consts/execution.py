@@ -49,10 +49,12 @@ def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _operand(constant: Any, donatable: _Donatable) -> Any:
-    if isinstance(constant, jax.Array) and (
-        (constant.shape, constant.dtype) in donatable
-        or not jax_internals.follows_arguments_as_it_is(constant)
-    ):
+    is_donatable = (
+        donatable
+        and isinstance(constant, jax.Array)
+        and (constant.shape, constant.dtype) in donatable
+    )
+    if is_donatable or not jax_internals.follows_arguments_as_it_is(constant):
         with jax_internals.undisturbed():
             constant = jnp.copy(constant)
     return jax_internals.uncommitted(constant)

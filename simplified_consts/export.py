@@ -8,8 +8,6 @@ Source: the export document (seed 003); the constants note (seed 000), "Lowering
 
 from __future__ import annotations
 
-import dataclasses
-
 from engine.configuration import Choices
 from engine.jaxprs import ClosedJaxpr
 from engine.programs import LoweringPlan
@@ -22,5 +20,5 @@ def hoist_for_export(closed_jaxpr: ClosedJaxpr, max_bytes: int, choices: Choices
     A preamble runs on a device, and an export is of none: the program is exported as a whole.
     Raises ValueError and NotImplementedError where a call would.
     """
-    whole = dataclasses.replace(choices, precompute="off")
+    whole = choices._replace(precompute="off")
     return lowering.plan(closed_jaxpr, max_bytes, True, whole)

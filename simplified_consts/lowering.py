@@ -23,7 +23,7 @@ from typing import Any
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.configuration import NO_CHOICES, Choices
 from engine.deduplication import Deduplication
-from engine.jaxprs import ClosedJaxpr, is_hoistable, jaxpr_const_args
+from engine.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
 from engine.lifting import lift
 from engine.liveness import live_part
 from engine.policies import Selection, select
@@ -45,43 +45,43 @@ def plan(
     rest, could not follow the policy.
     """
     policy = choices.policy
+    by_size = Selection(max_bytes)
     if policy is None or not hoist_constants_as_args:
-        refuse_unsupported(closed_jaxpr, Selection(max_bytes).is_hoisted)
+        refuse_unsupported(closed_jaxpr, by_size.is_hoisted)
     if not hoist_constants_as_args:
         # As constvars, JAX inlines an array once per function; as Literals, once per use.
         return LoweringPlan(lift(closed_jaxpr))
     precompute = choices.precompute == "auto"
     if policy is None and not precompute and not _captures(closed_jaxpr, max_bytes):
         return LoweringPlan(closed_jaxpr)
-    live = live_part(closed_jaxpr)
-    selection = select(live, max_bytes, policy)
+    live, selection, extraction = live_part(closed_jaxpr), by_size, None
     if policy is not None:
+        selection = select(live, max_bytes, policy)
         refuse_unsupported(live, selection.is_hoisted)
-    extraction = None
     if precompute:
         extraction = extract(live, max_bytes, lambda v: not selection.is_left_to_xla(v))
-    if extraction is not None:
-        live = live_part(extraction.rest)
-    elif policy is None and not _captures(closed_jaxpr, max_bytes):
-        return LoweringPlan(closed_jaxpr)
-    same = Deduplication(choices.deduplicate)
-    conversion = Conversion(
-        rules=CONTROL_FLOW | FUNCTIONS,
-        wanted=lambda v: isinstance(v, Result) or selection.is_hoisted(v),
-        key=same.key,
-    )
+        if extraction is not None:
+            live = live_part(extraction.rest)
+        elif policy is None and not _captures(closed_jaxpr, max_bytes):
+            return LoweringPlan(closed_jaxpr)
+    same = Deduplication(choices.deduplicate) if choices.deduplicate else None
+    key = constant_key if same is None else same.key
+
+    def key_if_wanted(value: Any) -> Hashable | None:
+        return key(value) if isinstance(value, Result) or selection.is_hoisted(value) else None
+
+    conversion = Conversion(CONTROL_FLOW | FUNCTIONS, key_if_wanted)
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     converted = conversion.body(live, constants)
     return LoweringPlan(
         lift(converted, selection.is_inlined_by_policy) if selection.chosen else converted,
-        tuple(map(same.representative, constants.values())),
+        tuple(constants.values() if same is None else map(same.representative, constants.values())),
         jax_hoists_the_rest=bool(conversion.unconverted),
         preamble=extraction.preamble if extraction is not None else None,
     )
 
 
 def _captures(closed_jaxpr: ClosedJaxpr, max_bytes: int) -> bool:
-    # All arrays, which are remembered: those that are reported to the user are looked for as well.
-    return any(is_hoistable(value, max_bytes) for value in jaxpr_const_args(closed_jaxpr, -1))
+    return any(is_hoistable(value, max_bytes) for value in values_in(closed_jaxpr))

@@ -21,7 +21,7 @@ EQUATIONS: dict[Size, Sequence[int]] = {
     "full": (10, 100, 1_000, 10_000),
 }
 MOST_CONSTANTS = 1_000  # 10,000 arrays are no program that anybody has
-FEW, MANY = 5, 15  # samples of a process, each after one that is not timed
+FEW, MANY = 5, 60  # samples of a process, each after one that is not timed; fewer of what is slow
 SHARED = 10  # constants of the programs that grow in equations alone
 STAGES = "seconds to trace and lower"
 WITHIN = Target(bound="at most", value=1.1)
@@ -60,7 +60,7 @@ def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sam
         stage()
         forget_programs(contestant)
 
-    for _ in range(MANY if equations < 1_000 else FEW):
+    for _ in range(max(FEW, min(MANY, 1_500 // equations))):
         taken.append(seconds(stage, after=stage_another))
     return _sample(case, STAGES, "seconds", statistics.median(taken))
 

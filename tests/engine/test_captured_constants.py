@@ -81,6 +81,19 @@ def test_silence(side, limits, warn_bytes):
     engine.jit(fun_of(BIG, SMALL), constants=side)(1.0)  # warnings are errors
 
 
+def test_an_array_that_is_read_twice_counts_once(side, limits):
+    limits(1201)
+    engine.jit(lambda x: x + BIG.sum() * BIG.mean(), constants=side)(1.0)  # warnings are errors
+
+
+@pytest.mark.parametrize("captured", [jax.new_ref(jnp.ones(9)), 2.0, np.float32(2)])
+def test_what_is_no_constant_is_not_reported_whatever_the_limit(side, limits, captured):
+    limits(0)
+    engine.jit(lambda x: x + captured[...] if jnp.ndim(captured) else x + captured, constants=side)(
+        jnp.ones(9)
+    )  # warnings are errors
+
+
 def test_a_program_is_reported_once(side, limits):
     limits(1500)
     jitted = engine.jit(fun_of(BIG, SMALL), constants=side)

@@ -11,15 +11,19 @@ from jax import lax
 
 import engine
 from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.jaxprs import bodies_of, is_hoistable
+from engine.jaxprs import bodies_of, constant_key, is_hoistable
 
 ARRAYS = [jnp.asarray(np.random.default_rng(i).normal(size=12).astype(np.float32)) for i in (1, 2)]
 X = jnp.linspace(-1, 1, 12)
 
 
+def key_if_large(value):
+    return constant_key(value) if is_hoistable(value, 32) else None
+
+
 def hoisted(fun, *args):
     closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(*args)
-    conversion = Conversion(CONTROL_FLOW | FUNCTIONS, lambda value: is_hoistable(value, 32))
+    conversion = Conversion(CONTROL_FLOW | FUNCTIONS, key_if_large)
     constants = conversion.needs(closed_jaxpr)
     return closed_jaxpr, conversion.body(closed_jaxpr, constants), list(constants.values())
 
@@ -160,7 +164,7 @@ def test_what_has_no_rule_is_named():
     mapped = jax.shard_map(lambda x: x + A, mesh=mesh, in_specs=spec, out_specs=spec)
     closed_jaxpr = engine.make_jaxpr(mapped, constants="simplified")(X)
     rules = {name: rule for name, rule in FUNCTIONS.items() if name != "shard_map"}
-    conversion = Conversion(CONTROL_FLOW | rules, lambda value: is_hoistable(value, 32))
+    conversion = Conversion(CONTROL_FLOW | rules, key_if_large)
     assert conversion.needs(closed_jaxpr) == {}
     assert conversion.unconverted == {"shard_map"}
 

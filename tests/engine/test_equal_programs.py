@@ -506,6 +506,21 @@ def test_a_captured_array_may_be_deleted_before_it_is_lowered_again():
     assert jitted.lower(X).compiler_ir() is first.compiler_ir()
 
 
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("end", ["deleted", "donated"])
+def test_a_captured_array_that_is_gone_when_it_is_lowered_is_an_error(side, end, committed):
+    captured = jnp.full((4, 4), 7.0)
+    if committed:
+        captured = jax.device_put(captured, jax.devices()[0])
+    traced = engine.jit(lambda x: x + captured, constants=side).trace(X)
+    if end == "donated":
+        jax.jit(lambda x: x + 1, donate_argnums=0)(captured)
+    else:
+        captured.delete()
+    with pytest.raises(RuntimeError, match="Array has been deleted"):
+        traced.lower()
+
+
 def test_types_that_no_module_shows_are_part_of_a_program():
     def result_of(p):
         return engine.jit((lambda p: lambda x: (x + TABLE, p))(p), constants="simplified")(X)[1]

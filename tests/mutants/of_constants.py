@@ -353,14 +353,14 @@ def scalar_hoisted():
     says="bytes of captured arrays were inlined",
 )
 def output_left_behind():
-    stock = closure_conversion.Conversion.rewrite
+    stock = closure_conversion.Conversion._rewrite
 
     def rewrite(self, jaxpr, *args, **kwargs):
         done = stock(self, jaxpr, *args, **kwargs)
         pairs = zip(jaxpr.outvars, done.outvars, strict=True)
         return done.replace(outvars=[a if isinstance(a, Literal) else b for a, b in pairs])
 
-    with attribute(closure_conversion.Conversion, "rewrite", rewrite):
+    with attribute(closure_conversion.Conversion, "_rewrite", rewrite):
         yield
 
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 import engine
-from engine import deduplication
 from parity_tests import arbiter, fuzz, measure, numerics, targets, values
 from parity_tests.generated import rendering, strategy
 from parity_tests.generated.recipe import Captured, Recipe, Step
 from parity_tests.judge import Evidence, judge, needs_arbiter, pairs_of
 from reports.rows import SIDES
+from simplified_consts import lowering
 
 SEEDS = range(int(os.environ.get("CONSTPARITY_SEEDS", "2")))
 EXAMPLES = int(os.environ.get("CONSTPARITY_EXAMPLES", "4"))
@@ -132,9 +132,7 @@ def test_a_wrong_key_of_constants_is_caught(load, monkeypatch):
     program = load(TWO_ARRAYS)
     check_against_stock(program)
     check_calls(TWO_ARRAYS, program)
-    monkeypatch.setattr(
-        deduplication, "constant_key", lambda value: (np.shape(value), str(value.dtype))
-    )
+    monkeypatch.setattr(lowering, "constant_key", lambda value: (np.shape(value), str(value.dtype)))
     with pytest.raises(AssertionError, match=r"outputs differ|one each"):
         check_against_stock(program)
     with pytest.raises(AssertionError, match="Mismatched elements"):
