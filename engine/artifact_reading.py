@@ -144,8 +144,6 @@ class _File:
 
     container: Container
     manifest: Manifest
-    # By tensor, type and memory: equal bytes are stored once, whatever they are the bytes of.
-    _arrays: dict[tuple, Any] = field(default_factory=dict)
     # By number: a constant is told by the identity of its array, also beside an equal one.
     _constants: dict[int, Any] = field(default_factory=dict)
 
@@ -223,11 +221,9 @@ class _File:
             return self._constants[number]
         entry = self.manifest.constants[number]
         dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
-        key = entry["tensor"], dtype, shape, in_host_memory
-        if key not in self._arrays:
-            stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
-            self._arrays.setdefault(key, _put(stored, in_host_memory))
-        constant = jax_internals.another(self._arrays[key])
+        stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
+        # Constants with one tensor have a buffer each: one of them may be donated.
+        constant = _put(stored, in_host_memory)
         if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
                 constant = jax.random.wrap_key_data(constant, impl=entry["key_impl"])

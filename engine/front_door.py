@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -129,6 +129,7 @@ def jit(
     jit_info = jax_internals.jit_info(fun, options)  # JAX validates both, with its own errors
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        jax_internals.check_tracing_is_allowed(jit_info)
         pipeline, program, operands = _stage(fun, jit_info, constants, own, args, kwargs)
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
             return *_call(pipeline, program, operands), False
@@ -162,15 +163,17 @@ jit.__signature__ = _signature()  # type: ignore[attr-defined]
 
 def make_jaxpr(
     fun: Callable,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
+    return_shape: bool = False,
     *,
     constants: Side | None = None,
-    static_argnums: int | Sequence[int] = (),
-    return_shape: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that traces `fun` and returns its ClosedJaxpr, in the form of a side.
 
-    The arguments of the returned function may be arrays or `jax.ShapeDtypeStruct`s. With
-    `return_shape` it returns a pair: the ClosedJaxpr, and a tree of `jax.ShapeDtypeStruct`.
+    A drop-in for `jax.make_jaxpr`. The arguments of the returned function may be arrays or
+    `jax.ShapeDtypeStruct`s. With `return_shape` it returns a pair: the ClosedJaxpr, and a tree of
+    `jax.ShapeDtypeStruct`.
 
     Raises ValueError for a `constants` other than `"legacy"`, `"simplified"` or None.
 
@@ -181,7 +184,7 @@ def make_jaxpr(
     Source: `jax.make_jaxpr`; the jaxpr documents (seeds 002 and 004).
     """
     constants = parse_side(constants)
-    make = _jax_make_jaxpr(fun, static_argnums=static_argnums, return_shape=return_shape)
+    make = _jax_make_jaxpr(fun, static_argnums, axis_env, return_shape)
 
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:

@@ -319,6 +319,12 @@ def _is_plain_aval(aval: Any) -> bool:
     )
 
 
+def buffer_type(aval: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype of the buffer of an array; that of PRNG keys has their words."""
+    physical = core.physical_aval(aval)
+    return physical.shape, physical.dtype
+
+
 def in_default_memory(value: jax.Array) -> bool:
     """Whether an array is in the default memory of its devices."""
     devices: set[Any] = value.sharding.device_set
@@ -423,6 +429,14 @@ def jit_info(fun: Callable, options: dict[str, Any]) -> JitInfo:
     if not options.keys() <= _JIT_OPTIONS.keys():
         stock_jit(fun, **options)  # names the one that it does not know
     return pjit._parse_jit_arguments(fun, **_JIT_OPTIONS | options, use_resource_env=False)
+
+
+def check_tracing_is_allowed(jit_info: JitInfo) -> None:
+    """Raise RuntimeError within `jax.no_tracing`, as `jax.jit` does for what it has not seen."""
+    if config.no_tracing.value:
+        raise RuntimeError(
+            f"re-tracing function {jit_info.fun_sourceinfo} for `jit`, but 'no_tracing' is set"
+        )
 
 
 def infer_params(
@@ -750,11 +764,17 @@ def platforms_of_context(params: dict) -> tuple[str, ...] | None:
 def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
     """The device of this process on which a program with arguments of these types will run.
 
-    The first of several. None where there is none, as for an abstract mesh. Raises what lowering
-    raises for devices that do not go together.
+    The first of several. None where there is none, as for an abstract mesh, or where the devices
+    are a description that programs are compiled for. Raises what lowering raises for devices that
+    do not go together.
     """
     devices, _ = _devices_of(types, params)
-    of_process = (d for d in devices or () if d.process_index == d.client.process_index())
+    of_process = (
+        device
+        for device in devices or ()
+        if not isinstance(device.client, _jaxlib.CompileOnlyPyClient)
+        and device.process_index == device.client.process_index()
+    )
     return next(of_process, None)
 
 
@@ -849,18 +869,8 @@ def uncommitted(value: Any) -> Any:
     value._check_if_deleted()
     if not value._committed or value.sharding.num_devices > 1:
         return value
-    return _view(value, committed=False)
-
-
-def another(value: jax.Array) -> jax.Array:
-    """Another array over the same buffers: nothing is copied, and it is a constant of its own."""
-    assert isinstance(value, array.ArrayImpl)
-    return _view(value, committed=value._committed)
-
-
-def _view(value: array.ArrayImpl, *, committed: bool) -> array.ArrayImpl:
     return array.ArrayImpl(
-        value.aval, value.sharding, value._arrays, committed=committed, _skip_checks=True
+        value.aval, value.sharding, value._arrays, committed=False, _skip_checks=True
     )
 
 

@@ -151,7 +151,7 @@ def deserialize_and_load(
     avals = jax_internals.all_input_avals(executable)[count:]
     infos = list(map(jax_internals.argument_info, avals, manifest["donated"]))
     args, kwargs = jax.tree.unflatten(interface.in_tree, [None] * count + infos)
-    donated = {(info.shape, info.dtype) for info in infos if info.donated}
+    donated = {jax_internals.buffer_type(info._aval) for info in infos if info.donated}
     return _Loaded(
         executable,
         [_held(const_arg, donated) for const_arg in const_args],
@@ -271,10 +271,12 @@ def _held(given: Any, donated: Set[tuple[tuple[int, ...], Any]]) -> Any:
     """A const arg that nobody else writes to, of its own dtype whatever the mode of x64 is.
 
     An array of NumPy that is given to several programs is copied once. One of JAX is copied where
-    it could be given as a donated argument, too: it is of the shape and dtype of one.
+    it could be given as a donated argument, too (it is of the shape and dtype of one), and where
+    its buffer has a layout of its own: the program was compiled for the default one.
     """
     if isinstance(given, jax.Array):
-        if (given.shape, given.dtype) not in donated:
+        is_donatable = jax_internals.buffer_type(given.aval) in donated
+        if not is_donatable and jax_internals.follows_arguments_as_it_is(given):
             return given
         with jax_internals.undisturbed():
             return jnp.copy(given)

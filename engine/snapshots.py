@@ -46,9 +46,14 @@ def capture(value: Any) -> Any:
     """
     if not _may_change(value):
         return value
+    if value.ndim == 0:  # a number, to JAX, which does not ask which object it is
+        number = value.copy()
+        number.flags.writeable = False
+        return number
     if (met := getattr(_met, "values", None)) is not None:
         met[id(value)] = value
-    key = constant_key(value)
+    # By the type, too: JAX takes a plain array of NumPy for one that it has not met yet.
+    key = type(value), constant_key(value)
     owner = _latest.get(key)
     if owner is None or not _same_bits(owner, value):
         _latest[key] = owner = _copy(value)
@@ -108,8 +113,10 @@ def _may_change(value: Any) -> bool:
     out. A read-only flag can be taken back, and a view on a bytearray or on a mapped file does not
     even need that.
     """
-    if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0:
+    if not isinstance(value, np.ndarray) or value.size == 0:
         return False
+    if value.ndim == 0:  # what is nobody's and read-only is a copy of `capture`
+        return value.flags.writeable or value.base is not None
     if _ours.get(id(value)) is value:
         return False
     owner: Any = value

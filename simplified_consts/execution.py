@@ -41,7 +41,7 @@ def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
     """
     if strict_placement.value:
         return plan.const_args
-    donatable = frozenset((aval.shape, aval.dtype) for aval in donated)
+    donatable = frozenset(map(jax_internals.buffer_type, donated))
     by_donation = _operands.setdefault(plan, {})
     if donatable not in by_donation:
         by_donation[donatable] = tuple(_operand(c, donatable) for c in plan.const_args)
@@ -52,7 +52,7 @@ def _operand(constant: Any, donatable: _Donatable) -> Any:
     is_donatable = (
         donatable
         and isinstance(constant, jax.Array)
-        and (constant.shape, constant.dtype) in donatable
+        and jax_internals.buffer_type(constant.aval) in donatable
     )
     if is_donatable or not jax_internals.follows_arguments_as_it_is(constant):
         with jax_internals.undisturbed():

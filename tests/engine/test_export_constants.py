@@ -218,6 +218,18 @@ def test_equal_constants_of_a_file_are_two_for_a_program_that_calls_it():
     equal(replaced.call(x), 2 * tables[0] + tables[1])
 
 
+def test_equal_constants_of_a_file_may_be_donated_one_by_one():
+    tables = [jnp.arange(64.0), jnp.arange(64.0)]
+    x = jnp.ones(64)
+    file = exported(lambda x: x * tables[0] + tables[1], x).serialize()
+    first, second = export.deserialize(file).constants
+    jax.jit(lambda given: given + 1, donate_argnums=0)(first)
+    assert (first.is_deleted(), second.is_deleted()) == (True, False)
+    first, second = export.deserialize(file).constants
+    both = jax.jit(lambda m, v: (m + 1, v + 1), donate_argnums=(0, 1))(first, second)
+    equal(both, (tables[0] + 1, tables[1] + 1))
+
+
 def test_numpy_constants_are_brought_to_a_device_once(path):
     table = np.arange(64, dtype=np.float32)
     here = exported(lambda x: x * table, jnp.ones(64))

@@ -99,3 +99,14 @@ def test_make_jaxpr_options():
     assert closed_jaxpr.out_avals[0].shape == shape.shape == (3,)
     with pytest.raises(ValueError, match="got 'both'"):
         engine.make_jaxpr(lambda x: x, constants="both")
+
+
+def test_make_jaxpr_takes_what_that_of_jax_takes():
+    def fun(n, x):
+        return n * jax.lax.psum(x, "i")
+
+    given = (fun, (0,), [("i", 8)], True)
+    ours, shape = engine.make_jaxpr(*given)(2, 1.0)
+    stock, expected = jax.make_jaxpr(*given)(2, 1.0)
+    assert str(ours) == str(stock)
+    assert shape == expected

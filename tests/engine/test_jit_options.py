@@ -133,3 +133,25 @@ def test_defaults_keywords_classes_and_callables(jit):
         np.testing.assert_array_equal(jitted(X), TABLE + 1)
     np.testing.assert_array_equal(jit(model)(X, shift=3.0), TABLE + 3)
     np.testing.assert_array_equal(jit(lambda *args, k=2: args[0] * TABLE * k)(X, X), TABLE * 2)
+
+
+def test_keys_are_not_donated_with_their_words(side):
+    keys = jax.random.split(jax.random.key(0), 8)
+
+    def fun(words):
+        return words + jax.random.bits(keys[0], words.shape, "uint32")
+
+    words = np.asarray(jax.random.key_data(keys))
+    expected = fun(words)
+    result = engine.jit(fun, constants=side, donate_argnums=0)(jax.random.key_data(keys))
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_nothing_is_lowered_within_no_tracing(side):
+    called, lowered = (engine.jit(lambda x: x + 1, constants=side) for _ in range(2))
+    called(1.0)
+    lowered.lower(1.0)
+    with jax.no_tracing(True):
+        assert float(called(1.0)) == 2
+        with pytest.raises(RuntimeError, match="'no_tracing' is set"):
+            lowered(1.0)

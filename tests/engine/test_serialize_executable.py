@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.layout import Format, Layout
 from jax.sharding import AxisType, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
@@ -389,3 +390,13 @@ def test_a_type_that_only_the_writer_registered_is_no_damage():
     with pytest.raises(ValueError, match="not registered in this process") as refused:
         export.deserialize(elsewhere)
     assert not isinstance(refused.value, export.ContainerError)
+
+
+def test_a_const_arg_may_have_a_layout_of_its_own():
+    numbers = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    table = jnp.asarray(numbers)
+    compiled = compiled_of("simplified", lambda x: x + table, jnp.ones((3, 4)))
+    columns = Format(Layout((1, 0)), SingleDeviceSharding(jax.devices()[0]))
+    given = jax.device_put(numbers, columns)
+    loaded = deserialize_and_load(serialize(compiled), [given])
+    np.testing.assert_array_equal(loaded(jnp.ones((3, 4))), 1 + numbers)

@@ -25,6 +25,38 @@ def scans(array):
     return fun
 
 
+def test_writing_to_a_number_later_changes_nothing(side):
+    number = np.array(2.0, np.float32)
+    traced = engine.jit(lambda x: jax.lax.mul(x, number), constants=side).trace(np.float32(1))
+    number[...] = 3
+    assert traced.lower().compile()(np.float32(1)) == 2
+
+
+def test_a_preamble_has_the_number_that_it_was_captured_with():
+    table, number = jnp.ones((256, 256)) / 16, np.array(2.0, np.float32)
+
+    def jitted(first):
+        fun = lambda x: first + x @ jax.lax.mul(table @ table, number)  # noqa: E731
+        return engine.jit(fun, constants="simplified", precompute_constants="auto")
+
+    x = np.ones(256, np.float32)
+    one = jitted(0)
+    assert one(x)[0] == 512
+    number[...] = 3
+    assert jitted(1)(x)[0] == 769
+    assert one(x)[0] == 512
+
+
+def test_an_array_that_a_loaded_program_took_may_be_captured():
+    given = np.arange(16, dtype=np.float32)
+    table = jnp.asarray(given)
+    compiled = engine.jit(lambda x: x + table, constants="simplified").lower(1.0).compile()
+    data = engine.serialize_executable.serialize(compiled)
+    loaded = engine.serialize_executable.deserialize_and_load(data, [given])
+    np.testing.assert_array_equal(engine.jit(lambda x: x * given)(2.0), 2 * given)
+    np.testing.assert_array_equal(loaded(1.0), 1 + given)
+
+
 @pytest.mark.parametrize("offset", [0, 4])
 def test_writing_later_changes_nothing(side, offset):
     array = aligned(1.0)[offset:]
