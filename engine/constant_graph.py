@@ -30,7 +30,11 @@ from engine.jaxprs import (
     constant_key,
     jaxpr_const_args,
 )
+from engine.meanings import meaning_of_param
 from engine.operation_work import TURNS, Work, WorkTable
+
+# Scalar operations of one equation that may be done in vain: it takes some seconds.
+MOST_UNCERTAIN = 2.0**34
 
 # The body is called once, with the operands as its inputs, and its outputs are the results.
 CALLS = frozenset(
@@ -123,9 +127,14 @@ class ConstantGraph:
 
 
 def constant_graph(
-    closed_jaxpr: ClosedJaxpr, is_constant: Callable[[Any], bool] = lambda value: True
+    closed_jaxpr: ClosedJaxpr,
+    is_constant: Callable[[Any], bool] = lambda value: True,
+    representative: Callable[[Any], Any] = lambda value: value,
 ) -> ConstantGraph:
     """Find what depends on constants alone; `is_constant` may leave captured arrays out.
+
+    `representative` says which array stands for an equal one. What is computed in two places from
+    the same is one operation.
 
     Never constant: mutable references, arrays over devices of other processes, arrays outside of
     the default memory of their device, and arrays over several devices where another one lies on
@@ -133,7 +142,7 @@ def constant_graph(
 
         constant_graph(closed_jaxpr).operations
     """
-    walk = _Walk(is_constant)
+    walk = _Walk(is_constant, representative)
     program = walk.scope(closed_jaxpr, [None] * len(closed_jaxpr.jaxpr.invars), _Place())
     for atom in program.jaxpr.outvars:
         walk.demand(walk.look_up(program, atom))
@@ -154,10 +163,15 @@ class _Place:
 
 
 class _Walk:
-    def __init__(self, is_constant: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, is_constant: Callable[[Any], bool], representative: Callable[[Any], Any]
+    ) -> None:
         self._is_constant = is_constant
+        self._representative = representative
+        self._same: dict[Hashable, Operation] = {}
         self._work = WorkTable()
         self._captured: dict[Hashable, Captured | None] = {}
+        self._of_value: dict[Hashable, Captured] = {}
         self._scopes: dict[tuple[Any, ...], Scope] = {}
         self._devices: set[Any] | None = None
         self.operations: list[Operation] = []
@@ -175,8 +189,13 @@ class _Walk:
     def captured(self, value: Any, atom: Any) -> Captured | None:
         key = constant_key(value) if _is_array(value) else id(atom)
         if key not in self._captured:
-            usable = self._is_usable(value) and self._is_constant(value)
-            self._captured[key] = Captured(value, atom) if usable else None
+            captured = None
+            if self._is_usable(value) and self._is_constant(value):
+                captured = Captured(value, atom)
+                if _is_array(value):
+                    value = self._representative(value)
+                    captured = self._of_value.setdefault(constant_key(value), Captured(value, atom))
+            self._captured[key] = captured
         return self._captured[key]
 
     def _is_usable(self, value: Any) -> bool:
@@ -235,7 +254,9 @@ class _Walk:
         if any(known is None for known in inputs):
             return None
         work = self._work.of(eqn)
-        if work is None or (work.may_not_end and not place.certain):
+        if work is None:
+            return None
+        if not place.certain and (work.may_not_end or work.operations > MOST_UNCERTAIN):
             return None  # in a branch that is not taken, or a loop without turns, it is not met
         if any(self.captured(value, None) is None for value in _captured_in_bodies(eqn)):
             return None
@@ -252,11 +273,24 @@ class _Walk:
     ) -> None:
         inputs = tuple(value for value in read[0] if value is not None)
         within = tuple(value for value in read[1] if value is not None)
-        operation = Operation(eqn, inputs, within, work, place.stack)
-        operation.outputs = [Computed(operation, var.aval) for var in eqn.outvars]
+        key = (
+            eqn.primitive,
+            tuple(map(_identity, inputs)),
+            tuple(map(_identity, within)),
+            tuple((name, _identity_of_param(value)) for name, value in eqn.params.items()),
+            tuple(var.aval for var in eqn.outvars),
+            id(eqn.ctx),
+        )
+        operation = self._same.get(key)
+        if operation is None:
+            operation = Operation(eqn, inputs, within, work, place.stack)
+            operation.outputs = [Computed(operation, var.aval) for var in eqn.outvars]
+            self._same[key] = operation
+            self.operations.append(operation)
+        else:
+            operation.work += work
         scope.known.update(zip(eqn.outvars, operation.outputs, strict=True))
         scope.constant[index] = operation
-        self.operations.append(operation)
 
     def _enter_call(
         self,
@@ -296,6 +330,22 @@ class _Walk:
                 if i not in handed:
                     self.demand(known)
         return bool(bodies)
+
+
+def _identity(known: Known) -> Hashable:
+    """What makes a known value the same: a scalar that stands as a Literal is one in each place."""
+    if isinstance(known, Captured) and not np.ndim(known.value):
+        return meaning_of_param(known.value), known.atom.aval
+    return id(known)  # the graph holds it, so its id is its own
+
+
+def _identity_of_param(param: Any) -> Hashable:
+    """`meaning_of_param` but for bodies, which are what they are: to go into each would add up."""
+    if isinstance(param, (Jaxpr, ClosedJaxpr)):
+        return id(param)
+    if isinstance(param, (tuple, list)):
+        return type(param), tuple(map(_identity_of_param, param))
+    return meaning_of_param(param)
 
 
 def _captured_in_bodies(eqn: JaxprEqn) -> list[Any]:

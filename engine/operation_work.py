@@ -42,18 +42,32 @@ CHEAP_ELEMENTWISE = frozenset(
     }
 )  # fmt: skip
 
-# Operations for each element of the results.
-_PER_RESULT = dict.fromkeys(CHEAP_ELEMENTWISE, 1) | {
+# Of elementwise ones, operations for each element of the result.
+_COSTLY_ELEMENTWISE = {
     **dict.fromkeys(("rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log1p", "logistic"), 16),
     **dict.fromkeys(("sin", "cos", "tan", "tanh", "sinh", "cosh", "erf", "erfc", "pow"), 16),
     **dict.fromkeys(("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh"), 16),
     **dict.fromkeys(("bessel_i0e", "bessel_i1e", "digamma", "erf_inv", "lgamma", "zeta"), 64),
     **dict.fromkeys(("igamma", "igamma_grad_a", "igammac", "polygamma"), 256),
     "regularized_incomplete_beta": 256,
-    **dict.fromkeys(("threefry2x32", "random_bits", "random_fold_in", "random_seed"), 64),
-    **dict.fromkeys(("random_split", "rng_bit_generator"), 64),
-    "random_gamma": 1024,
 }
+
+# What becomes of one element is a function of one element of each operand, to XLA, too: some of the
+# special functions are loops over all elements (jax 0.10.2).
+ELEMENTWISE = (CHEAP_ELEMENTWISE - {"gather"}) | {
+    name for name, operations in _COSTLY_ELEMENTWISE.items() if operations < 256
+}
+
+# Operations for each element of the results.
+_PER_RESULT = (
+    dict.fromkeys(CHEAP_ELEMENTWISE, 1)
+    | _COSTLY_ELEMENTWISE
+    | {
+        **dict.fromkeys(("threefry2x32", "random_bits", "random_fold_in", "random_seed"), 64),
+        **dict.fromkeys(("random_split", "rng_bit_generator"), 64),
+        "random_gamma": 1024,
+    }
+)
 
 # Operations for each element of the operands.
 _PER_OPERAND = {

@@ -26,8 +26,9 @@ from engine.constant_graph import (
     bodies_within,
     constant_graph,
 )
-from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, constant_key
+from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from engine.liveness import live_part
+from engine.meanings import meaning_of
 from engine.preamble import LIMITS, Limits, choose_results, operations_below
 
 
@@ -79,15 +80,16 @@ def extract(
     max_bytes: int,
     is_constant: Callable[[Any], bool] = lambda value: True,
     limits: Limits | None = None,
+    representative: Callable[[Any], Any] = lambda value: value,
 ) -> Extraction | None:
     """Take what is worth it out of a live program, or return None where nothing is.
 
     `max_bytes` is the embed threshold, `is_constant` may leave captured arrays out, and `limits`
-    defaults to `engine.preamble.LIMITS`.
+    defaults to `engine.preamble.LIMITS`. `representative` says which array stands for an equal one.
 
         extract(closed_jaxpr, 32).preamble.closed_jaxpr
     """
-    graph = constant_graph(closed_jaxpr, is_constant)
+    graph = constant_graph(closed_jaxpr, is_constant, representative)
     chosen = choose_results(graph, max_bytes, limits or LIMITS)
     if not chosen:
         return None
@@ -259,52 +261,4 @@ _preambles: weakref.WeakValueDictionary[Hashable, Preamble] = weakref.WeakValueD
 
 
 def _shared(closed_jaxpr: ClosedJaxpr) -> Preamble:
-    return _preambles.setdefault(_meaning(closed_jaxpr), Preamble(closed_jaxpr))
-
-
-def _meaning(body: Jaxpr | ClosedJaxpr) -> Hashable:
-    """What a program computes, as a key: equal for programs that differ in their variables alone.
-
-    Functions and what has no hash count by identity, so equal keys mean equal programs and not the
-    other way around.
-    """
-    jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
-    numbers: dict[Var, int] = {}
-
-    def number(atom: Any) -> Hashable:
-        if isinstance(atom, Literal):
-            return _meaning_of_param(atom.val), atom.aval
-        return numbers.setdefault(atom, len(numbers)), atom.aval
-
-    consts = tuple(map(constant_key, body.consts)) if isinstance(body, ClosedJaxpr) else ()
-    return (
-        consts,
-        tuple(map(number, (*jaxpr.constvars, *jaxpr.invars))),
-        tuple(
-            (
-                eqn.primitive,
-                tuple(map(number, eqn.invars)),
-                tuple((name, _meaning_of_param(value)) for name, value in eqn.params.items()),
-                tuple(map(number, eqn.outvars)),
-                id(eqn.ctx),  # JAX makes one object of equal ones (jax 0.10.2)
-            )
-            for eqn in jaxpr.eqns
-        ),
-        tuple(map(number, jaxpr.outvars)),
-    )
-
-
-def _meaning_of_param(value: Any) -> Hashable:
-    if isinstance(value, (Jaxpr, ClosedJaxpr)):
-        return _meaning(value)
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple(map(_meaning_of_param, value))
-    if isinstance(value, (jax.Array, np.ndarray)):
-        return constant_key(value)
-    if isinstance(value, (float, complex, np.generic)):
-        return type(value), np.asarray(value).tobytes()  # -0.0 and 0.0 are equal, and differ
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return type(value), value
+    return _preambles.setdefault(meaning_of(closed_jaxpr), Preamble(closed_jaxpr))

@@ -58,13 +58,18 @@ def plan(
     if policy is not None:
         selection = select(live, max_bytes, policy)
         refuse_unsupported(live, selection.is_hoisted)
+    same = Deduplication(choices.deduplicate) if choices.deduplicate else None
     if precompute:
-        extraction = extract(live, max_bytes, lambda v: not selection.is_left_to_xla(v))
+        extraction = extract(
+            live,
+            max_bytes,
+            lambda v: not selection.is_left_to_xla(v),
+            representative=(lambda v: v) if same is None else same.representative,
+        )
         if extraction is not None:
             live = live_part(extraction.rest)
         elif policy is None and not _captures(closed_jaxpr, max_bytes):
             return LoweringPlan(closed_jaxpr)
-    same = Deduplication(choices.deduplicate) if choices.deduplicate else None
     key = constant_key if same is None else same.key
 
     def key_if_wanted(value: Any) -> Hashable | None:

@@ -21,6 +21,40 @@ def two(make=np.ones, other=None):
     return fun
 
 
+def test_work_on_equal_arrays_is_done_once():
+    arrays = [np.full((256, 256), 2, np.float32) for _ in range(4)]
+    jitted = engine.jit(
+        lambda x: sum(x @ jnp.sort(array, axis=0) for array in arrays),
+        constants="simplified",
+        precompute_constants="auto",
+        deduplicate_constants=True,
+    )
+    lowered = jitted.lower(jnp.ones((1, 256)))
+    assert [const.shape for const in lowered.const_args] == [(256, 256)]
+    assert "sort" not in lowered.as_text()
+    assert jitted(jnp.ones((1, 256)))[0, 0] == 4 * 2 * 256
+
+
+def test_an_array_that_a_policy_inlines_is_not_that_of_an_equal_one():
+    hoisted, inlined = np.full((256, 256), 2, np.float32), np.full((256, 256), 2, np.float32)
+
+    def policy(constant):
+        return "inline" if constant.value.shape == (256, 256) else None
+
+    def jitted(array, policy=None):
+        return engine.jit(
+            lambda x: x @ jnp.sort(array, axis=0),
+            constants="simplified",
+            precompute_constants="auto",
+            deduplicate_constants=True,
+            constant_policy=policy,
+        )
+
+    first = jitted(hoisted)
+    assert "sort" not in first.lower(jnp.ones((1, 256))).as_text()
+    assert "sort" in jitted(inlined, policy).lower(jnp.ones((1, 256))).as_text()
+
+
 def const_args(fun, deduplicate=None, x=2.0):
     jitted = engine.jit(fun, constants="simplified", deduplicate_constants=deduplicate)
     lowered = jitted.lower(x)

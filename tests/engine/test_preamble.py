@@ -243,6 +243,89 @@ def test_broadcasts_iotas_and_reshapes_are_not_materialised():
     assert not {"iota", "mul", "sub", "reshape"} & moved
 
 
+def test_what_is_elementwise_of_a_repeated_array_is_not_materialised():
+    def fun(x):
+        prior = jnp.log(jnp.ones((512, 16)) / 512)
+        column = jnp.broadcast_to(jnp.sum(TABLE, axis=1), (512, 16))
+        table = jnp.exp(column) * jnp.sqrt(column)
+        return x + prior + table
+
+    assert cut(fun, X)[2] == [(16,)]
+    norm = lambda x: x + sum(jnp.sum(jnp.sort(TABLE + i)) for i in range(9))  # noqa: E731
+    assert cut(norm, X)[2] == [()]  # numbers are not repeated
+    outer = lambda x: x + jnp.exp(jnp.sum(TABLE, axis=1)[:, None] * jnp.arange(16.0))  # noqa: E731
+    assert cut(outer, X)[2] == [(16, 16)]  # of two that are not repeated alike there is more
+
+
+@pytest.mark.parametrize(
+    "pick", [lambda product, i: product[i], lambda product, i: product[i].sum()]
+)
+def test_a_value_that_many_results_are_made_of_with_little_work_is_passed_itself(pick):
+    large = jnp.ones((64, 64))
+
+    def fun(count):
+        def program(x):
+            product = large @ large
+            return sum(x * pick(product, i) for i in range(count))
+
+        return program
+
+    limits = Limits(least_operations=0)
+    assert cut(fun(40), np.ones(64), limits=limits)[2] == [(64, 64)]
+    assert len(cut(fun(3), np.ones(64), limits=limits)[2]) == 3
+    # Little work is that of all the steps together, and of one array alone.
+    several = lambda product, i: jnp.linalg.matrix_power(product[i : i + 8, :8], 64)  # noqa: E731
+    one = lambda x: sum(x * several(large @ large, i).sum() for i in range(9))  # noqa: E731
+    many_steps = Limits(least_operations=0, least_operations_of_a_result=2**12)
+    assert len(cut(one, np.ones(64), limits=many_steps)[2]) == 9
+
+    def with_arrays_of_its_own(x):
+        product = large @ large
+        return sum(x * (product[i] @ (large + i)) for i in range(9))
+
+    assert len(cut(with_arrays_of_its_own, np.ones(64), limits=limits)[2]) == 9
+    # Unless the value is too large, and many that are small save the work all the same.
+    too_large = Limits(extra_bytes=-1, least_operations=0)
+    assert len(cut(fun(40), np.ones(64), limits=too_large)[2]) == 40
+
+
+def test_what_is_computed_in_two_places_from_the_same_is_computed_once():
+    large = jnp.ones((1024, 64))
+
+    def fun(x):
+        y = x @ jnp.sort(large, axis=0)
+        return lax.scan(lambda c, _: (c + x @ jnp.sort(large, axis=0), None), y, None, length=3)[0]
+
+    # As two, the results would take more than the one array that they replace.
+    assert cut(fun, np.ones(1024), limits=Limits(extra_bytes=0))[2] == [(1024, 64)]
+    two = np.array(2, np.float32)  # copied by each capture
+    twice = lambda x: x @ ordered(lax.mul(TABLE, two)) + x @ ordered(lax.mul(TABLE, two))  # noqa: E731
+    assert len(cut(twice, X)[2]) == 1
+    zeros = lambda x: (x @ ordered(TABLE * 0.0), x @ ordered(TABLE * -0.0))  # noqa: E731
+    assert len(cut(zeros, X)[2]) == 2
+
+
+def test_a_result_is_as_wide_as_the_program_reads_it():
+    """XLA computes in the wider type where it sees both, so the narrow one is rounded nowhere."""
+    narrow = jnp.linspace(0, 3, 64).astype(jnp.bfloat16)
+    fun = lambda x: x * jnp.exp(narrow).astype(jnp.float32)  # noqa: E731
+    closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(np.ones(64, np.float32))
+    [result] = extract(closed_jaxpr, 32, limits=ANYTHING).preamble.closed_jaxpr.out_avals
+    assert result.dtype == jnp.float32
+
+
+def test_no_more_than_a_moment_is_spent_on_what_may_not_be_met():
+    def heavy(turns):
+        return lax.fori_loop(0, turns, lambda i, c: jnp.tanh(c @ TABLE), jnp.ones((16, 16)))[0]
+
+    def in_a_branch(turns):
+        return lambda x: lax.cond(x[0] > 0, lambda: heavy(turns), lambda: x)
+
+    assert len(cut(in_a_branch(10), X)[2]) == 1
+    assert cut(in_a_branch(10**8), X)[2] == []
+    assert len(cut(lambda x: x + heavy(10**8), X)[2]) == 1  # it is met
+
+
 def test_a_table_that_is_unpacked_stays_packed():
     packed = jnp.asarray(TABLE * 100, jnp.int8)
     assert cut(lambda x: x @ (packed.astype(jnp.float32) * 0.01), X)[2] == []

@@ -460,3 +460,15 @@ def test_of_a_numpy_array_that_only_a_preamble_reads_nothing_stays_on_the_device
     alike = [each for each in jax.live_arrays() if each.shape == table.shape]
     assert not any(np.array_equal(each, table) for each in alike)
     assert len(alike) >= 1
+
+
+def test_nothing_is_run_on_devices_that_programs_are_only_compiled_for(runs, monkeypatch):
+    client = type(jax.devices()[0].client)  # as that of a topology, which no CPU has
+    monkeypatch.setattr(engine.jax_internals._jaxlib, "CompileOnlyPyClient", client)
+    jitted = engine.jit(
+        lambda x: x @ jnp.sort(TABLE), constants="simplified", precompute_constants="auto"
+    )
+    lowered = jitted.lower(X)
+    assert runs == []
+    assert "sort" in lowered.as_text()
+    assert [const.shape for const in lowered.const_args] == [TABLE.shape]

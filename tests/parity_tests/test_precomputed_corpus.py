@@ -28,8 +28,8 @@ def extractions(monkeypatch):
     found = []
     stock = lowering.extract
 
-    def extract(*args):
-        found.append(stock(*args))
+    def extract(*args, **kwargs):
+        found.append(stock(*args, **kwargs))
         return found[-1]
 
     monkeypatch.setattr(lowering, "extract", extract)
