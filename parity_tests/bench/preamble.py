@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from parity_tests import targets
+from parity_tests import device_buffers, targets
 from parity_tests.bench.compile_time import PROGRAMS
 from parity_tests.bench.contestants import bind, jit
 from parity_tests.bench.measuring import seconds, seconds_in_turns, seconds_per_call
@@ -30,9 +30,16 @@ _sample_worth = sampler(7)
 _sample_judgement = sampler(8)
 
 OFF, AUTO = "programs of the corpus, off", "programs of the corpus, auto"
-GROWS = "sort of an outer product, 4.0 MiB of 4.0 KiB"
 CHANGED = "programs that are changed"
-EXTRA = "bytes of const args beyond those of off"
+EXTRA = "bytes of device buffers beyond those of off"
+# Sorts of outer products: what is left out as too large, and what just is not.
+GROWS = {
+    "sort of an outer product, 4.0 MiB of 4.0 KiB": 1024,
+    "sort of an outer product, 1.0 MiB of 2.0 KiB": 512,
+}
+# Work on constants that is hardly worth a preamble, or is not where it looks as if it were.
+EDGES = ("picks of a product", "logarithm of a prior")
+PICKS, PRODUCT, PRIOR = 500, 96, 512
 NOT_SLOWER = Target(bound="at most", value=1.05)
 NOTHING = Target(bound="exactly", value=0)
 
@@ -82,37 +89,65 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
 def measure_judgement(contestant: Contestant, size: Size) -> Iterator[Sample]:
     """Run programs of the corpus with `"off"` and `"auto"`, which are the same ones where it holds.
 
-    And the bytes that the results take beyond those of what they replace, where a preamble is.
+    And programs at the edge of what is worth it, and the bytes that results take beyond those of
+    what they replace, where a preamble is.
     """
     if contestant != "simplified":
         return
-    texts: dict[str, list[str]] = {OFF: [], AUTO: []}
-    seconds_of = {OFF: 0.0, AUTO: 0.0}
+    changed, seconds_of = 0, np.zeros(2)
     for name in PROGRAMS[size]:
         fun, args, kwargs = targets.load_one(f"{targets.CORPUS}.{name}").build()
-        calls = []
-        for case, precompute in ((OFF, "off"), (AUTO, "auto")):
-            jitted = jit(contestant, fun, **_options(contestant, precompute))
-            texts[case].append(jitted.lower(*args, **kwargs).as_text())
-            calls.append(functools.partial(jitted, *args, **kwargs))
-            jax.block_until_ready(calls[-1]())
-        taken = seconds_in_turns(calls, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS / 4)
-        for case, of_case in zip((OFF, AUTO), taken, strict=True):
-            seconds_of[case] += of_case
-    for case, of_case in seconds_of.items():
-        yield _sample_judgement(case, CALL, "seconds", of_case)
-    changed = sum(off != auto for off, auto in zip(*texts.values(), strict=True))
+        jitted = [jit(contestant, fun, **_options(contestant, p)) for p in ("off", "auto")]
+        off, auto = (each.lower(*args, **kwargs).as_text() for each in jitted)
+        changed += off != auto
+        calls: list[Any] = [functools.partial(each, *args, **kwargs) for each in jitted]
+        seconds_of += _called_in_turns(calls, size, BLOCK_SECONDS / 4)
+    for case, taken in zip((OFF, AUTO), seconds_of.tolist(), strict=True):
+        yield _sample_judgement(case, CALL, "seconds", taken)
     yield _sample_judgement(AUTO, CHANGED, "count", changed)
-    extra = _bytes_held(contestant, "auto") - _bytes_held(contestant, "off")
-    yield _sample_judgement(GROWS, EXTRA, "bytes", max(0, extra))
+    programs = ((_pick, (PRODUCT, PRODUCT), 16), (_add_prior, (1,), (PRIOR, PRIOR)))
+    for case, (fun, shape, of_argument) in zip(EDGES, programs, strict=True):
+        captured = jax.device_put(np.random.default_rng(0).random(shape, np.float32))
+        x = jax.device_put(np.ones(of_argument, np.float32))
+        calls = [
+            bind(contestant, fun, [captured], (x,), **_options(contestant, p))
+            for p in ("off", "auto")
+        ]
+        for p, taken in zip(
+            ("off", "auto"), _called_in_turns(calls, size, BLOCK_SECONDS), strict=True
+        ):
+            yield _sample_judgement(f"{case}, {p}", CALL, "seconds", taken)
+    for case, columns in GROWS.items():
+        off, auto = (_bytes_held(contestant, columns, p) for p in ("off", "auto"))
+        yield _sample_judgement(case, EXTRA, "bytes", max(0, auto - off))
 
 
-def _bytes_held(contestant: Contestant, precompute: str) -> int:
-    """Count the bytes of the const args of a program whose constant work outgrows any budget."""
-    captured = jax.device_put(np.random.default_rng(0).random(1024, np.float32))
-    x = jax.device_put(np.ones((1, 1024), np.float32))
+def _called_in_turns(
+    calls: Sequence[Callable[[], Any]], size: Size, block_seconds: float
+) -> list[float]:
+    for call in calls:
+        jax.block_until_ready(call())
+    return seconds_in_turns(calls, blocks=BLOCKS[size], block_seconds=block_seconds)
+
+
+def _pick(constants: Sequence[Any], x: Any) -> Any:
+    product = constants[0] @ constants[0]
+    for i in range(PICKS):
+        x = x * product[i // PRODUCT, i % PRODUCT] + 1
+    return x
+
+
+def _add_prior(constants: Sequence[Any], x: Any) -> Any:
+    return x + jnp.log(jnp.full((PRIOR, PRIOR), constants[0][0]) / PRIOR)
+
+
+def _bytes_held(contestant: Contestant, columns: int, precompute: str) -> int:
+    """Count the bytes that a program of constant work has on the device once it was called."""
+    before = device_buffers.alive()
+    captured = jax.device_put(np.random.default_rng(0).random(columns, np.float32))
+    x = jax.device_put(np.ones((1, columns), np.float32))
     bound = bind(contestant, _grow, [captured], (x,), **_options(contestant, precompute))
-    return sum(np.asarray(each).nbytes for each in bound.jitted.lower(x).const_args)
+    return device_buffers.due_to_constants(before, [bound(), x], [captured])
 
 
 def _grow(constants: Sequence[Any], x: Any) -> Any:
@@ -125,7 +160,11 @@ def judge_judgement(pool: Pool) -> Iterable[BenchLine]:
     budget = Target(bound="at most", value=float(_budget()))
     yield pool.between(8, (OFF, AUTO), CALL, "simplified", NOT_SLOWER)
     yield pool.count(8, AUTO, CHANGED, "simplified", NOTHING)
-    yield pool.count(8, GROWS, EXTRA, "simplified", budget)
+    for case in EDGES:
+        cases = f"{case}, off", f"{case}, auto"
+        yield pool.between(8, cases, CALL, "simplified", NOT_SLOWER)
+    for case in GROWS:
+        yield pool.count(8, case, EXTRA, "simplified", budget)
 
 
 def _budget() -> int:

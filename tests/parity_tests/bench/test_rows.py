@@ -121,7 +121,11 @@ def test_equal_arrays_are_one_where_they_are_shared_by_value(lines):
 
 def test_auto_leaves_the_corpus_alone_and_stays_within_its_budget(lines):
     assert figures(lines, 8, preamble.CHANGED) == {(preamble.AUTO, "simplified"): (0, "met")}
-    assert figures(lines, 8, preamble.EXTRA) == {(preamble.GROWS, "simplified"): (0, "met")}
+    too_large, just_small_enough = preamble.GROWS
+    assert figures(lines, 8, preamble.EXTRA) == {
+        (too_large, "simplified"): (0, "met"),
+        (just_small_enough, "simplified"): (2**20, "met"),
+    }
 
 
 def test_every_row_has_lines_and_every_target_a_contestant_of_ours(lines):
@@ -158,15 +162,16 @@ def test_the_programs_have_as_many_equations_and_constants_as_they_say():
 def test_a_block_of_calls_is_as_long_as_it_is_asked_to_be():
     calls = []
     seconds_per_call(lambda: calls.append(None), blocks=3, block_seconds=1e-9)
-    # One call each to find out, and one in each block; before each, one that is not timed.
-    assert len(calls) == 2 * (2 + 3)
+    # One to see what is returned; then two to find out how long, and one in each block, each after
+    # one that is not timed.
+    assert len(calls) == 1 + 2 * (2 + 3)
 
 
 def test_calls_of_one_process_take_turns():
     order = []
     calls = [functools.partial(order.append, name) for name in "ab"]
     assert len(seconds_in_turns(calls, blocks=3, block_seconds=1e-9)) == 2
-    assert "".join(order[8::2]) == "abbaab"  # before, four calls each to find out
+    assert "".join(order[10::2]) == "abbaab"  # before, five calls each to find out
 
 
 def test_a_peak_of_nothing_meets_no_target():
