@@ -28,10 +28,9 @@ ConstantPolicy = Callable[[Any], str | None]
 Precompute = Literal["off", "auto"]
 
 
+# A tuple, since first calls look for it in tables: the hash of a dataclass is not made in C.
 class Choices(NamedTuple):
     """What a program was staged with, and keeps: so does what transformations derive from it."""
-
-    # A tuple, since first calls look for it in tables: the hash of a dataclass is not made in C.
 
     policy: ConstantPolicy | None
     precompute: Precompute

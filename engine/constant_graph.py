@@ -191,10 +191,11 @@ class _Walk:
         if key not in self._captured:
             captured = None
             if self._is_usable(value) and self._is_constant(value):
-                captured = Captured(value, atom)
                 if _is_array(value):
                     value = self._representative(value)
                     captured = self._of_value.setdefault(constant_key(value), Captured(value, atom))
+                else:
+                    captured = Captured(value, atom)
             self._captured[key] = captured
         return self._captured[key]
 

@@ -52,11 +52,8 @@ def meaning_of_param(value: Any) -> Hashable:
     if isinstance(value, jax.Array) or (isinstance(value, np.ndarray) and value.ndim):
         return constant_key(value)
     if isinstance(value, (float, complex, np.generic, np.ndarray)):
-        return (
-            type(value),
-            np.asarray(value).dtype,
-            np.asarray(value).tobytes(),
-        )  # -0.0 and 0.0 are equal, and differ
+        bits = np.asarray(value)  # -0.0 and 0.0 are equal, and differ
+        return type(value), bits.dtype, bits.tobytes()
     try:
         hash(value)
     except TypeError:
