@@ -6,24 +6,26 @@
 
 from engine import export as export
 from engine import serialize_executable as serialize_executable
-from engine.captured_constants import CapturedConstant as CapturedConstant
-from engine.captured_constants import captured_constants as captured_constants
-from engine.configuration import SIDES as SIDES
-from engine.configuration import config as config
-from engine.configuration import constant_policy as constant_policy
-from engine.configuration import deduplicate_constants as deduplicate_constants
-from engine.configuration import embedded_constants_max_bytes as embedded_constants_max_bytes
-from engine.configuration import precompute_constants as precompute_constants
-from engine.configuration import strict_placement as strict_placement
-from engine.configuration import use_simplified_constants as use_simplified_constants
-from engine.front_door import jit as jit
-from engine.front_door import make_jaxpr as make_jaxpr
-from engine.jaxprs import ClosedJaxpr as ClosedJaxpr
-from engine.jaxprs import Jaxpr as Jaxpr
-from engine.jaxprs import Literal as Literal
-from engine.jaxprs import is_hoistable as is_hoistable
-from engine.jaxprs import is_literalable as is_literalable
-from engine.jaxprs import jaxpr_const_args as jaxpr_const_args
+from engine.api import jit as jit
+from engine.api import make_jaxpr as make_jaxpr
+from engine.configuration.settings import SIDES as SIDES
+from engine.configuration.settings import config as config
+from engine.configuration.settings import constant_policy as constant_policy
+from engine.configuration.settings import deduplicate_constants as deduplicate_constants
+from engine.configuration.settings import (
+    embedded_constants_max_bytes as embedded_constants_max_bytes,
+)
+from engine.configuration.settings import precompute_constants as precompute_constants
+from engine.configuration.settings import strict_placement as strict_placement
+from engine.configuration.settings import use_simplified_constants as use_simplified_constants
+from engine.ir.captured_constants import CapturedConstant as CapturedConstant
+from engine.ir.captured_constants import captured_constants as captured_constants
+from engine.ir.jaxprs import ClosedJaxpr as ClosedJaxpr
+from engine.ir.jaxprs import Jaxpr as Jaxpr
+from engine.ir.jaxprs import Literal as Literal
+from engine.ir.jaxprs import is_hoistable as is_hoistable
+from engine.ir.jaxprs import is_literalable as is_literalable
+from engine.ir.jaxprs import jaxpr_const_args as jaxpr_const_args
 from engine.stages import Compiled as Compiled
 from engine.stages import Lowered as Lowered
 from engine.stages import Traced as Traced

@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.jaxprs import (
+from engine.ir.jaxprs import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,

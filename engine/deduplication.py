@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.jaxprs import constant_key
+from engine.ir.jaxprs import constant_key
 
 # The first array of each value; it is not kept alive for this.
 _first: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()

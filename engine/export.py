@@ -31,21 +31,20 @@ from jax.export import register_pytree_node_serialization as register_pytree_nod
 from jax.export import symbolic_args_specs as symbolic_args_specs
 from jax.export import symbolic_shape as symbolic_shape
 
-from engine import artifact_reading, containers, exporting, jax_internals
-from engine.artifact_reading import Replacements
-from engine.configuration import (
+from engine import exporting, jax_internals
+from engine.api import jit
+from engine.artifacts import container, reader
+from engine.artifacts.hoisted_export import HoistedExport, inputs_as_arguments
+from engine.artifacts.reader import Replacements
+from engine.configuration.settings import (
     Side,
     constant_policy,
     embedded_constants_max_bytes,
     standing_alone,
     strict_placement,
 )
-from engine.containers import ContainerError as ContainerError
-from engine.front_door import jit
-from engine.hoisted_exports import HoistedExport as HoistedExport
-from engine.hoisted_exports import inputs_as_arguments
 
-# Taken once, as `engine.front_door` does with `jax.jit`.
+# Taken once, as `engine.api` does with `jax.jit`.
 _jax_export: Any = jax.export.export
 
 
@@ -137,9 +136,9 @@ def deserialize(
     Source: `jax.export.deserialize`.
     """
     blob = blob if isinstance(blob, bytes) else bytes(memoryview(blob))
-    if containers.looks_like_a_container(blob):
-        return artifact_reading.read(containers.parse(memoryview(blob)), constants, mesh)
-    plain = artifact_reading.parsed(blob, "what was given, no hoisted export,")
+    if container.looks_like_a_container(blob):
+        return reader.read(container.parse(memoryview(blob)), constants, mesh)
+    plain = reader.parsed(blob, "what was given, no hoisted export,")
     if constants is not None or mesh is not None:
         raise ValueError("a plain export has its constants inside: none can be replaced or placed")
     return plain
@@ -167,4 +166,4 @@ def load(
         y = engine.export.load("f.safetensors").call(x)
         z = engine.export.load("f.safetensors", constants={0: new_weights}).call(x)
     """
-    return artifact_reading.read(containers.parse(containers.mapped(path)), constants, mesh)
+    return reader.read(container.parse(container.mapped(path)), constants, mesh)

@@ -14,9 +14,9 @@ import jax
 from jax.extend.core import jaxpr_as_fun
 
 from engine import jax_internals
-from engine.configuration import embedded_constants_max_bytes
-from engine.hoisted_exports import HeldConstant, HoistedExport, Inputs
-from engine.jaxprs import ClosedJaxpr, constant_key
+from engine.artifacts.hoisted_export import HeldConstant, HoistedExport, Inputs
+from engine.configuration.settings import embedded_constants_max_bytes
+from engine.ir.jaxprs import ClosedJaxpr, constant_key
 from engine.stages import Lowered, Traced, lower_traced
 
 

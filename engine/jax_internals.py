@@ -496,7 +496,7 @@ class ProgramName(str):
 
     __slots__ = ("choices", "side")
     side: str
-    choices: Any  # `engine.configuration.Choices`
+    choices: Any  # `engine.configuration.settings.Choices`
 
     def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
         self = super().__new__(cls, name)

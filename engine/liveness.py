@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Jaxpr, Var, bodies_of
+from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Var, bodies_of
 
 
 def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

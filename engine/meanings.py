@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from engine.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var, constant_key
+from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var, constant_key
 
 
 def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import jax_internals
-from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, bodies_of
+from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, bodies_of
 
 # A loop that ends by itself is taken to make that many turns.
 TURNS = 8

@@ -11,10 +11,10 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.captured_constants import CapturedConstant, captured_constants
-from engine.configuration import ConstantPolicy
-from engine.jaxprs import ClosedJaxpr, constant_key, is_hoistable
-from engine.policy_tables import CHOICES, Choice
+from engine.configuration.policy_table import CHOICES, Choice
+from engine.configuration.settings import ConstantPolicy
+from engine.ir.captured_constants import CapturedConstant, captured_constants
+from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
 
 
 @dataclass(frozen=True, eq=False)

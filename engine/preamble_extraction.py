@@ -2,8 +2,8 @@
 
 The rest of the program has a Literal wherever it read a value that the preamble computes, in bodies
 too: a result is a constant like those that were captured, and what hoists those carries it
-(`engine/closure_conversion.py`). Passing results down as operands was the alternative; it is that
-pass, written again.
+(`engine/ir/closure_conversion.py`). Passing results down as operands was the alternative; it would
+be that pass, written again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.constant_graph import (
     bodies_within,
     constant_graph,
 )
-from engine.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from engine.liveness import live_part
 from engine.meanings import meaning_of
 from engine.preamble import LIMITS, Limits, choose_results, operations_below

@@ -21,15 +21,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from engine import containers, jax_internals
-from engine.artifact_reading import is_array, named, parsed
-from engine.containers import Container, ContainerError
-from engine.hoisted_exports import takes_constants
+from engine import jax_internals
+from engine.artifacts import container as containers
+from engine.artifacts.container import Container, ContainerError
+from engine.artifacts.hoisted_export import takes_constants
+from engine.artifacts.manifest import fits
+from engine.artifacts.reader import is_array, named, parsed
+from engine.artifacts.tree_structures import writable
+from engine.ir.snapshots import capture
 from engine.jax_internals import KINDS_OF_SHARDINGS, ExecutableParts
-from engine.manifests import fits
-from engine.snapshots import capture
 from engine.stages import Compiled
-from engine.trees import writable
 
 FORMAT = "constparity.executable"
 FORMAT_VERSION = "1"

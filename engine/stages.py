@@ -17,21 +17,21 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.captured_constants import warn_of_large_constants
-from engine.configuration import (
+from engine.configuration.settings import (
     NO_CHOICES,
     Choices,
     Side,
     embedded_constants_max_bytes,
     strict_placement,
 )
-from engine.device_pool import place
-from engine.executable_sharing import as_lowered_first, compile_shared
-from engine.jaxprs import ClosedJaxpr
+from engine.ir.captured_constants import warn_of_large_constants
+from engine.ir.jaxprs import ClosedJaxpr
+from engine.pipeline import LoweringPlan, Pipeline
 from engine.preamble import LIMITS
 from engine.preamble_extraction import Preamble
-from engine.programs import LoweringPlan, Pipeline
-from engine.running import run
+from engine.runtime.device_pool import place
+from engine.runtime.executable_cache import as_lowered_first, compile_shared
+from engine.runtime.execution import run
 
 # Programs are lowered again for other placements; their constants are reported once.
 _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.programs import LoweringPlan
+from engine.pipeline import LoweringPlan
 
 
 def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from engine.configuration import Choices
-from engine.jaxprs import ClosedJaxpr
+from engine.configuration.settings import Choices
+from engine.ir.jaxprs import ClosedJaxpr
 
 
 def hoist_for_export(closed_jaxpr: ClosedJaxpr, max_bytes: int, choices: Choices) -> NoReturn:

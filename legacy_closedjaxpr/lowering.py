@@ -8,11 +8,11 @@ Source: the constants note (seed 000), "Previous implementation".
 
 from __future__ import annotations
 
-from engine.configuration import NO_CHOICES, Choices
-from engine.jaxprs import ClosedJaxpr
+from engine.configuration.settings import NO_CHOICES, Choices
+from engine.ir.jaxprs import ClosedJaxpr
+from engine.ir.unsupported import refuse_unsupported
+from engine.pipeline import LoweringPlan
 from engine.policies import Selection
-from engine.programs import LoweringPlan
-from engine.unsupported import refuse_unsupported
 
 
 def plan(

@@ -10,8 +10,8 @@ Source: the constants note (seed 000), "Previous implementation".
 
 from __future__ import annotations
 
-from engine.jaxprs import ClosedJaxpr
-from engine.lifting import lift
+from engine.ir.jaxprs import ClosedJaxpr
+from engine.ir.lifting import lift
 
 
 def normalize(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

@@ -230,3 +230,8 @@ def _close(name: str, candidates: Sequence[str]) -> str:
     names = [candidate for candidate in candidates if not candidate.startswith("__")]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits; "" where there is no such file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""

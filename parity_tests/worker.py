@@ -10,7 +10,6 @@ stage. Nothing goes through stdout or stderr, which belong to the programs.
 from __future__ import annotations
 
 import faulthandler
-import hashlib
 import importlib
 import os
 import sys
@@ -18,152 +17,26 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
-from reports.bench_rows import BenchTurn, TurnTaken
-from reports.experiment_rows import (
-    CulpritFound,
-    CulpritQuestion,
-    Sweep,
-    SweepQuestion,
-    TuneQuestion,
-    Tuning,
+from parity_tests.processes.protocol import (
+    NO_ARBITER,
+    Answer,
+    Foreseen,
+    Job,
+    Listed,
+    Listing,
+    Request,
+    to_json,
+    write,
 )
-from reports.rows import Environment, Failure, Hazard, Observation, Side
+from reports.rows import Failure, Observation
 
 if TYPE_CHECKING:
     from parity_tests.program import Program
 
 
 _HOME = os.getcwd()  # relative targets are relative to it, wherever a program goes
-
-NO_ARBITER = "no_arbiter"  # the file that says why there are no outputs in double precision
-
-
-class Job(BaseModel):
-    """One program to run; `number` is its place in the campaign."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    number: int
-    name: str
-    target: str
-
-
-class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, run `jobs`, or foresee one.
-
-    "serve" runs jobs as they come, a line of JSON each on stdin, and "serve truth" arbitrates them.
-
-    `steady_calls` is how often each program is called to time it, `reload` says that it is exported
-    and reloaded too, and `hazards` that their hazards are to be detected. `culprit`,
-    `sweep` and `tune` ask a question about the one job, and `bench` has rows of the benchmark and
-    no job; on the file descriptor `says_on` its process says that it waits for its turn.
-    "outputs" runs the job on its side, and nothing else, with `barriers` its captured arrays behind
-    optimization barriers, and "equations" so runs it with the result of every equation among its
-    outputs.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    action: Literal[
-        "list", "run", "foresee", "culprit", "sweep", "tune", "draft", "bench",
-        "serve", "serve truth", "outputs", "equations",
-    ]  # fmt: skip
-    folder: Path
-    sys_path: tuple[str, ...]
-    targets: tuple[str, ...] = ()
-    side: Side = "jax-legacy"
-    jobs: tuple[Job, ...] = ()
-    steady_calls: int = 0
-    reload: bool = False
-    hazards: bool = False
-    culprit: CulpritQuestion | None = None
-    sweep: SweepQuestion | None = None
-    tune: TuneQuestion | None = None
-    bench: BenchTurn | None = None
-    says_on: int = -1
-    barriers: bool = False
-
-
-class Answer(BaseModel):
-    """The answer to a question about one program, or that the target names none; or of a benchmark.
-
-    A `draft` is JSON, with what its variables hold in `draft.npz` beside the answer; `unreadable`
-    says why there is none.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-    culprits: CulpritFound | None = None
-    sweep: Sweep | None = None
-    tuning: Tuning | None = None
-    bench: TurnTaken | None = None
-    unknown_target: str | None = None
-    draft: str | None = None
-    unreadable: str | None = None
-
-
-class EquationValue(BaseModel):
-    """A result of an equation: what made it, and where its array is among the saved ones.
-
-    `position` has the number of the equation, after that of each equation whose body it is in.
-    `written` has what of it both sides must have alike.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    primitive: str
-    position: tuple[int, ...]
-    file: str
-    line: int
-    written: str
-    saved: tuple[int, ...]  # the numbers of the arrays
-
-
-class EquationValues(BaseModel):
-    """The answer to "equations"; `left_out` counts results that were too large to be kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    equations: tuple[EquationValue, ...]
-    left_out: int = 0
-
-
-class Foreseen(BaseModel):
-    """The hazards of one program."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    hazards: tuple[Hazard, ...]
-
-
-class Listed(BaseModel):
-    """One program that a target names; `unavailable` says why it cannot be run.
-
-    `digest` is that of the file that the program is written in.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    target: str
-    source: str = ""
-    summary: str = ""
-    digest: str = ""
-    unavailable: str | None = None
-
-
-class Listing(BaseModel):
-    """The answer to "list": programs, or the `error` in a target."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    programs: tuple[Listed, ...] = ()
-    error: str | None = None
-    environment: Environment | None = None
 
 
 def main() -> None:
@@ -190,11 +63,11 @@ def main() -> None:
         write(request.folder / "answer.json", to_json(experiment(request)))
         return
     if request.action == "bench":
-        from parity_tests.bench import steps, taking
+        from parity_tests.bench import child, stepping
 
         assert request.bench is not None
-        steps.enter(steps.Steps(request.says_on, lines))
-        write(request.folder / "answer.json", to_json(Answer(bench=taking.take(request.bench))))
+        stepping.enter(stepping.Steps(request.says_on, lines))
+        write(request.folder / "answer.json", to_json(Answer(bench=child.take(request.bench))))
         return
     _start_up()
     if request.action.startswith("serve"):
@@ -220,7 +93,7 @@ def _start_up() -> None:
     """
     import jax
 
-    for name in ("hazards", "measure", "targets", "values"):
+    for name in ("observe.hazards", "observe.measure", "targets", "evidence.values"):
         importlib.import_module(f"parity_tests.{name}")
     jax.devices()
 
@@ -246,7 +119,7 @@ def serve(request: Request, lines: SimpleQueue[str]) -> None:
 def list_programs(targets: tuple[str, ...]) -> Listing:
     """List the programs of targets, with the environment they would be measured in."""
     from parity_tests import targets as targets_
-    from parity_tests.environment import describe
+    from parity_tests.observe.environment import describe
 
     try:
         found = targets_.load(targets)
@@ -257,7 +130,7 @@ def list_programs(targets: tuple[str, ...]) -> Listing:
 
 def _listed(each: object) -> Listed:
     from parity_tests.program import Program
-    from parity_tests.targets import Unavailable
+    from parity_tests.targets import Unavailable, digest_of
 
     if isinstance(each, Unavailable):
         return Listed(name=each.name, target=each.target, unavailable=each.reason)
@@ -271,14 +144,11 @@ def _listed(each: object) -> Listed:
     )
 
 
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits; "" where there is no such file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
-
-
 def run_job(job: Job, request: Request, *, fresh: bool, on_stage: Callable[[str], object]) -> None:
     """Measure one program and leave its observation, outputs and jaxpr in the folder."""
-    from parity_tests import measure, targets, values
+    from parity_tests import targets
+    from parity_tests.evidence import values
+    from parity_tests.observe import measure
 
     side, folder = request.side, request.folder
     try:
@@ -318,7 +188,7 @@ def _load(job: Job) -> Program:
 
 def foresee(job: Job) -> Foreseen:
     """Detect the hazards of one program; there are none where it cannot even be traced."""
-    from parity_tests import hazards
+    from parity_tests.observe import hazards
 
     # What a program raises is in its observations, of which hazards are only an explanation.
     try:
@@ -329,7 +199,8 @@ def foresee(job: Job) -> Foreseen:
 
 def rerun(request: Request) -> str:
     """Run the one program of a request once, and leave its outputs in `outputs.npz`."""
-    from parity_tests import equation_values, values
+    from parity_tests.drift import equation_values
+    from parity_tests.evidence import values
 
     [job] = request.jobs
     program = _load(job)
@@ -345,7 +216,8 @@ def rerun(request: Request) -> str:
 
 def experiment(request: Request) -> Answer:
     """Answer the question of a request about its one program."""
-    from parity_tests import culprit, sweep, targets, tune
+    from parity_tests import targets
+    from parity_tests.experiments import culprit, sweep, tune
 
     [job] = request.jobs
     try:
@@ -363,12 +235,12 @@ def experiment(request: Request) -> Answer:
 
 
 def _draft(program: Program, folder: Path) -> Answer:
-    from parity_tests import values
-    from parity_tests.reducing import draft, reading
+    from parity_tests.evidence import values
+    from parity_tests.reduce import draft, jaxpr_to_draft
 
     try:
-        found = reading.read(program)
-    except reading.CannotReadError as error:
+        found = jaxpr_to_draft.read(program)
+    except jaxpr_to_draft.CannotReadError as error:
         return Answer(unreadable=str(error))
     stored = [values.Value(str(number), array) for number, array in found.store.items()]
     values.save(folder / "draft.npz", stored)
@@ -377,7 +249,8 @@ def _draft(program: Program, folder: Path) -> Answer:
 
 def arbitrate(job: Job, folder: Path) -> None:
     """Leave the outputs of one program in double precision in the folder, or why there are none."""
-    from parity_tests import arbiter, values
+    from parity_tests.drift import arbiter
+    from parity_tests.evidence import values
 
     folder.mkdir(exist_ok=True)
     # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
@@ -388,32 +261,6 @@ def arbitrate(job: Job, folder: Path) -> None:
         write(folder / NO_ARBITER, f"{type(error).__name__}: {said}")
     else:
         values.save(folder / "truth.npz", truth)
-
-
-def to_json(model: BaseModel) -> str:
-    """Write a model as JSON, whatever texts a program has put into it."""
-    return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
-
-
-def _spelled_out(value: Any) -> Any:
-    """Spell out the lone surrogates in texts, which file names outside UTF-8 leave there.
-
-    Neither JSON by pydantic nor a terminal takes them: "\\udcff" becomes six characters.
-    """
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, dict):
-        return {_spelled_out(key): _spelled_out(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_spelled_out(item) for item in value]
-    return value
-
-
-def write(file: Path, text: str) -> None:
-    """Write a file that is there as a whole or not at all."""
-    part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")
-    part.replace(file)
 
 
 def _die_with_parent(lines: SimpleQueue[str]) -> None:

@@ -3,9 +3,16 @@
 This file is the table of contents; `reports.rows` explains the records.
 """
 
-from reports.formats import FORMATS, ReportFormat, ReportRequest, parse_report_option, write_report
-from reports.json_report import ReportReadError
-from reports.json_report import load as load_campaign
+from reports.output.files import ReportPathError, check_writable, write_atomically
+from reports.output.formats import (
+    FORMATS,
+    ReportFormat,
+    ReportRequest,
+    parse_report_option,
+    write_report,
+)
+from reports.output.json import ReportReadError
+from reports.output.json import load as load_campaign
 from reports.rows import (
     SCHEMA_VERSION,
     SIDES,
@@ -30,7 +37,6 @@ from reports.rows import (
     StageTimes,
     Verdict,
 )
-from reports.writing import ReportPathError, check_writable, write_atomically
 
 __all__ = [
     "FORMATS",

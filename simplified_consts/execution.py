@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from engine import jax_internals
-from engine.configuration import strict_placement
-from engine.programs import LoweringPlan
+from engine.configuration.settings import strict_placement
+from engine.pipeline import LoweringPlan
 
 _Donatable = frozenset[tuple[tuple[int, ...], Any]]
 

@@ -8,9 +8,9 @@ Source: the export document (seed 003); the constants note (seed 000), "Lowering
 
 from __future__ import annotations
 
-from engine.configuration import Choices
-from engine.jaxprs import ClosedJaxpr
-from engine.programs import LoweringPlan
+from engine.configuration.settings import Choices
+from engine.ir.jaxprs import ClosedJaxpr
+from engine.pipeline import LoweringPlan
 from simplified_consts import lowering
 
 

@@ -20,16 +20,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.configuration import NO_CHOICES, Choices
+from engine.configuration.settings import NO_CHOICES, Choices
 from engine.deduplication import Deduplication
-from engine.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
-from engine.lifting import lift
+from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
+from engine.ir.lifting import lift
+from engine.ir.unsupported import refuse_unsupported
 from engine.liveness import live_part
+from engine.pipeline import LoweringPlan
 from engine.policies import Selection, select
 from engine.preamble_extraction import Result, extract
-from engine.programs import LoweringPlan
-from engine.unsupported import refuse_unsupported
 
 
 def plan(

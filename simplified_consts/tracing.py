@@ -10,7 +10,7 @@ Source: the constants note (seed 000), "Tracing".
 
 from __future__ import annotations
 
-from engine.jaxprs import ClosedJaxpr
+from engine.ir.jaxprs import ClosedJaxpr
 
 
 def normalize(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from reports.bench_rows import Contestant
 from reports.rows import Side
+from reports.rows.bench import Contestant
 
 # Ours, and stock JAX in the same mode.
 SAME_MODE: tuple[tuple[Contestant, Contestant], ...] = (
@@ -47,9 +47,9 @@ def jit(contestant: Contestant, fun: Callable[..., Any], **options: Any) -> Any:
 def forget_programs(contestant: Contestant) -> None:
     """Have the next program of a contestant be the first of its kind: ours share what is equal."""
     if contestant in ("legacy", "simplified"):
-        from engine import executable_sharing
+        from engine.runtime import executable_cache
 
-        executable_sharing.forget()
+        executable_cache.forget()
 
 
 def bind(

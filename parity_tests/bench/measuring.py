@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from parity_tests.bench.steps import wait
+from parity_tests.bench.stepping import wait
 
 Wait = Callable[[Any], Any]
 

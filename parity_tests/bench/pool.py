@@ -3,7 +3,7 @@
 A process gives one sample of a quantity, the median of what it measured itself: samples of one
 process resemble each other more than those of two, and an interval over all of them would be too
 narrow. The processes of a turn measured side by side, so ratios are of samples of one turn. The
-statistics are those of `parity_tests.timing`.
+statistics are those of `parity_tests.judge.timing`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parity_tests.timing import PairedRatio
-from reports.bench_rows import (
-    BenchLine,
-    Contestant,
-    Kind,
-    Outcome,
-    Sample,
-    Samples,
-    Target,
-    Unit,
-)
+from parity_tests.judge.timing import PairedRatio
+from reports.rows.bench import BenchLine, Contestant, Kind, Outcome, Sample, Samples, Target, Unit
 
 _Key = tuple[int, str, str, Contestant]
 

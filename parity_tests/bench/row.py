@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parity_tests.bench.pool import Pool
-from reports.bench_rows import BenchLine, Contestant, Sample, Unit
+from reports.rows.bench import BenchLine, Contestant, Sample, Unit
 
 Size = Literal["quick", "default", "full"]
 

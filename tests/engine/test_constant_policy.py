@@ -208,9 +208,9 @@ def test_derived_programs_hoist_what_the_policy_says(monkeypatch):
         passed.append(len(plan.const_args))
         return stock(plan, donated)
 
-    pipeline = engine.front_door.pipeline_of("simplified")
+    pipeline = engine.api.pipeline_of("simplified")
     monkeypatch.setattr(
-        engine.front_door,
+        engine.api,
         "pipeline_of",
         lambda side: dataclasses.replace(pipeline, operands=operands),
     )

@@ -7,7 +7,7 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import engine
-from engine.configuration import Setting, parse_deduplicate
+from engine.configuration.settings import Setting, parse_deduplicate
 
 N = 41
 

@@ -175,13 +175,13 @@ def test_forward_mode_from_outside(side, table):
 def test_programs_derived_by_a_transformation_keep_their_side(side, table, monkeypatch):
     """jax.grad(engine.jit(f)) runs its derived programs in f's pipeline, not in the process's."""
     executed = []
-    execute = engine.front_door._execute
+    execute = engine.api._execute
 
     def recording(pipeline, plan, operands, params):
         executed.append((pipeline.side, plan.num_const_args))
         return execute(pipeline, plan, operands, params)
 
-    monkeypatch.setattr(engine.front_door, "_execute", recording)
+    monkeypatch.setattr(engine.api, "_execute", recording)
     jitted = engine.jit(lambda x: jnp.tanh(x * table).sum(), constants=side)
     jax.grad(jitted)(jnp.ones((7, 7)))
     jax.vmap(jitted)(jnp.ones((3, 7, 7)))

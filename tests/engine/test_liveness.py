@@ -8,7 +8,7 @@ from jax import lax
 
 import engine
 from engine import jax_internals, liveness
-from engine.jaxprs import ClosedJaxpr, bodies_in
+from engine.ir.jaxprs import ClosedJaxpr, bodies_in
 from engine.liveness import live_part
 from parity_tests import targets
 

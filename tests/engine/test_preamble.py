@@ -21,7 +21,7 @@ def names_of(body):
     jaxpr = getattr(body, "jaxpr", body)
     for eqn in jaxpr.eqns:
         yield eqn.primitive.name
-        for inner in engine.jaxprs.bodies_of(eqn):
+        for inner in engine.ir.jaxprs.bodies_of(eqn):
             yield from names_of(inner)
 
 

@@ -314,12 +314,12 @@ def test_an_export_is_no_executable(table):
 def test_a_program_that_does_not_fit_is_refused(blob, table, change, message, monkeypatch):
     """Before any of it is loaded."""
     monkeypatch.setattr(engine.jax_internals, "executable_of", None)
-    container = engine.containers.parse(memoryview(blob))
+    container = engine.artifacts.container.parse(memoryview(blob))
     manifest = json.loads(container.metadata["manifest"])
     change(manifest)
     metadata = {**container.metadata, "manifest": json.dumps(manifest)}
     del metadata["header_sha256"]
-    changed = b"".join(engine.containers.chunks(metadata, container.tensors.values()))
+    changed = b"".join(engine.artifacts.container.chunks(metadata, container.tensors.values()))
     with pytest.raises(ValueError, match=message):
         deserialize_and_load(changed, [table])
 

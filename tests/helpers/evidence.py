@@ -28,7 +28,7 @@ def array_literals(closed_jaxpr):
             isinstance(a, engine.Literal) and engine.is_hoistable(a.val, 32) for a in atoms
         )
         for eqn in jaxpr.eqns:
-            bodies += [getattr(b, "jaxpr", b) for b in engine.jaxprs.bodies_of(eqn)]
+            bodies += [getattr(b, "jaxpr", b) for b in engine.ir.jaxprs.bodies_of(eqn)]
     return found
 
 

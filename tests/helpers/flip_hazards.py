@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from parity_tests import hazards
+from parity_tests.observe import hazards
 from parity_tests.program import from_function
 
 FIRST, SECOND = jax.devices()

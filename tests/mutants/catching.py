@@ -14,9 +14,12 @@ import of_constants
 import of_functions
 from planting import MUTANTS, Mutant
 
-from parity_tests import measure, sides, targets
-from parity_tests.judge import Evidence, Judgement, judge, pairs_of
-from parity_tests.worker import Job
+from parity_tests import targets
+from parity_tests.evidence.records import Evidence
+from parity_tests.judge.verdict import Judgement, judge, pairs_of
+from parity_tests.observe import measure
+from parity_tests.processes import side_runs
+from parity_tests.processes.protocol import Job
 
 FILE = Path(mutant_programs.__file__)
 MODULES = (of_constants, of_functions, of_calls)  # each adds its mutants when it is imported
@@ -67,7 +70,7 @@ def _of_stock(names):
     jobs = [Job(number=n, name=name, target=f"{FILE}:{name}") for n, name in enumerate(names)]
     with tempfile.TemporaryDirectory() as folder:
         both = ("jax-legacy", "jax-simplified")
-        recorded = sides.run_sides(jobs, both, Path(folder), timeout=60.0, steady_calls=0)
+        recorded = side_runs.run_sides(jobs, both, Path(folder), timeout=60.0, steady_calls=0)
         return {
             name: {side: recorded[number, side].evidence() for side in both}
             for number, name in enumerate(names)

@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 from planting import attribute, mutant, replaced
 
-from engine import configuration, executable_sharing, jax_internals, stages
+from engine import jax_internals, stages
+from engine.configuration import settings
+from engine.runtime import executable_cache
 from simplified_consts import execution
 
 FLAG = "jax_use_simplified_jaxpr_constants"
@@ -32,7 +34,7 @@ def cache_key_without_the_flag():
             state.value = before
 
     state.local = local
-    with attribute(configuration.use_simplified_constants, "_state", state):
+    with attribute(settings.use_simplified_constants, "_state", state):
         yield
 
 
@@ -44,7 +46,7 @@ def cache_key_without_the_flag():
     says="not simplified",
 )
 def stale_side_after_a_flip():
-    stock, first = configuration.side_now, []
+    stock, first = settings.side_now, []
 
     def side_now(constants):
         if constants is None:
@@ -126,11 +128,11 @@ def calls_left_in_python():
 )
 def plan_not_remembered():
     def plan_of(pipeline, closed_jaxpr, choices, *, hoist=True):
-        max_bytes = configuration.embedded_constants_max_bytes.value
+        max_bytes = settings.embedded_constants_max_bytes.value
         return pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
 
     # Alone, or the plan would be lowered as the equal one before it, which hides the fault.
-    with replaced(stages.plan_of, plan_of), executable_sharing.unshared():
+    with replaced(stages.plan_of, plan_of), executable_cache.unshared():
         yield
 
 

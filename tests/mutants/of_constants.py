@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from planting import PIPELINES, attribute, mutant, replaced, step
 
-from engine import closure_conversion, jax_internals, jaxprs, lifting, snapshots
-from engine.jaxprs import ClosedJaxpr, Literal
-from engine.programs import LoweringPlan
+from engine import jax_internals
+from engine.ir import closure_conversion, jaxprs, lifting, snapshots
+from engine.ir.jaxprs import ClosedJaxpr, Literal
+from engine.pipeline import LoweringPlan
 from simplified_consts import execution
 
 PROOF = "proof of the side"

@@ -3,8 +3,8 @@
 from planting import attribute, mutant, replaced, rule, step
 
 from engine import jax_internals
-from engine.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.jaxprs import ClosedJaxpr
+from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.ir.jaxprs import ClosedJaxpr
 from simplified_consts import execution
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests import campaign
+from parity_tests.campaign import run
 from reports.rows import Campaign, ProgramRow
 
 FAULTS = '''
@@ -169,7 +169,7 @@ def progress() -> list[tuple[int, int, str]]:
 @pytest.fixture(scope="session")
 def faults(faults_file: Path, progress: list[tuple[int, int, str]]) -> Campaign:
     """The planted faults on both stock sides."""
-    return campaign.run(
+    return run.run(
         [str(faults_file)],
         sides=("jax-legacy", "jax-simplified"),
         timeout=30.0,

@@ -12,7 +12,7 @@ import pytest
 
 import reports
 
-MODULES = [module.name for module in pkgutil.iter_modules(reports.__path__, "reports.")]
+MODULES = [module.name for module in pkgutil.walk_packages(reports.__path__, "reports.")]
 CHECK = (
     "import sys, reports; "
     "print(sorted(set(sys.argv[1:]) & {name.partition('.')[0] for name in sys.modules}))"

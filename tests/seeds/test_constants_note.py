@@ -15,7 +15,7 @@ from jax import export, lax
 from profiled import frames_of
 
 import engine
-from engine import executable_sharing
+from engine.runtime import executable_cache
 
 LEGACY, SIMPLIFIED = engine.SIDES
 TABLE = jnp.arange(100.0)
@@ -118,9 +118,9 @@ def test_future_jaxpr_const_args_are_unique_by_identity():
 
 def test_future_jaxpr_const_args_are_memoized_for_each_jaxpr(monkeypatch):
     scans = []
-    scan = engine.jaxprs._scan
+    scan = engine.ir.jaxprs._scan
     monkeypatch.setattr(
-        engine.jaxprs,
+        engine.ir.jaxprs,
         "_scan",
         lambda jaxpr, max_bytes: scans.append(jaxpr) or scan(jaxpr, max_bytes),
     )
@@ -199,7 +199,7 @@ def test_future_const_args_are_kept_by_the_stages():
 
 def test_future_executables_do_not_contain_their_constants(tmp_path):
     """The persistent cache holds one entry for a program over many values; legacy, one each."""
-    executable_sharing.forget()  # a program that has been here is not compiled, nor written
+    executable_cache.forget()  # a program that has been here is not compiled, nor written
 
     def entries(constants):
         folder = tmp_path / constants

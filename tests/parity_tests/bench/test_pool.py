@@ -3,7 +3,7 @@
 import pytest
 
 from parity_tests.bench.pool import Pool, outcome
-from reports.bench_rows import Sample, Target
+from reports.rows.bench import Sample, Target
 
 WITHIN = Target(bound="at most", value=1.05)
 

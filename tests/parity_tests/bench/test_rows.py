@@ -6,7 +6,10 @@ import jax.numpy as jnp
 import pytest
 
 import engine
-from parity_tests.bench import (
+from parity_tests.bench import runner
+from parity_tests.bench.measuring import python_frames, seconds_in_turns, seconds_per_call
+from parity_tests.bench.pool import Pool
+from parity_tests.bench.rows import (
     closures,
     equal_arrays,
     first_call,
@@ -14,12 +17,9 @@ from parity_tests.bench import (
     peak_memory,
     preamble,
     steady_call,
-    taking,
 )
-from parity_tests.bench.measuring import python_frames, seconds_in_turns, seconds_per_call
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.rows import ROWS
-from reports.bench_rows import CONTESTANTS, BenchTurn, Sample
+from parity_tests.bench.rows.table import ROWS
+from reports.rows.bench import CONTESTANTS, BenchTurn, Sample
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def pool():
     """Every row once on each contestant; in one process each, as memory is not looked at here."""
     found = Pool()
     turns = [BenchTurn(contestant=each, rows=tuple(ROWS), size="quick") for each in CONTESTANTS]
-    for contestant, taken in zip(CONTESTANTS, taking.ask_for(turns), strict=True):
+    for contestant, taken in zip(CONTESTANTS, runner.ask_for(turns), strict=True):
         found.add(contestant, taken.samples)
     return found
 

@@ -1,0 +1,368 @@
+"""Reading the file of a hoisted export, and replacing its constants.
+
+What is read is checked before it is used: the header and the programs when the file is opened, a
+constant when it is first needed, which is when its bytes are read at all. The checksums find
+damage, not malice: a program is code for XLA, and one from a stranger should not be run.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import struct
+import zlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
+
+from engine import jax_internals
+from engine.artifacts.container import Container, ContainerError
+from engine.artifacts.hoisted_export import HeldConstant, HoistedExport, put, takes_constants
+from engine.artifacts.manifest import Manifest, described, spelled, stored_dtype
+from engine.artifacts.writer import Constant
+
+Replacements = Mapping[int, Any] | Sequence[Any]
+
+# What JAX's parser of exports raises for bytes that are none (jax 0.9.2 and 0.10.2): flatbuffers
+# reads beyond the end or finds no number, and JAX finds nothing where it looks something up.
+_NO_EXPORT = (
+    struct.error,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    NotImplementedError,
+    RecursionError,
+    OverflowError,
+)
+_UNREGISTERED = "Cannot deserialize a PyTreeDef containing an unregistered type"
+
+
+def read(
+    container: Container, constants: Replacements | None = None, mesh: Any = None
+) -> HoistedExport:
+    """The export that a container holds; `constants` replaces those of the file.
+
+    Raises ContainerError for a container that is none of an export, whose programs are damaged, or
+    whose manifest says something else than they do, and ValueError for a replacement of another
+    shape, dtype or sharding.
+    """
+    manifest = Manifest.of(container)
+    file = _File(container, manifest)
+    file.check_programs()
+    programs = [file.program(order) for order in range(len(manifest.programs))]
+    for order, (program, derivative) in enumerate(itertools.pairwise(programs)):
+        file.check_derivative(order, program, derivative)
+    held = file.replaced(constants, programs, mesh)
+    exported: HoistedExport | None = None
+    for order in reversed(range(len(programs))):
+        of_program = tuple(held[i] for i in manifest.programs[order]["constants"])
+        exported = HoistedExport(programs[order], of_program, _always(exported))
+    assert exported is not None
+    return exported
+
+
+def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Exported:
+    """Have JAX read an export; raises ContainerError, with JAX's reason, for what it cannot read.
+
+    Raises ValueError for a type of nodes that is registered where the export was written, and not
+    here. JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
+    """
+    try:
+        # Bytes cannot be changed by whoever gave them, and JAX reads a derivative only when it is
+        # asked for. It reads bytes as well as the bytearray of its annotation.
+        return jax.export.deserialize(bytes(data))  # type: ignore[arg-type]
+    except _NO_EXPORT as error:
+        if _UNREGISTERED in str(error):
+            raise ValueError(
+                f"{what} has nodes of a type that is not registered in this process. Register it "
+                "as where it was written, with engine.export.register_namedtuple_serialization or "
+                f"engine.export.register_pytree_node_serialization ({error})"
+            ) from error
+        raise ContainerError(
+            f"{what} cannot be read as an export by this JAX, {jax.__version__} "
+            f"({type(error).__name__}: {error}): damaged, or made by another program or version; "
+            "export again"
+        ) from error
+
+
+def check_constants(container: Container, manifest: Manifest) -> None:
+    """Raise ContainerError unless the bytes of all constants are those that were written."""
+    file = _File(container, manifest)
+    for number in range(len(manifest.constants)):
+        file.checked_bytes(number)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of JAX or NumPy; masks, which JAX drops, are none."""
+    return isinstance(value, jax.Array | np.ndarray | np.generic) and not isinstance(
+        value, np.ma.MaskedArray
+    )
+
+
+def named(value: Any) -> str:
+    """What was given for an array, for an error."""
+    if not is_array(value):
+        return f"{type(value).__name__}, which is no array of JAX or NumPy"
+    return f"{value.dtype} of shape {value.shape}"
+
+
+def _numbered(given: Replacements | None, count: int) -> dict[int, Any]:
+    """Replacements by the numbers of the constants that they replace."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        for number in given:
+            if type(number) is not int or number not in range(count):
+                raise ValueError(
+                    f"there is no constant {number!r} to replace: the file has {count}"
+                )
+        return dict(given)
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise ValueError(
+            "constants= takes a sequence of arrays, one for each constant of the file, or a "
+            f"mapping from their numbers to arrays, and not {type(given).__name__}"
+        )
+    if len(given) != count:
+        raise ValueError(f"the file has {count} constants, and {len(given)} were given")
+    return dict(enumerate(given))
+
+
+def _always(derivative: HoistedExport | None) -> Any:
+    return None if derivative is None else lambda _: derivative
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    """An open file: its arrays are read, checked and put on a device when first asked for."""
+
+    container: Container
+    manifest: Manifest
+    # By number: a constant is told by the identity of its array, also beside an equal one.
+    _constants: dict[int, Any] = field(default_factory=dict)
+
+    def check_programs(self) -> None:
+        """Raise ContainerError unless all programs are what was written; JAX sees none before."""
+        for entry in self.manifest.programs:
+            data = self.container.tensors[entry["tensor"]].data
+            if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+                raise ContainerError(
+                    f"{entry['tensor']} is not what was written: the file was damaged; copy it "
+                    "again, or export again"
+                )
+
+    def program(self, order: int) -> jax.export.Exported:
+        """Read a program and compare what it takes with the constants of the file."""
+        entry = self.manifest.programs[order]
+        program = parsed(self.container.tensors[entry["tensor"]].data, entry["tensor"])
+        avals = program.in_avals[: len(entry["constants"])]
+        expected = [self._type_of(number) for number in entry["constants"]]
+        types = [(aval.shape, aval.dtype) for aval in avals]
+        if types != expected or not takes_constants(program, len(expected)):
+            raise ContainerError(
+                f"{entry['tensor']} takes constants of types {[str(a) for a in avals]}, and the "
+                f"file has {expected}"
+            )
+        for name, found in described(program, len(expected)).items():
+            if entry[name] != found:
+                raise ContainerError(
+                    f"the manifest says of {entry['tensor']} that its {name} is {entry[name]!r}, "
+                    f"and it is {found!r}: the file is not what was written; export again"
+                )
+        return program
+
+    def check_derivative(
+        self, order: int, program: jax.export.Exported, derivative: jax.export.Exported
+    ) -> None:
+        """Compare what a derivative takes and returns with the program before it."""
+        before, after = (self.manifest.programs[i] for i in (order, order + 1))
+        args = program.in_avals[len(before["constants"]) :]
+        takes = [*args, *map(jax_internals.tangent_aval, program.out_avals)]
+        returns = map(jax_internals.tangent_aval, args)
+        if after["inputs"] != list(map(spelled, takes)) or after["outputs"] != list(
+            map(spelled, returns)
+        ):
+            raise ContainerError(
+                f"{after['tensor']} takes {after['inputs']} and returns {after['outputs']}, so it "
+                f"is not the derivative of {before['tensor']}; export again"
+            )
+
+    def _type_of(self, number: int) -> tuple[tuple[int, ...], Any]:
+        entry = self.manifest.constants[number]
+        shape, dtype = tuple(entry["shape"]), stored_dtype(entry["dtype"])
+        if entry["key_impl"] is None:
+            return shape, dtype
+        return _type_of_keys(shape, entry["key_impl"])
+
+    def checked_bytes(self, number: int) -> memoryview:
+        """The bytes of a constant, compared with their checksum."""
+        name = self.manifest.constants[number]["tensor"]
+        data = self.container.tensors[name].data
+        if zlib.crc32(data) != self.manifest.crc32[name]:
+            raise ContainerError(
+                f"the bytes of constant {number} are not what was written: the file was damaged; "
+                "copy it again, or export again"
+            )
+        return data
+
+    def array(self, number: int, in_host_memory: bool) -> Any:
+        """A constant in a memory of the default device, which follows the arguments of a call.
+
+        Where the backend takes mapped bytes as they are (XLA's CPU does), nothing is copied.
+        Raises ContainerError where the bytes are not those that were written.
+        """
+        if number in self._constants:
+            return self._constants[number]
+        entry = self.manifest.constants[number]
+        dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
+        stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
+        # Constants with one tensor have a buffer each: one of them may be donated.
+        constant = _put(stored, in_host_memory)
+        if entry["key_impl"] is not None:
+            with jax.ensure_compile_time_eval():
+                constant = jax.random.wrap_key_data(constant, impl=entry["key_impl"])
+        return self._constants.setdefault(number, constant)  # of several threads, the first one's
+
+    def replaced(
+        self, given: Replacements | None, programs: Sequence[jax.export.Exported], mesh: Any
+    ) -> list[Constant]:
+        """The constants of the file, or those that are given for them, put on `mesh` if any."""
+        count = len(self.manifest.constants)
+        numbered = _numbered(given, count)
+        held: list[Constant] = []
+        for number in range(count):
+            program, place = self._first_use(number, programs)
+            in_host_memory = _in_host_memory(program, place)
+            constant: Constant = _MappedConstant(self, number, in_host_memory)
+            if number in numbered:
+                array = self._checked(number, numbered[number], program, place)
+                if mesh is None and isinstance(array, np.ndarray):
+                    array = _put(array, in_host_memory)
+                constant = HeldConstant(number, array, array)
+            if mesh is not None:
+                constant = _PlacedConstant(constant, program, place, mesh)
+            held.append(constant)
+        return held
+
+    def _first_use(
+        self, number: int, programs: Sequence[jax.export.Exported]
+    ) -> tuple[jax.export.Exported, int]:
+        for program, entry in zip(programs, self.manifest.programs, strict=True):
+            if number in entry["constants"]:
+                return program, entry["constants"].index(number)
+        raise ContainerError(f"no program of the file takes its constant {number}")
+
+    def _checked(self, number: int, given: Any, program: jax.export.Exported, place: int) -> Any:
+        """A replacement that fits; of what NumPy holds, a copy, which nobody else writes to."""
+        shape, dtype = self._type_of(number)
+        if not is_array(given) or (given.shape, given.dtype) != (shape, dtype):
+            raise ValueError(
+                f"constant {number} is {dtype} of shape {shape}, and cannot be replaced by "
+                f"{named(given)}"
+            )
+        if isinstance(given, jax.Array) and not _same_sharding(given, program, place):
+            exported_with = jax_internals.exported_shardings(program)[0][place]
+            raise ValueError(
+                f"constant {number} was exported with sharding {exported_with}, and cannot be "
+                f"replaced by an array with sharding {given.sharding}; jax.device_put changes it"
+            )
+        return given if isinstance(given, jax.Array) else np.array(given)
+
+
+@functools.lru_cache(maxsize=128)
+def _type_of_keys(shape: tuple[int, ...], impl: str) -> tuple[tuple[int, ...], Any]:
+    data = jax.ShapeDtypeStruct(shape, np.uint32)
+    keys = jax.eval_shape(lambda data: jax.random.wrap_key_data(data, impl=impl), data)
+    return keys.shape, keys.dtype
+
+
+def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -> bool:
+    expected = jax_internals.exported_shardings(program)[0][place]
+    if expected is None or expected.mesh.empty:
+        return given.sharding.is_fully_replicated
+    if not isinstance(given.sharding, NamedSharding) or _axes(given.sharding) != _axes(expected):
+        return False
+    wanted = _sharding_on(given.sharding.mesh, program, place)
+    wanted = wanted.update(memory_kind=given.sharding.memory_kind)
+    return given.sharding.is_equivalent_to(wanted, given.ndim)
+
+
+def _sharding_on(mesh: Any, program: jax.export.Exported, place: int) -> NamedSharding:
+    """The sharding of an input over a mesh of devices; replicated where the export says nothing.
+
+    Whether the axes of the mesh are explicit is for the caller to choose, unlike in JAX's
+    `in_shardings_jax`. Raises ValueError for a mesh of other axes.
+    """
+    exported = jax_internals.exported_shardings(program)[0][place]
+    memory_kind = "pinned_host" if _in_host_memory(program, place) else None
+    sharding = NamedSharding(mesh, PartitionSpec(), memory_kind=memory_kind)
+    if exported is None or exported.mesh.empty:
+        return sharding
+    if _axes(sharding) != _axes(exported):
+        raise ValueError(
+            f"{program.fun_name} was exported for a mesh with axes {_axes(exported)}, and cannot "
+            f"have its constants on one with axes {_axes(sharding)}"
+        )
+    return sharding.update(spec=exported.spec)
+
+
+def _axes(sharding: NamedSharding) -> dict[str, int]:
+    mesh = sharding.mesh.abstract_mesh
+    return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
+
+
+def _in_host_memory(program: jax.export.Exported, place: int) -> bool:
+    return program.in_avals[place].memory_space == jax.memory.Space.Host
+
+
+def _put(value: np.ndarray, in_host_memory: bool) -> Any:
+    """Put a constant in a memory of the default device; it follows the arguments of a call."""
+    sharding = None
+    if in_host_memory:
+        # Not `jax.memory.Space.Host`, with which JAX compiles a program for the mesh in context.
+        [device] = put(np.empty(0)).devices()
+        sharding = SingleDeviceSharding(device, memory_kind="pinned_host")
+    return jax_internals.uncommitted(put(value, sharding))
+
+
+@dataclass(frozen=True, eq=False)
+class _MappedConstant:
+    """A constant that stays in its file until it is needed."""
+
+    file: _File
+    key: int
+    in_host_memory: bool
+
+    @property
+    def value(self) -> Any:
+        return self.file.array(self.key, self.in_host_memory)
+
+    operand = value
+
+
+@dataclass(frozen=True, eq=False)
+class _PlacedConstant:
+    """A constant on a mesh, sharded as it was exported, or replicated where no sharding was."""
+
+    constant: Constant
+    program: jax.export.Exported
+    place: int
+    mesh: Any
+
+    @property
+    def key(self) -> Hashable:
+        return self.constant.key
+
+    @functools.cached_property
+    def value(self) -> Any:
+        return put(self.constant.value, _sharding_on(self.mesh, self.program, self.place))
+
+    @property
+    def operand(self) -> Any:
+        return self.value

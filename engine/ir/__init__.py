@@ -1,0 +1,1 @@
+"""The vocabulary of jaxprs, and the rewritings that both pipelines use."""

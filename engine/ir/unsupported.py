@@ -1,0 +1,60 @@
+"""What neither pipeline can lower, refused by name before JAX fails in words of its own.
+
+XLA's reducers compute on scalars and see nothing from outside, so a reducer that captured an array
+has no lowering. Stock JAX ends in a bare AssertionError in one mode and in a verifier error of MLIR
+in the other (jax 0.10.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from engine import jax_internals
+from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of
+
+REDUCERS = frozenset({"reduce", "reduce_window"})
+
+
+def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bool]) -> None:
+    """Raise NotImplementedError if a reducer captured an array that would have to be passed to it.
+
+    `is_hoisted` says which arrays those are; the others are inlined into the reducer.
+    """
+    seen: set[int] = set()
+    bodies: list[Jaxpr] = [closed_jaxpr.jaxpr]
+    while bodies:
+        jaxpr = bodies.pop()
+        if id(jaxpr) in seen:
+            continue
+        seen.add(id(jaxpr))
+        for eqn in jaxpr.eqns:
+            for body in bodies_of(eqn) if eqn.params else ():
+                bodies.append(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
+                if eqn.primitive.name in REDUCERS:
+                    _check_reducer(eqn, body, is_hoisted)
+
+
+def _check_reducer(
+    eqn: JaxprEqn, body: Jaxpr | ClosedJaxpr, is_hoisted: Callable[[Any], bool]
+) -> None:
+    for value in _arrays(body, is_hoisted):
+        frames = jax_internals.user_frames(eqn.source_info, 1)
+        where = f" at {frames[0][0]}:{frames[0][1]} ({frames[0][2]})" if frames else ""
+        raise NotImplementedError(
+            f"the computation of `{eqn.primitive.name}`{where} captured an array, "
+            f"{jax_internals.typeof(value).str_short()}; a reducer computes on scalars alone. "
+            "Compute what it needs of the array before, or write the reduction with lax.scan."
+        )
+
+
+def _arrays(body: Jaxpr | ClosedJaxpr, is_hoisted: Callable[[Any], bool]) -> Iterator[Any]:
+    if isinstance(body, ClosedJaxpr):
+        yield from body.consts
+        body = body.jaxpr
+    for eqn in body.eqns:
+        for atom in eqn.invars:
+            if isinstance(atom, Literal) and is_hoisted(atom.val):
+                yield atom.val
+        for inner in bodies_of(eqn):
+            yield from _arrays(inner, is_hoisted)

@@ -1,0 +1,1 @@
+"""From a lowering plan to results: lower, compile or find the executable, place, call."""

@@ -1,0 +1,26 @@
+"""The half of a benchmark that runs in the process of a contestant: it measures rows, in steps."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+from parity_tests.bench import stepping
+from parity_tests.bench.rows.table import ROWS
+from reports.rows.bench import BenchTurn, Sample, TurnTaken
+
+
+def take(turn: BenchTurn) -> TurnTaken:
+    """Measure rows on a contestant in this process, which must be one of its side."""
+    if turn.core is not None:
+        os.sched_setaffinity(0, {turn.core})  # before JAX starts its threads
+    from parity_tests.observe.environment import describe
+
+    environment = describe()  # it starts the backend, which no row is to be charged for
+    if turn.contestant in ("legacy", "simplified"):
+        importlib.import_module("engine")  # no row is to be charged for it either
+    samples: list[Sample] = []
+    for place, number in enumerate(turn.rows):
+        stepping.come_to(place)
+        samples += ROWS[number].measure(turn.contestant, turn.size)
+    return TurnTaken(environment=environment, samples=tuple(samples))

@@ -1,0 +1,128 @@
+"""Contestants that are alive together, of which one at a time runs while the others wait.
+
+A machine may change its speed by half between two processes, and one of its cores be slower than
+another. So the processes of a turn live side by side on one core and go from measurement to
+measurement in steps, which are handed out here: what slows one of them slows all. One process after
+the other was the alternative, and most of what it measured was the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from parity_tests.bench.contestants import side_of
+from parity_tests.processes.protocol import Answer, Request
+from parity_tests.processes.side_runs import NoAnswer, Worker, environment_of
+from reports.rows import Side
+from reports.rows.bench import BenchTurn, TurnTaken
+
+
+class BenchError(RuntimeError):
+    """A process left no answer; the message has the contestant, the rows and its last words."""
+
+
+class LiveProcess:
+    """The parent's end: a process of a contestant, which starts at its first step.
+
+    `timeout` is in seconds for one step.
+    """
+
+    def __init__(self, turn: BenchTurn, folder: Path, *, timeout: float) -> None:
+        self.turn = turn
+        self.taken: TurnTaken | None = None
+        self._folder = folder
+        self._timeout = timeout
+        self._worker: Worker | None = None
+        self._said = -1
+
+    def step(self) -> int | None:
+        """Let it run until it waits again: the place of its row; None where it has ended.
+
+        Raises `BenchError` where it takes too long, or ended without an answer.
+        """
+        if self._worker is None:
+            self._worker = self._start()
+        else:
+            self._worker.give("go")
+        readable, _, _ = select.select([self._said], [], [], self._timeout)
+        if not readable:
+            raise self._error(f"no result in {self._timeout:g} seconds", self._worker.log_tail())
+        if place := os.read(self._said, 16):
+            return int(place)
+        self._worker.process.wait()
+        self._worker.kill()  # what it started, while its id is not another's
+        answer = self._worker.answer()
+        if isinstance(answer, NoAnswer):
+            raise self._error(answer.ending, answer.log)
+        self.taken = Answer.model_validate_json(answer).bench
+        return None
+
+    def close(self) -> None:
+        """End the process and whatever it started."""
+        if self._worker is not None:
+            self._worker.kill()
+        if self._said >= 0:
+            os.close(self._said)
+
+    def _start(self) -> Worker:
+        side = side_of(self.turn.contestant)
+        self._folder.mkdir()
+        self._said, theirs = os.pipe()
+        request = Request(
+            action="bench",
+            folder=self._folder,
+            sys_path=tuple(sys.path),
+            bench=self.turn,
+            says_on=theirs,
+        )
+        try:
+            return Worker.start(
+                request, side, environment=self._environment(side), pass_fds=(theirs,)
+            )
+        except OSError as error:
+            raise self._error(f"could not be started: {error}", "") from error
+        finally:
+            os.close(theirs)  # the process has its own: when it ends, there is an end to read
+
+    def _environment(self, side: Side) -> dict[str, str]:
+        """Return that of the side, where the engine is as it comes, whatever the user has set.
+
+        Strings hash otherwise in each process: one seed for all would favour one layout of memory.
+        """
+        environment = {
+            name: value
+            for name, value in environment_of(side).items()
+            if not name.startswith("CONSTPARITY_")
+        }
+        if "PYTHONHASHSEED" not in os.environ:
+            del environment["PYTHONHASHSEED"]
+        return {
+            **environment,
+            "TMPDIR": str(self._folder),  # what a process leaves that is killed goes with it
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or the first would have most of a GPU
+        }
+
+    def _error(self, ending: str, log: str) -> BenchError:
+        what = f"{self.turn.contestant}, rows {', '.join(map(str, self.turn.rows))}"
+        return BenchError(f"{what}: {ending}\n{log}".rstrip())
+
+
+def step_in_turns(processes: Sequence[LiveProcess]) -> None:
+    """Step processes until all have ended: A B C, B C A, and none into a row before all have come.
+
+    Each is the first as often as the others. To go back and forth, A B C C B A, would have those at
+    the ends step twice in a row, and find their memory in the caches of the core.
+
+    Those that have no part in a row, or fewer measurements, wait for the others before the next.
+    """
+    places = [process.step() for process in processes]
+    while waiting := [place for place in places if place is not None]:
+        now = [number for number, place in enumerate(places) if place == min(waiting)]
+        for number in now:
+            places[number] = processes[number].step()
+        processes = [*processes[1:], processes[0]]
+        places = [*places[1:], places[0]]

@@ -1,0 +1,101 @@
+"""Row 4: equal arrays with different identity, with `deduplicate_constants` and without."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests.bench.contestants import jit
+from parity_tests.bench.measuring import seconds
+from parity_tests.bench.pool import Pool
+from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.rows.one_buffer import unaligned
+from parity_tests.observe import device_buffers
+from reports.rows.bench import BenchLine, Contestant, Sample, Target
+
+ELEMENTS: dict[Size, int] = {"quick": 256, "default": 2**20, "full": 2**24}
+SHARED, APART = "4 equal NumPy arrays, shared by value", "4 equal NumPy arrays, each its own"
+CONST_ARGS, BYTES = "const args", "device bytes of constants"
+STAGES, UNIQUE = "seconds to trace and lower", "bytes of one array"
+SAMPLES: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
+_COPIES = 4
+ONE = Target(bound="exactly", value=1)
+_sample = sampler(4)
+
+
+def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+    """Run a program of equal arrays; `simplified` alone can share them by value."""
+    if contestant not in ("simplified", "jax-simplified"):
+        return
+    elements = ELEMENTS[size]
+    cases: dict[str, dict[str, Any]] = {APART: {}}
+    if contestant == "simplified":
+        # Compared are arrays up to this size: all of them.
+        cases[SHARED] = {"deduplicate_constants": 4 * elements}
+    taken: dict[str, list[float]] = {case: [] for case in cases}
+    for number in range(SAMPLES[size] + 1):
+        for case in reversed(cases) if number % 2 else cases:
+            before = device_buffers.alive()
+            program = _Program.of(contestant, elements, **cases[case])
+            taken[case].append(program.seconds)
+            if number == 0:
+                yield from program.counts(case, before)
+    for case, of_case in taken.items():  # the first of each pays for what is loaded late
+        yield _sample(case, STAGES, "seconds", statistics.median(of_case[1:]))
+    yield _sample(APART, UNIQUE, "bytes", 4 * elements)
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program of equal arrays that was lowered, and how long that took."""
+
+    jitted: Any
+    arrays: list[np.ndarray]
+    x: np.ndarray
+    lowered: Any
+    seconds: float
+
+    @classmethod
+    def of(cls, contestant: Contestant, elements: int, **options: Any) -> _Program:
+        arrays = [unaligned(np.random.default_rng(0), elements) for _ in range(_COPIES)]
+        jitted = jit(contestant, _sum_with(arrays), **options)
+        x = np.ones(elements, np.float32)
+        lowered: list[Any] = []
+        taken = seconds(lambda: lowered.append(jitted.trace(x).lower()))
+        return cls(jitted, arrays, x, lowered[0], taken)
+
+    def counts(self, case: str, before: device_buffers.Arrays) -> Iterator[Sample]:
+        """Call it, and count what it holds of what was not there before."""
+        result = jax.block_until_ready(self.jitted(self.x))
+        due = device_buffers.due_to_constants(before, [result], self.arrays)
+        yield _sample(case, BYTES, "bytes", due)
+        # Stock JAX has no public count of them; both mark them in the module.
+        yield _sample(case, CONST_ARGS, "count", self.lowered.as_text().count("jax.const"))
+
+
+def _sum_with(arrays: list[np.ndarray]) -> Callable[[Any], Any]:
+    def fun(x: Any) -> Any:
+        for each in arrays:
+            x = x * 2 + each
+        return x
+
+    return fun
+
+
+def judge(pool: Pool) -> Iterable[BenchLine]:
+    """Hold what is shared to one array, and show what it costs; it has no target."""
+    bytes_of_one = pool.of(4, APART, UNIQUE, "simplified").max()
+    exactly = Target(bound="exactly", value=float(bytes_of_one))
+    apart = pool.of(4, APART, CONST_ARGS, "simplified").max()
+    yield pool.count(4, SHARED, CONST_ARGS, "simplified", ONE, f"without: {apart:g}")
+    yield pool.count(4, SHARED, BYTES, "simplified", exactly)
+    yield pool.count(4, APART, BYTES, "simplified")
+    yield pool.between(4, (APART, SHARED), STAGES, "simplified")
+
+
+ROW = Row(4, "sharing by value", measure, judge)

@@ -1,0 +1,96 @@
+"""Row 2: trace and lower, over the number of equations and of constants."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from parity_tests.bench.contestants import SAME_MODE, bind, forget_programs
+from parity_tests.bench.measuring import seconds
+from parity_tests.bench.pool import Pool
+from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.rows.steady_call import constants
+from reports.rows.bench import BenchLine, Contestant, Sample, Target
+
+EQUATIONS: dict[Size, Sequence[int]] = {
+    "quick": (10, 40),
+    "default": (10, 100, 1_000),
+    "full": (10, 100, 1_000, 10_000),
+}
+MOST_CONSTANTS = 1_000  # 10,000 arrays are no program that anybody has
+FEW, MANY = 5, 60  # samples of a process, each after one that is not timed; fewer of what is slow
+SHARED = 10  # constants of the programs that grow in equations alone
+STAGES = "seconds to trace and lower"
+WITHIN = Target(bound="at most", value=1.1)
+LINEAR = Target(bound="at most", value=1.1)
+_sample = sampler(2)
+
+
+def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+    """Trace and lower programs that JAX has not seen before."""
+    for count in EQUATIONS[size]:
+        yield _taken(contestant, _equations(count), count, min(SHARED, count))
+    for count in EQUATIONS[size]:
+        if count <= MOST_CONSTANTS:
+            yield _taken(contestant, _constants(count), count, count)
+
+
+def _equations(count: int) -> str:
+    return f"{count:,} equations"
+
+
+def _constants(count: int) -> str:
+    return f"{count:,} equations, as many constants"
+
+
+def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sample:
+    arrays, x = constants(count), np.ones(16, np.float32)
+    taken = []
+
+    def stage() -> None:
+        # JAX remembers what it traced by the function, so each time it is another one.
+        bound = bind(contestant, chain(equations), arrays, (x,))
+        bound.jitted.trace(*bound.args).lower()
+
+    def stage_another() -> None:
+        forget_programs(contestant)
+        stage()
+        forget_programs(contestant)
+
+    for _ in range(max(FEW, min(MANY, 1_500 // equations))):
+        taken.append(seconds(stage, after=stage_another))
+    return _sample(case, STAGES, "seconds", statistics.median(taken))
+
+
+def chain(equations: int) -> Callable[..., Any]:
+    """Return a function of as many equations; its constants take turns as operands."""
+
+    def program(constants: Sequence[Any], x: Any) -> Any:
+        for number in range(equations):
+            x = x + constants[number % len(constants)]
+        return x
+
+    return program
+
+
+def judge(pool: Pool) -> Iterable[BenchLine]:
+    """Compare with stock JAX in the same mode, and find how the time grows over the largest."""
+    cases = pool.cases(2, STAGES)
+    for case in cases:
+        for ours, stock in SAME_MODE:
+            yield pool.ratio(2, case, STAGES, ours, stock, WITHIN)
+        yield pool.ratio(2, case, STAGES, "simplified", "manual")
+    sizes = sorted({size for of_size in EQUATIONS.values() for size in of_size})
+    for name, of in (("equations", _equations), ("constants", _constants)):
+        measured = [(of(size), size) for size in sizes if of(size) in cases]
+        [*_, small, large] = measured
+        case = f"growth in {name}, {small[1]:,} to {large[1]:,}"
+        for ours, stock in SAME_MODE:
+            yield pool.growth(2, (small, large), case, STAGES, ours, LINEAR)
+            yield pool.growth(2, (small, large), case, STAGES, stock)
+
+
+ROW = Row(2, "first call: trace and lower", measure, judge)

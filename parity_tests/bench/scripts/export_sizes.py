@@ -1,0 +1,137 @@
+"""A constant that is used in three places: the sizes of its exports, and the times to load them.
+
+    python parity_tests/bench/scripts/export_sizes.py --mebibytes 64 --rounds 5
+
+Exports one function three ways (stock `jax.export`, a plain export of `engine.export`, a hoisted
+one), then loads each file in fresh processes: forth and back through the ways, `--rounds` times.
+*Load* is from the file to something that can be called, *first call* what follows, compilation
+included. Prints a table and, with `--json FILE`, writes what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from parity_tests.processes.side_runs import environment_of
+
+WAYS = ("jax", "plain", "hoisted")
+
+
+def main() -> None:
+    """Measure, print, and write what was measured."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--mebibytes", type=int, default=64, help="of the square float32 constant")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--load", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    columns = int((options.mebibytes * 2**18) ** 0.5)
+    if options.load:
+        print(json.dumps(loaded(options.load, options.file, columns)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = written(Path(folder), columns)
+        rows: list[dict[str, Any]] = []
+        for number in range(options.rounds):
+            for way in WAYS if number % 2 == 0 else WAYS[::-1]:
+                command = [sys.executable, __file__, "--load", way, "--file", f"{folder}/{way}"]
+                command += ["--mebibytes", str(options.mebibytes)]
+                done = subprocess.run(
+                    command,
+                    env=environment_of("jax-legacy"),  # without a persistent cache
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
+                rows.append({"way": way, **json.loads(done.stdout.splitlines()[-1])})
+    print(table(sizes, rows, columns))
+    if options.json:
+        temporary = options.json.with_suffix(".partial")
+        temporary.write_text(json.dumps({"sizes": sizes, "rows": rows}, indent=1))
+        temporary.replace(options.json)
+
+
+def written(folder: Path, columns: int) -> dict[str, dict[str, int]]:
+    """Write the three files; the bytes of each, and of its module."""
+    import jax
+    import jax.numpy as jnp
+
+    from engine import export, jit
+
+    constant = jax.random.normal(jax.random.key(0), (columns, columns))
+
+    def fun(x: Any) -> Any:
+        y = jax.lax.cond(x[0] > 0, lambda a: a @ constant, lambda a: a - 1, x @ constant)
+        return jax.jit(lambda z: z * constant[0])(y)
+
+    x = jnp.ones(columns)
+    exports = {
+        "jax": jax.export.export(jax.jit(fun))(x),
+        "plain": export.export(jit(fun, constants="simplified"))(x),
+        "hoisted": export.export(jit(fun, constants="simplified"), hoist_constants=True)(x),
+    }
+    sizes = {}
+    for way, exported in exports.items():
+        (folder / way).write_bytes(exported.serialize())
+        module = len(exported.mlir_module_serialized)
+        sizes[way] = {"file": (folder / way).stat().st_size, "module": module}
+    return sizes
+
+
+def loaded(way: str, file: Path, columns: int) -> dict[str, float]:
+    """Load one file in this process and call it; seconds."""
+    import jax
+    import numpy as np
+
+    from engine import export
+
+    x = np.ones(columns, np.float32)
+    jax.block_until_ready(jax.jit(lambda x: x + 1)(x))  # the backend is not what is measured
+    jax.export.deserialize(jax.export.export(jax.jit(lambda x: x))(x).serialize())
+    start = time.perf_counter()
+    if way == "hoisted":
+        exported: Any = export.load(file)
+    else:
+        exported = jax.export.deserialize(bytearray(file.read_bytes()))
+    at_load = time.perf_counter()
+    jax.block_until_ready(exported.call(x))
+    return {"load": at_load - start, "first call": time.perf_counter() - at_load}
+
+
+def table(sizes: dict[str, dict[str, int]], rows: list[dict[str, Any]], columns: int) -> str:
+    """The sizes, medians and ratios to stock JAX."""
+    lines = [f"a constant of {4 * columns**2:,} bytes, used in three places"]
+    lines += [
+        "| way | file, bytes | module, bytes | load, ms | first call, ms |",
+        "|---|---|---|---|---|",
+    ]
+    medians = {
+        way: {
+            name: statistics.median(row[name] for row in rows if row["way"] == way)
+            for name in ("load", "first call")
+        }
+        for way in WAYS
+    }
+    for way in WAYS:
+        times = " | ".join(f"{1e3 * seconds:.3g}" for seconds in medians[way].values())
+        lines.append(f"| {way} | {sizes[way]['file']:,} | {sizes[way]['module']:,} | {times} |")
+    ratio = medians["hoisted"]["load"] / medians["jax"]["load"]
+    size = sizes["hoisted"]["file"] / (4 * columns**2)
+    lines.append(f"hoisted: {size:.5f} times the bytes of the constant; loads in {ratio:.3f} times")
+    lines.append("the time of jax (targets: at most 1.01, less than 0.1; module below 100,000)")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

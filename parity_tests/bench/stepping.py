@@ -1,0 +1,45 @@
+"""The child's end of taking turns: a process measures in steps that `processes.py` hands out.
+
+It says on a pipe that it waits, and in which row, and goes on when it is given a line on stdin. To
+look for a file every so often, as a campaign does, would take longer than what is measured.
+"""
+
+from __future__ import annotations
+
+import os
+from queue import SimpleQueue
+
+
+class Steps:
+    """The process's own end of its steps; `place` is that of its row among those of the turn."""
+
+    def __init__(self, says_on: int, lines: SimpleQueue[str]) -> None:
+        self._says_on, self._lines = says_on, lines
+        os.set_inheritable(says_on, False)  # or what it starts would hold the pipe open
+        self.place = 0
+
+    def wait(self) -> None:
+        """Wait until it is this process's turn again."""
+        os.write(self._says_on, f"{self.place}\n".encode())
+        self._lines.get()
+
+
+_steps: list[Steps] = []  # of this process, where it is one of several
+
+
+def enter(steps: Steps) -> None:
+    """Have `wait` wait from now on."""
+    _steps.append(steps)
+
+
+def come_to(place: int) -> None:
+    """Come to the row at a place among those of the turn, and wait for the others there."""
+    for steps in _steps:
+        steps.place = place
+    wait()
+
+
+def wait() -> None:
+    """Before a measurement, wait for the turn of this process; nothing where it is alone."""
+    for steps in _steps:
+        steps.wait()

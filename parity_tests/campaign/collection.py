@@ -1,0 +1,69 @@
+"""The programs that targets name, listed in a process of their own, and the jobs of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity_tests.processes.protocol import Job, Listed, Listing
+from parity_tests.processes.side_runs import ListingError, list_programs
+from parity_tests.targets import TargetError
+from reports.rows import Environment
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What targets name; `programs` have names of their own, since a report is keyed by name."""
+
+    listing: Listing
+    programs: tuple[Listed, ...]
+
+    @property
+    def environment(self) -> Environment:
+        """What the programs will be measured in."""
+        assert self.listing.environment is not None
+        return self.listing.environment
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The programs that can be run; a job's number is the place of its program."""
+        return [
+            self.job(number)
+            for number, program in enumerate(self.programs)
+            if program.unavailable is None
+        ]
+
+    def job(self, number: int) -> Job:
+        """Return the job of one program."""
+        program = self.programs[number]
+        return Job(number=number, name=program.name, target=program.target)
+
+
+def collect(targets: Sequence[str], folder: Path, *, timeout: float) -> Collected:
+    """List the programs of targets, or of the built-in corpus where there are none.
+
+    `timeout` is in seconds. Raises `TargetError` that says what is wrong with a target.
+
+        collect(["my_model.py"], folder, timeout=60).programs[0].name
+    """
+    try:
+        listing = list_programs(targets, folder, timeout=timeout)
+    except ListingError as error:
+        raise TargetError(str(error)) from error
+    if listing.error is not None:
+        raise TargetError(listing.error)
+    return Collected(listing, tuple(with_unique_names(listing.programs)))
+
+
+def with_unique_names(programs: Sequence[Listed]) -> list[Listed]:
+    """Name programs that share a name by their targets.
+
+    Two programs `f` of `m:f` and `n:f` become "m:f" and "n:f".
+    """
+    names = Counter(each.name for each in programs)
+    return [
+        each if names[each.name] == 1 else each.model_copy(update={"name": each.target})
+        for each in programs
+    ]

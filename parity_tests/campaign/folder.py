@@ -1,0 +1,152 @@
+"""The folder of a campaign: what is finished stays in it, so an interrupted campaign goes on.
+
+A campaign that is not told a folder has one for as long as it runs. Each finished program of a
+side is a file there, written whole or not at all, and a campaign that finds them starts with them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import math
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from parity_tests.processes.protocol import Listed, Listing, to_json, write
+from parity_tests.processes.side_runs import STEADY_CALLS, environment_of
+from reports.rows import Observation, Side
+
+_IDENTITY = "campaign.json"
+# The variables that say what is measured; others are not of interest.
+_VARIABLES = ("JAX_", "XLA_FLAGS", "CONSTPARITY_", "PYTHONHASHSEED")
+
+
+def _variables() -> dict[str, str]:
+    environment = environment_of("jax-legacy")  # without what is set for every process anyway
+    return {name: value for name, value in environment.items() if name.startswith(_VARIABLES)}
+
+
+class Setup(BaseModel):
+    """How a campaign measures, in the words of `sides.run_sides`.
+
+    The limits may be others when it is gone on with. `variables` are those of the environment.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    timeout: float
+    memory_limit: int | None = None
+    steady_calls: int = STEADY_CALLS
+    fresh: bool = False
+    reload: bool = False
+    hazards_on: Side | None = None
+    variables: dict[str, str] = Field(default_factory=_variables)
+
+
+class _Identity(BaseModel):
+    """What the folder of a campaign says of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    listing: Listing
+    setup: Setup
+
+
+class ResumeError(ValueError):
+    """A folder cannot be gone on with; the message names the folder, why, and what to do."""
+
+
+@contextlib.contextmanager
+def campaign_folder(resume: Path | None) -> Iterator[Path]:
+    """Hold the folder of a campaign: `resume`, created where it is missing, or a temporary one.
+
+    Raises `ResumeError` where it cannot be used, or another campaign is at work in it.
+    """
+    if resume is None:
+        with tempfile.TemporaryDirectory(prefix="constparity-") as name:
+            yield Path(name)
+        return
+    try:
+        resume.mkdir(parents=True, exist_ok=True)
+        lock = open(resume / "lock", "w")  # noqa: SIM115 - closed below, with the lock
+    except OSError as error:
+        raise ResumeError(
+            f"cannot keep a campaign in {str(resume)!r}: {error.strerror}; name another folder"
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResumeError(
+                f"another campaign is at work in {str(resume)!r}; wait for it or name another "
+                "folder"
+            ) from None
+        yield resume.absolute()
+
+
+def check_same_campaign(folder: Path, listing: Listing, setup: Setup) -> None:
+    """Make sure that what a folder holds was measured of these programs, so, in this environment.
+
+    A folder that holds nothing yet becomes that of `listing` and `setup`. What exceeded a limit
+    that is larger now is dropped from it, and so runs again. Raises `ResumeError` that names the
+    first difference.
+    """
+    file = folder / _IDENTITY
+    now = to_json(_Identity(listing=listing, setup=setup))
+    if file.exists():
+        try:
+            before = _Identity.model_validate_json(file.read_text("utf-8"))
+        except (OSError, ValidationError) as error:
+            raise ResumeError(
+                f"{str(file)!r} is no campaign of this constparity: {error}"
+            ) from error
+        if what := _difference(before, _Identity.model_validate_json(now)):
+            raise ResumeError(
+                f"{str(folder)!r} holds a campaign that cannot be gone on with: {what}; name "
+                "another folder, or remove this one"
+            )
+        _drop(folder, _raised(before.setup, setup))
+    write(file, now)
+
+
+def _raised(before: Setup, now: Setup) -> tuple[str, ...]:
+    """Return the kinds of failures whose limit is larger now."""
+    memory = [each.memory_limit or math.inf for each in (before, now)]
+    raised = {"timeout": now.timeout > before.timeout, "memory": memory[1] > memory[0]}
+    return tuple(kind for kind, is_larger in raised.items() if is_larger)
+
+
+def _drop(folder: Path, kinds: tuple[str, ...]) -> None:
+    """Remove the records of failures of some kinds."""
+    for file in folder.rglob("*.json") if kinds else ():
+        if file.stem.isdecimal():
+            failure = Observation.model_validate_json(file.read_text("utf-8")).failure
+            if failure is not None and failure.kind in kinds:
+                file.unlink()
+
+
+def _difference(before: _Identity, now: _Identity) -> str | None:
+    for then, today in zip(_conditions(before), _conditions(now), strict=True):
+        if then != today:
+            key = next(key for key in {**then, **today} if then.get(key) != today.get(key))
+            return f"its {key} was {then.get(key)!r} and is {today.get(key)!r}"
+    programs, named = before.listing.programs, now.listing.programs
+    if [each.target for each in programs] != [each.target for each in named]:
+        return f"it has {len(programs)} programs and the targets name other ones"
+    return next(filter(None, map(_changed, programs, named)), None)
+
+
+def _conditions(identity: _Identity) -> tuple[dict[str, object], ...]:
+    """Return by name what figures depend on, beside the programs."""
+    environment, setup = identity.listing.environment, identity.setup
+    options = setup.model_dump(exclude={"timeout", "memory_limit", "variables"})
+    return environment.model_dump() if environment else {}, options, {**setup.variables}
+
+
+def _changed(before: Listed, now: Listed) -> str | None:
+    if (before.name, before.digest, before.unavailable) == (now.name, now.digest, now.unavailable):
+        return None
+    return f"the source of {now.name} ({now.source or now.target}) has changed since"

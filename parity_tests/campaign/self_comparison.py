@@ -1,0 +1,135 @@
+"""A/A: one side against itself, again and again; whatever differs is a fault of the tester.
+
+Numerics and counters of every run are compared with those of the first, by the judge of a
+campaign. Times are judged as those of two sides: each run is a sample, and the runs are dealt to
+two halves in the order A B B A. There is nothing to find, so every verdict of faster or slower is a
+false alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from parity_tests.campaign.collection import collect
+from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
+from parity_tests.campaign.timed_rounds import samples_of
+from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
+from parity_tests.judge.verdict import judge
+from parity_tests.processes.protocol import Listed
+from parity_tests.processes.side_runs import Progress, Recorded, run_sides
+from reports.rows import Campaign, Comparison, ProgramRow, Side, TimeComparison, TimeSamples
+
+# The share of comparisons of times that may be alarms.
+MOST_ALARMS = 0.01
+FEWEST_FOR_TIMES = 2 * FEWEST_SAMPLES
+
+
+@dataclass(frozen=True)
+class SelfComparison:
+    """The campaign of a side with itself, and how often it was run."""
+
+    campaign: Campaign
+    runs: int
+
+    @property
+    def times(self) -> list[TimeComparison]:
+        """The comparisons of times that came to any verdict."""
+        judged = (each for row in self.campaign.programs for each in row.times)
+        return [each for each in judged if each.verdict != "not measured"]
+
+    @property
+    def alarms(self) -> list[TimeComparison]:
+        """The false alarms among them."""
+        return [each for each in self.times if each.verdict in ("slower", "faster")]
+
+    @property
+    def is_trustworthy(self) -> bool:
+        """Whether times gave few alarms, and not all of them in one direction."""
+        few = len(self.alarms) <= MOST_ALARMS * len(self.times)
+        return few and not one_sided(self.times)
+
+
+def run(
+    targets: Sequence[str] = (),
+    *,
+    side: Side,
+    runs: int,
+    timeout: float,
+    resume: Path | None = None,
+    progress: Progress = lambda done, total, text: None,
+) -> SelfComparison:
+    """Run programs `runs` times on one side, each time in a fresh process, and compare the runs.
+
+    `timeout` is in seconds for one program; `resume` and `progress` are as in a campaign. Raises
+    `TargetError` and `ResumeError` before anything runs.
+
+        run(["my_model.py"], side="jax-legacy", runs=20, timeout=60).is_trustworthy
+    """
+    with campaign_folder(resume) as folder:
+        collected = collect(targets, folder, timeout=timeout)
+        check_same_campaign(folder, collected.listing, Setup(timeout=timeout))
+        turns: list[dict[tuple[int, Side], Recorded]] = []
+        for turn in range(runs):
+            progress(turn, runs, f"run {turn + 1} of {runs}")
+            turns.append(run_sides(collected.jobs, [side], folder / str(turn), timeout=timeout))
+        progress(runs, runs, "")
+        left, right = (
+            _named(samples_of(dealt), collected.programs)
+            for dealt in (
+                [each for turn, each in enumerate(turns) if turn % 4 in (0, 3)],
+                [each for turn, each in enumerate(turns) if turn % 4 in (1, 2)],
+            )
+        )
+        times = judge_times(left, right, [(side, side)])
+        rows = tuple(
+            _row(program, [turn[number, side] for turn in turns if (number, side) in turn])
+            .model_copy(update={"times": times.get(program.name, ())})
+            for number, program in enumerate(collected.programs)
+        )  # fmt: skip
+    campaign = Campaign(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=collected.environment,
+        sides=(side,),
+        programs=rows,
+    )
+    return SelfComparison(campaign, runs)
+
+
+def _named(
+    samples: dict[int, tuple[TimeSamples, ...]], programs: Sequence[Listed]
+) -> dict[str, tuple[TimeSamples, ...]]:
+    return {programs[number].name: each for number, each in samples.items()}
+
+
+def _row(program: Listed, records: Sequence[Recorded]) -> ProgramRow:
+    comparisons: list[Comparison] = []
+    if records:
+        first = records[0].evidence()
+        judged = [judge([(first, each.evidence())]) for each in records[1:]]
+        # What is equal in every run is told of the first two; the others would repeat it.
+        comparisons += judged[0].comparisons
+        comparisons += [
+            each
+            for judgement in judged[1:]
+            for each in judgement.comparisons
+            if each.outcome in ("different", "not compared")
+        ]
+        worst = max(judged, key=lambda each: _ORDER.index(each.verdict))
+        verdict, reasons = worst.verdict, worst.reasons
+    else:
+        verdict, reasons = "could not compare", (program.unavailable or "it was not run",)
+    return ProgramRow(
+        name=program.name,
+        source=program.source or program.target,
+        summary=program.summary,
+        verdict=verdict,
+        reasons=reasons,
+        observations=tuple(each.observation for each in records[:1]),
+        comparisons=tuple(comparisons),
+    )
+
+
+_ORDER = ("parity", "could not compare", "difference")

@@ -1,0 +1,68 @@
+"""Take times that can be judged: rounds of fresh processes, one at a time, in the order A B B A.
+
+A machine that grows slower while it is measured slows both sides alike that way. A process takes
+all programs, so it gives one sample of each stage of each; `parity_tests.judge.timing` judges them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from parity_tests.processes.protocol import Job
+from parity_tests.processes.side_runs import Progress, Recorded, run_sides
+from reports.rows import TIME_METRICS, Side, StageTimes, TimeMetric, TimeSamples
+
+
+def time_sides(
+    jobs: Sequence[Job],
+    sides: Sequence[Side],
+    folder: Path,
+    *,
+    rounds: int,
+    timeout: float,
+    progress: Progress = lambda done, total, text: None,
+) -> dict[int, tuple[TimeSamples, ...]]:
+    """Run every job twice on every side in each round, and return the samples by job number.
+
+    The folder keeps what is finished, as that of a campaign does. `timeout` is in seconds for one
+    program on one side; a program that fails in one process has a sample less.
+
+        time_sides(jobs, ("legacy", "simplified"), folder, rounds=5, timeout=60)
+    """
+    turns = []
+    steps = [(turn, side) for turn in range(2 * rounds) for side in _order(sides, turn)]
+    for step, (turn, side) in enumerate(steps):
+        progress(step, len(steps), f"round {turn // 2 + 1} of {rounds}: {side}")
+        turns.append(run_sides(jobs, [side], folder / str(turn), timeout=timeout))
+    if steps:
+        progress(len(steps), len(steps), "")
+    return samples_of(turns)
+
+
+def samples_of(
+    turns: Iterable[Mapping[tuple[int, Side], Recorded]],
+) -> dict[int, tuple[TimeSamples, ...]]:
+    """Return the times of several runs as samples by job number, in the order of the runs."""
+    taken: dict[tuple[int, Side], list[StageTimes]] = {}
+    for recorded in turns:
+        for key, record in recorded.items():
+            if (times := record.observation.times) is not None:
+                taken.setdefault(key, []).append(times)
+    samples: dict[int, list[TimeSamples]] = {}
+    for (number, side), stages in taken.items():
+        samples.setdefault(number, []).extend(
+            TimeSamples(side=side, metric=metric, seconds=seconds)
+            for metric in TIME_METRICS
+            if (seconds := _seconds(stages, metric))
+        )
+    return {number: tuple(each) for number, each in samples.items()}
+
+
+def _order(sides: Sequence[Side], turn: int) -> Sequence[Side]:
+    return sides if turn % 2 == 0 else sides[::-1]
+
+
+def _seconds(stages: Sequence[StageTimes], metric: TimeMetric) -> tuple[float, ...]:
+    found = (getattr(each, metric.replace(" ", "_")) for each in stages)
+    return tuple(seconds for seconds in found if seconds is not None)

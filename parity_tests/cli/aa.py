@@ -1,0 +1,103 @@
+"""The command `constparity aa`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import Exit, code_of, fail
+from parity_tests.cli.options import Report, Resume
+
+if TYPE_CHECKING:
+    from parity_tests.campaign.self_comparison import SelfComparison
+
+
+def aa(
+    context: typer.Context,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET]...",
+            help="As for `run`; else the built-in corpus.",
+            show_default=False,
+        ),
+    ] = None,
+    side: Annotated[str, typer.Option(help="The side to compare with itself.")] = "jax-legacy",
+    runs: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Times are judged from 16 runs on.")
+    ] = 20,
+    report: Report = None,
+    resume: Resume = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program in one run.")
+    ] = 120.0,
+) -> None:
+    """Compare a side with itself (A/A): whatever is found is a false alarm of the tester.
+
+    Outputs and counters of each run are compared with those of the first, and times as those of two
+    sides. Exits with 1 where an output or a counter differs, or where more than 1 % of the verdicts
+    on times are alarms or the alarms point one way.
+
+    Examples:
+
+      constparity aa                                 the built-in corpus, 20 times
+
+      constparity aa my_model.py --side simplified --runs 4
+    """
+    from parity_tests.campaign import self_comparison
+    from parity_tests.campaign.folder import ResumeError
+    from parity_tests.cli import terminal
+    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.targets import TargetError
+    from reports.rows import SIDES
+
+    chosen = next((each for each in SIDES if each == side), None)
+    if chosen is None:
+        raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
+    requests = checked_reports(report or ())
+    console = terminal.console()
+    try:
+        with terminal.progress(console) as advance:
+            found = self_comparison.run(
+                targets or (),
+                side=chosen,
+                runs=runs,
+                timeout=timeout,
+                resume=resume,
+                progress=advance,
+            )
+    except (TargetError, ResumeError) as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        hint = "; the same command goes on from here" if resume else ""
+        print(f"constparity: interrupted{hint}", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    if not found.campaign.programs:
+        print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
+        context.obj.code = Exit.NOTHING_COLLECTED
+        return
+    terminal.print_campaign(console, found.campaign)
+    console.print(summary(found), highlight=False, soft_wrap=True)
+    trusted = found.is_trustworthy or found.campaign.verdict != "parity"
+    context.obj.code = code_of(found.campaign.verdict) if trusted else Exit.DIFFERENCE
+    write_reports(context, console, requests, found.campaign)
+
+
+def summary(found: SelfComparison) -> str:
+    """Say in one line how many alarms there were."""
+    from parity_tests.campaign.self_comparison import FEWEST_FOR_TIMES
+    from reports.views.texts import counted
+
+    apart = sum(row.verdict == "difference" for row in found.campaign.programs)
+    text = (
+        f"{counted(found.runs, 'run')} of {counted(len(found.campaign.programs), 'program')}: "
+        f"{counted(apart, 'program')} with other outputs or counts"
+    )
+    if not found.times:
+        return f"{text}; times are judged from {FEWEST_FOR_TIMES} runs on"
+    share = len(found.alarms) / len(found.times)
+    alarms = counted(len(found.alarms), "alarm")
+    return f"{text}; {alarms} in {len(found.times):,} verdicts on times ({share:.2%})"

@@ -1,0 +1,140 @@
+"""The command `constparity bench`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import Exit, fail
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports.rows.bench import Bench
+
+
+def bench(
+    context: typer.Context,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,...", help="The rows to measure; else all of them.", show_default=False
+        ),
+    ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Of two turns each; intervals need 4 and more."),
+    ] = 4,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: to see that it runs, not for figures.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also 10,000 equations and 1,000 closures.")
+    ] = False,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND:PATH", help="Write the figures as json, md or svg. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="From one measurement of a process to its next."
+        ),
+    ] = 1800.0,
+) -> None:
+    """Measure what the engine costs beside stock JAX, each figure with its target.
+
+    Five contestants run the same programs: legacy, simplified, jax-legacy, jax-simplified, and the
+    manual way, constants as arguments of jax.jit. In each turn all have a fresh process, and these
+    measure step by step, one at a time on one core. Ratios are taken turn by turn. Exits with 0
+    whatever the figures are, and with 2 where a process failed; the turns before it are kept.
+
+    Examples:
+
+      constparity bench
+
+      constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
+    """
+    from parity_tests.bench import processes, runner
+    from parity_tests.cli import terminal
+    from parity_tests.cli.report_option import checked_reports, write_texts
+    from reports.rows.bench import BenchQuestion
+
+    if quick and full:
+        fail("--quick and --full contradict each other: give one of them")
+    requests = checked_reports(report or (), formats=("json", "md", "svg"))
+    question = BenchQuestion(
+        rows=_parse_rows(rows),
+        rounds=rounds,
+        size="quick" if quick else "full" if full else "default",
+    )
+    console = terminal.console()
+    turns: list[Bench] = []  # after each turn, all that there is by then
+    try:
+        with terminal.progress(console) as advance:
+            for found in runner.run(question, timeout=timeout, progress=advance):
+                turns.append(found)
+    except processes.BenchError as error:
+        print(f"constparity: could not measure {error}", file=sys.stderr)
+        context.obj.code = Exit.COULD_NOT_COMPARE
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+    if not turns:
+        return
+    if len(turns) < 2 * rounds:
+        print(
+            f"constparity: the figures are of {len(turns)} of {2 * rounds} turns", file=sys.stderr
+        )
+    print_bench(console, turns[-1])
+    write_texts(context, console, requests, lambda format_: _rendered(format_, turns[-1]))
+
+
+def print_bench(console: Console, found: Bench) -> None:
+    """Print one line for each figure, and how many targets were met."""
+    from collections import Counter
+
+    from rich.markup import escape
+    from rich.table import Table
+
+    from reports.output import bench_markdown
+
+    styles = {"met": "green", "missed": "bold red", "inconclusive": "yellow"}
+    table = Table(
+        title="; ".join(bench_markdown.facts(found)), title_justify="left", pad_edge=False
+    )
+    for column in bench_markdown.COLUMNS:
+        table.add_column(column, overflow="fold")
+    for line in found.lines:
+        table.add_row(
+            *map(escape, bench_markdown.cells(line)), style=styles.get(line.outcome or "", "")
+        )
+    console.print(table)
+    totals = Counter(line.outcome for line in found.lines if line.outcome is not None)
+    texts = (f"{totals[outcome]} {outcome}" for outcome in styles)  # type: ignore[index]
+    console.print("targets: " + ", ".join(texts), highlight=False)
+
+
+def _rendered(format_: str, found: Bench) -> str:
+    from reports.output import bench_markdown, bench_plot
+
+    if format_ == "json":
+        return found.model_dump_json(indent=2) + "\n"
+    return bench_plot.render(found) if format_ == "svg" else bench_markdown.render(found)
+
+
+def _parse_rows(text: str | None) -> tuple[int, ...]:
+    from parity_tests.bench.rows.table import ROWS
+
+    if text is None:
+        return tuple(ROWS)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    names = {str(number): number for number in ROWS}
+    for part in parts:
+        if part not in names:
+            fail(f"--rows has {part!r}, and the rows are {', '.join(names)}")
+    if not parts:
+        fail(f"--rows must be numbers separated by commas, got {text!r}")
+    return tuple(dict.fromkeys(names[part] for part in parts))

@@ -1,0 +1,105 @@
+"""The command `constparity culprit`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.asking import asked
+from parity_tests.cli.exit_codes import Exit, code_of, fail
+from parity_tests.cli.options import OneTarget
+from reports.views.texts import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports.rows.experiments import CulpritFound, CulpritQuestion
+
+
+def culprit(
+    context: typer.Context,
+    target: OneTarget,
+    metric: Annotated[
+        str, typer.Option(help="What differs: outputs, compile, memory or call.")
+    ] = "outputs",
+    beyond: Annotated[
+        str,
+        typer.Option(help="Outputs differ that are worse than this: bitwise, ulp or tolerance."),
+    ] = "bitwise",
+    factor: Annotated[
+        float,
+        typer.Option(min=1.0, help="Bytes and seconds differ that are this many times each other."),
+    ] = 1.5,
+    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Times are medians of N.")] = 5,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
+    ] = 600.0,
+    exit_zero: Annotated[
+        bool,
+        typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
+    ] = False,
+) -> None:
+    """Name the captured arrays that make a difference by being hoisted instead of inlined.
+
+    The program is compared, in the simplified pipeline, with a variant of itself that inlines all
+    arrays; a minimal set of arrays is found by delta debugging. Exits as `run` does.
+
+    Examples:
+
+      constparity culprit my_model.py:step
+
+      constparity culprit my_model.py:step --metric memory --factor 1.1
+
+      constparity culprit my_model.py:step --metric compile --samples 9
+    """
+    from pydantic import ValidationError
+
+    from parity_tests.cli import terminal
+    from parity_tests.experiments import ask
+    from reports.rows.experiments import CulpritQuestion
+
+    try:
+        question = CulpritQuestion.model_validate(
+            {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}
+        )
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        fail(f"--{wrong['loc'][0]}: {wrong['msg']}, got {wrong['input']!r}")
+    found = asked(
+        context, lambda: ask.find_culprits(target, question, timeout=timeout), to="compare"
+    )
+    if found is None:
+        return
+    print_culprits(terminal.console(), found)
+    context.obj.code = Exit.PARITY if exit_zero else code_of(found.verdict)
+
+
+def print_culprits(console: Console, found: CulpritFound) -> None:
+    """Print the verdict, the reason, and the arrays that were found, each with its line."""
+    from rich.markup import escape
+
+    from parity_tests.cli.terminal import STYLES
+    from reports.views.ledger import place
+
+    console.print(f"[{STYLES[found.verdict]}]{found.verdict}[/] {escape(found.program)}", end=" ")
+    console.print(f"({found.source}): {_asked(found.question)}", highlight=False, markup=False)
+    for reason in found.reasons:
+        console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+    if found.arrays:
+        arrays = counted(found.candidates, "captured array")
+        console.print(f"  hoisting {len(found.arrays)} of {arrays} is enough:", highlight=False)
+    for each in found.arrays:
+        console.print(
+            f"    {place(each.file, each.line)} ({each.function}): {each.array}, "
+            f"{each.bytes:,} bytes",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
+    console.print(f"  {counted(found.variants, 'variant')} compared", highlight=False)
+
+
+def _asked(question: CulpritQuestion) -> str:
+    if question.metric == "outputs":
+        return f"outputs beyond {question.beyond}"
+    what = {"memory": "temporaries", "compile": "compile time", "call": "call time"}
+    return f"{what[question.metric]}, {question.factor:g} times or more"

@@ -1,0 +1,110 @@
+"""The commands `constparity export ...`: what is in the file of an export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import fail
+
+if TYPE_CHECKING:
+    from engine.artifacts.container import Container
+    from engine.artifacts.hoisted_export import HoistedExport
+    from engine.artifacts.manifest import Manifest
+
+export = typer.Typer(no_args_is_help=True, help="Look at the files of hoisted exports.")
+
+
+@export.callback()
+def _export() -> None:
+    """Look at the files of hoisted exports."""
+
+
+@export.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `save` of an export wrote.")],
+    module: Annotated[
+        bool, typer.Option("--module", help="Print the StableHLO of the programs, too.")
+    ] = False,
+) -> None:
+    """Show the programs and the constants of an exported file, with sizes and versions.
+
+    Nothing of the file is compiled or run. The bytes of each constant are compared with their
+    checksum. The numbers of the constants are those that `constants=` of `engine.export.load`
+    takes.
+
+    Exits with 4 where the file cannot be read or is damaged.
+
+    Examples:
+
+      constparity export inspect f.safetensors
+
+      constparity export inspect f.safetensors --module
+    """
+    from engine.artifacts import container as containers
+    from engine.artifacts import reader
+    from engine.artifacts.manifest import Manifest
+    from parity_tests.cli import terminal
+
+    try:
+        container = containers.parse(containers.mapped(file))
+        manifest = Manifest.of(container)
+        exported = reader.read(container)
+        modules = [_module(exported, 0)]
+        while exported.has_vjp():
+            exported = exported.vjp()
+            modules.append(_module(exported, len(modules)))
+        reader.check_constants(container, manifest)
+    except (OSError, containers.ContainerError) as error:
+        fail(f"cannot read {file}: {error}")
+    console = terminal.console()
+    for line in _lines(file, container, manifest):
+        console.print(_printable(line), highlight=False, markup=False, soft_wrap=True)
+    for text in modules if module else ():
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _module(exported: HoistedExport, order: int) -> str:
+    """The StableHLO of a program, which `load` does not parse."""
+    import jax
+
+    from engine.artifacts.container import ContainerError
+
+    try:
+        return exported.mlir_module()
+    except jax.errors.JaxRuntimeError as error:
+        raise ContainerError(f"program.{order} has no StableHLO that is one ({error})") from error
+
+
+def _printable(line: str) -> str:
+    """Names come from the file, and a terminal obeys what it is sent."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+def _lines(file: Path, container: Container, manifest: Manifest) -> list[str]:
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.versions.items())
+    format_, version = (container.metadata[name] for name in ("format", "format_version"))
+    lines = [f"{file}: {format_} version {version}, {container.nbytes:,} bytes; {versions}"]
+    for order, program in enumerate(manifest.programs):
+        name = "program" if order == 0 else f"derivative {order}"
+        lines += [
+            f"{name}: {program['function']}, "
+            f"{container.tensors[program['tensor']].nbytes:,} bytes, for "
+            f"{'/'.join(program['platforms'])} on {program['devices']} "
+            f"device{'s' * (program['devices'] != 1)}, "
+            f"calling convention {program['calling_convention_version']}",
+            f"  constants: {', '.join(map(str, program['constants'])) or 'none'}",
+            f"  inputs:    {', '.join(program['inputs']) or 'none'}",
+            f"  outputs:   {', '.join(program['outputs']) or 'none'}",
+        ]
+    first: dict[str, int] = {}
+    for number, entry in enumerate(manifest.constants):
+        same = first.setdefault(entry["tensor"], number)
+        size = f"{container.tensors[entry['tensor']].nbytes:,} bytes"
+        shape = "x".join(map(str, entry["shape"])) or "scalar"
+        key = f" (PRNG keys of {entry['key_impl']})" if entry["key_impl"] else ""
+        stored = size if same == number else f"the bytes of constant {same}"
+        lines.append(f"constant {number}: {entry['dtype']} {shape}{key}, {stored}")
+    return lines

@@ -1,0 +1,162 @@
+"""The command `constparity reduce`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.options import OneTarget
+from reports.views.texts import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from parity_tests.reduce.reduce import Reduced
+
+
+def reduce(
+    context: typer.Context,
+    target: OneTarget,
+    program: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The program, where TARGET is a module or a file."),
+    ] = None,
+    sides: Annotated[
+        str, typer.Option(metavar="A,B", help="The pair of sides that differ.")
+    ] = "jax-legacy,jax-simplified",
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="What has to stay, as a report names it: outputs, const args, failure, ... "
+            "Without it, what decided the verdict."
+        ),
+    ] = None,
+    beyond: Annotated[
+        str,
+        typer.Option(help="With --metric outputs: worse than bitwise, ulp or tolerance."),
+    ] = "bitwise",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE.py", help="Where it is written; reduced_NAME.py."
+        ),
+    ] = None,
+    max_tries: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Try at most N smaller programs.")
+    ] = 500,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
+    ] = 600.0,
+    side_timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
+    ] = 30.0,
+    exit_zero: Annotated[
+        bool,
+        typer.Option("--exit-zero", help="Exit with 0 whatever was found; errors still count."),
+    ] = False,
+) -> None:
+    """Shrink a program that differs to a small file that shows the same difference by itself.
+
+    The file needs stock JAX alone where both sides are of stock JAX. Exit status: 1 where it was
+    written and shows the difference, 0 at parity, 2 where the program cannot be reduced.
+
+    Examples:
+
+      constparity reduce my_model.py:step
+
+      constparity reduce my_model.py:step --metric outputs -o drift.py
+
+      constparity reduce my_model.py:step --sides legacy,simplified
+    """
+    import reports
+    from parity_tests.cli import terminal
+    from parity_tests.judge.verdict import PAIRS
+    from parity_tests.reduce.reduce import Question, ReduceError, confirm
+    from parity_tests.reduce.reduce import reduce as reduced_of
+    from parity_tests.targets import TargetError, split
+
+    if program is not None:
+        target = f"{target}:{program}"
+    name = split(target)[1]
+    if name is None:
+        fail(f"{target!r} names no program: write {target}:NAME, or add --program NAME")
+    wanted = {each.strip() for each in sides.split(",")}
+    pair = next((each for each in PAIRS if set(each) == wanted), None)
+    if pair is None:
+        fail(f"--sides {sides}: the pairs are {'; '.join(','.join(each) for each in PAIRS)}")
+    if beyond not in ("bitwise", "ulp", "tolerance"):
+        fail(f"--beyond {beyond}: it is bitwise, ulp or tolerance")
+    file = output or Path(f"reduced_{name.replace('.', '_')}.py")
+    if file.suffix != ".py":
+        fail(f"-o {file}: name a Python file, as in {file}.py")
+    try:
+        for each in (file, file.with_suffix(".npz")):
+            reports.check_writable(each)
+    except OSError as error:
+        fail(str(error))
+    question = Question(target, pair, metric, beyond, max_tries, timeout, side_timeout)
+    console = terminal.console()
+    try:
+        with terminal.progress(console) as advance:
+            found = reduced_of(
+                question,
+                on_try=lambda tries, left: advance(
+                    tries, max_tries, f"{counted(left, 'equation')} left"
+                ),
+            )
+        if found is None:
+            console.print(f"[green]parity[/] {target}: nothing to reduce", highlight=False)
+            console.print(
+                "  drift below the tolerances is reduced by --metric outputs", highlight=False
+            )
+            return
+        found.written.save(file)
+        status, printed = confirm(file, question)
+    except TargetError as error:
+        fail(str(error))
+    except ReduceError as error:
+        print(f"constparity: could not reduce {error}", file=sys.stderr)
+        context.obj.code = Exit.COULD_NOT_COMPARE
+        return
+    except OSError as error:
+        print(f"constparity: {error}", file=sys.stderr)
+        context.obj.code = Exit.INTERNAL_ERROR
+        return
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    print_reduced(console, target, file, found)
+    if status != 1:
+        print(
+            f"constparity: {file} does not show it when it is run by itself (status {status}):\n"
+            f"{printed[-4000:]}",
+            file=sys.stderr,
+        )
+        context.obj.code = Exit.COULD_NOT_COMPARE
+        return
+    console.print("  run by itself in fresh processes, the file shows it", highlight=False)
+    context.obj.code = Exit.PARITY if exit_zero else Exit.DIFFERENCE
+
+
+def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> None:
+    """Print what stayed, how small it is, and how it was come to."""
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    before, after = found.equations
+    say(f"reduced {target}: {counted(before, 'equation')} to {after}, {found.symptom.metric}")
+    say(f"    {found.symptom.kind}")
+    say(f"    {found.symptom.detail.splitlines()[0] if found.symptom.detail else ''}")
+    slipped = f", {found.slipped} failed in another way and were left" if found.slipped else ""
+    say(f"  {counted(found.tries, 'candidate')} tried{slipped}")
+    if found.stopped:
+        say(f"  the search was stopped, so a smaller one may exist: {found.stopped}")
+    say(f"  written: {file}" + (f" and {file.with_suffix('.npz')}" if found.written.arrays else ""))
+    if not found.standalone:
+        say("  it needs constparity: stock JAX alone has not these sides or this metric")

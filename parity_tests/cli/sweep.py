@@ -1,0 +1,88 @@
+"""The command `constparity sweep`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.asking import asked
+from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
+from parity_tests.cli.options import OneTarget
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports.rows.experiments import Sweep
+
+
+def sweep(
+    context: typer.Context,
+    target: OneTarget,
+    thresholds: Annotated[
+        str, typer.Option(metavar="BYTES,...", help="The embed thresholds, in bytes.")
+    ] = "0,32,1024,32768,1048576",
+    samples: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Times are medians of N, of calls of 4 N.")
+    ] = 5,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="json:PATH", help="Write the figures as JSON. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole sweep.")
+    ] = 600.0,
+) -> None:
+    """Measure a program under several embed thresholds, and recommend one.
+
+    Of the thresholds under which compiling takes at most 10 % longer than under the smallest, the
+    smallest whose call is within 5 % of their fastest; noisier measurements widen both.
+
+    Examples:
+
+      constparity sweep my_model.py:step
+
+      constparity sweep my_model.py:step --thresholds 0,32,4096 --report json:sweep.json
+    """
+    from parity_tests.cli import terminal
+    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.experiments import ask
+    from reports.rows.experiments import SweepQuestion
+
+    question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
+    requests = checked_reports(report or (), formats=("json",))
+    swept = asked(
+        context,
+        lambda: ask.sweep_thresholds(target, question, timeout=timeout),
+        to="measure",
+    )
+    if swept is None:
+        return
+    console = terminal.console()
+    print_sweep(console, swept)
+    write_texts(context, console, requests, lambda _: swept.model_dump_json(indent=2) + "\n")
+
+
+def print_sweep(console: Console, swept: Sweep) -> None:
+    """Print one row for each threshold, and the recommendation with its reason."""
+    from rich.table import Table
+
+    table = Table(title=f"{swept.program} ({swept.source})", title_justify="left", pad_edge=False)
+    for column in ("threshold", *FIGURE_COLUMNS, "compile\nms", "call\nms", "dispatch\nms"):
+        table.add_column(column, justify="right")
+    for point in swept.points:
+        mark = " *" if point.threshold == swept.recommended else ""
+        seconds = (point.compile_seconds, point.call_seconds, point.dispatch_seconds)
+        times = (f"{1e3 * each:.3g}" for each in seconds)
+        table.add_row(f"{point.threshold:,}{mark}", *figure_cells(point), *times)
+    console.print(table)
+    chosen = "" if swept.recommended is None else f"{swept.recommended}: "
+    console.print(f"recommended: {chosen}{swept.reason}", highlight=False, soft_wrap=True)
+
+
+def _parse_thresholds(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        fail(f"--thresholds must be numbers of bytes separated by commas, got {text!r}")
+    return tuple(int(part) for part in parts)

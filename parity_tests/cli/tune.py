@@ -1,0 +1,149 @@
+"""The command `constparity tune`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.asking import asked
+from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
+from parity_tests.cli.options import OneTarget
+from reports.views.texts import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports import ReportFormat
+    from reports.rows.experiments import TunePoint, Tuning
+
+
+def tune(
+    context: typer.Context,
+    target: OneTarget,
+    samples: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Times are medians of N, of calls of 4 N or more."),
+    ] = 5,
+    compile_factor: Annotated[
+        float,
+        typer.Option(
+            min=1.0,
+            metavar="R",
+            help="Compiling may take R times as long as with all arrays hoisted.",
+        ),
+    ] = 2.0,
+    most_bytes: Annotated[
+        int, typer.Option(min=0, metavar="BYTES", help="Inline no array that is larger.")
+    ] = 64 * 2**20,
+    most_arrays: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Try no more arrays than these, the largest.")
+    ] = 32,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND:PATH",
+            help="json: the figures and the proposal. svg: the curve as a plot. Repeatable.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
+    ] = 600.0,
+) -> None:
+    """Propose a constant policy for a program: which captured arrays to inline for faster calls.
+
+    Starts with all arrays hoisted, and inlines one after the other as long as a call gets faster by
+    more than 5 % and the noise, and compiling does not take too long. "hoist everything" is an
+    answer, too.
+
+    Examples:
+
+      constparity tune my_model.py:step
+
+      constparity tune my_model.py:step --compile-factor 3 --report svg:curve.svg
+    """
+    from parity_tests.cli import terminal
+    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.experiments import ask
+    from reports.rows.experiments import TuneQuestion
+
+    question = TuneQuestion(
+        samples=samples,
+        compile_factor=compile_factor,
+        most_bytes=most_bytes,
+        most_arrays=most_arrays,
+    )
+    requests = checked_reports(report or (), formats=("json", "svg"))
+    found = asked(context, lambda: ask.tune_policy(target, question, timeout=timeout), to="measure")
+    if found is None:
+        return
+    console = terminal.console()
+    print_tuning(console, found)
+    write_texts(context, console, requests, lambda format_: _rendered(format_, found))
+
+
+def print_tuning(console: Console, found: Tuning) -> None:
+    """Print what was measured, what became of each array, and the proposal as Python."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from reports.views.figures import humanise_seconds
+
+    table = Table(
+        title=escape(f"{found.program} ({found.source})"), title_justify="left", pad_edge=False
+    )
+    table.add_column("inlined", overflow="fold")
+    for column in ("bytes of\narrays", *FIGURE_COLUMNS, "compile", "call"):
+        table.add_column(column, justify="right")
+    for point, name in zip(found.points, names_of_points(found), strict=True):
+        times = map(humanise_seconds, (point.first_seconds, point.call_seconds))
+        table.add_row(escape(name), f"{point.array_bytes:,}", *figure_cells(point), *times)
+    console.print(table)
+    for each in found.arrays:
+        where = f"{each.file}:{each.line} ({each.function})" if each.file else "only returned"
+        several = f"; {counted(each.count, 'array')} that no key tells apart" * (each.count > 1)
+        console.print(
+            f"{each.outcome}: {each.key}, {each.bytes:,} bytes, {where}{several}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+    console.print(f"proposed: {found.reason}", highlight=False, markup=False, soft_wrap=True)
+    console.print(as_python(found), highlight=False, markup=False, soft_wrap=True)
+
+
+def names_of_points(found: Tuning) -> list[str]:
+    """What is inlined at each point, in words; a step of the path is named by what it adds.
+
+    names_of_points(found)[0] == "nothing"
+    """
+    names, before = [], frozenset[str]()
+    for point in found.points:
+        if point.kind == "path":
+            names.append(" ".join(f"+ {key}" for key in point.inlined if key not in before))
+            before = frozenset(point.inlined)
+        else:
+            names.append(_name(point))
+    return names
+
+
+def _name(point: TunePoint) -> str:
+    if point.kind == "alone":
+        return f"{point.inlined[0]} alone"
+    return "nothing" if point.kind == "all hoisted" else "all that may be"
+
+
+def as_python(found: Tuning) -> str:
+    """The proposal as a line of Python to be pasted.
+
+    as_python(found) == 'engine.jit(f, constants="simplified", constant_policy={...})'
+    """
+    entries = "".join(f"    {key!r}: {choice!r},\n" for key, choice in found.proposal.items())
+    policy = f", constant_policy={{\n{entries}}}" if entries else ""
+    return f'engine.jit(f, constants="simplified"{policy})'
+
+
+def _rendered(format_: ReportFormat, found: Tuning) -> str:
+    from reports.output import tuning_plot
+
+    return tuning_plot.render(found) if format_ == "svg" else found.model_dump_json(indent=2) + "\n"

@@ -1,0 +1,85 @@
+"""Output arrays between processes: any dtype to a file and back, bit by bit, without pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import ml_dtypes
+import numpy as np
+
+from parity_tests.evidence import placement
+from reports.rows import OutputLeaf
+
+FLOAT0 = "float0"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One output leaf on the host; a typed PRNG key is the key data under it."""
+
+    path: str
+    array: np.ndarray[Any, Any]
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """Return the dtype of a name that NumPy or ml_dtypes knows, such as "bfloat16"."""
+    if name == FLOAT0:
+        return np.dtype(bool)  # a float0 array holds nothing but its shape
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
+    """Bring one output leaf to the host, and describe it as a row."""
+    import jax
+
+    dtype = str(leaf.dtype)
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        host = np.asarray(jax.random.key_data(leaf))
+    elif leaf.dtype == jax.dtypes.float0:
+        dtype, host = FLOAT0, np.zeros(leaf.shape, bool)
+    else:
+        host = np.asarray(leaf)
+    value = Value(path, host)
+    weak = bool(getattr(leaf, "weak_type", False))
+    row = OutputLeaf(
+        path=path,
+        shape=tuple(leaf.shape),
+        dtype=dtype,
+        weak_type=weak,
+        sha256=digest(value),
+        sharding=placement.sharding_of(leaf),
+        committed=placement.is_committed(leaf),
+    )
+    return row, value
+
+
+def digest(value: Value) -> str:
+    """Return the SHA-256 of an array on the host: of its dtype, its shape and its bytes."""
+    array = value.array
+    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
+
+
+def save(file: Path | IO[bytes], values: Sequence[Value]) -> None:
+    """Write values to an .npz file, their bytes raw and their dtypes by name."""
+    meta = [(each.path, str(each.array.dtype), each.array.shape) for each in values]
+    raw = {
+        # Bytes, not a view as integers: that one way holds for every dtype, int4 included.
+        f"leaf{number}": np.frombuffer(each.array.tobytes(), np.uint8)
+        for number, each in enumerate(values)
+    }
+    np.savez(file, meta=np.array(json.dumps(meta)), **raw)  # type: ignore[arg-type]
+
+
+def load(file: Path | IO[bytes]) -> tuple[Value, ...]:
+    """Read what `save` wrote."""
+    with np.load(file, allow_pickle=False) as stored:
+        meta = json.loads(str(stored["meta"]))
+        return tuple(
+            Value(path, stored[f"leaf{number}"].view(dtype_named(dtype)).reshape(shape))
+            for number, (path, dtype, shape) in enumerate(meta)
+        )

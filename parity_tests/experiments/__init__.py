@@ -1,0 +1,1 @@
+"""Questions about one program: culprit, sweep, tune."""

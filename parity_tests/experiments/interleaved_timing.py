@@ -1,0 +1,66 @@
+"""Interleaving: times of several programs that take turns, their noise, and figures beside them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from parity_tests.observe import optimised_hlo, stablehlo
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def interleaved(
+    prepare: dict[Key, Callable[[], Callable[[], object]]], samples: int, *, lost: int = 1
+) -> dict[Key, list[float]]:
+    """Time what is prepared, in turns, so that a machine that slows down slows all.
+
+    Each round goes the other way than the one before it: what comes of a place in the round is in
+    the noise, and no gain. Only the calls of what `prepare` returns are timed, in seconds; the
+    first `lost` of each are thrown away.
+
+        interleaved({"one": lambda: one, "other": lambda: other}, 5)["one"]
+    """
+    seconds: dict[Key, list[float]] = {key: [] for key in prepare}
+    for number in range(samples + lost):
+        for key in reversed(prepare) if number % 2 else prepare:
+            seconds[key].append(seconds_of(prepare[key]()))
+    return {key: taken[lost:] for key, taken in seconds.items()}
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    """How long an action takes."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def noise(measured: Iterable[Sequence[float]]) -> float:
+    """The largest ratio, less 1, of the medians of odd and of even samples of one program.
+
+    noise([[1.0, 1.1, 1.0, 1.1]])  # 0.1
+    """
+    halves = [(samples[::2], samples[1::2]) for samples in measured if len(samples) > 1]
+    medians = [[statistics.median(half) for half in both] for both in halves]
+    return max((ratio(both) - 1 for both in medians), default=0.0)
+
+
+def ratio(seconds: Sequence[float]) -> float:
+    """That of the longest to the shortest time."""
+    return max(seconds) / min(seconds)
+
+
+def figures(lowered: Any, compiled: Any) -> dict[str, Any]:
+    """The fields of `reports.rows.experiments.ProgramFigures`, read off the stages of a program."""
+    module = stablehlo.count(lowered.compiler_ir(), threshold=0)
+    memory = compiled.memory_analysis()
+    return {
+        "const_args": len(lowered.const_args),
+        "text_bytes": len(lowered.as_text()),
+        "inlined_bytes": module.inlined_bytes,
+        "optimised_constant_bytes": optimised_hlo.count(compiled).constant_bytes,
+        "argument_bytes": None if memory is None else memory.argument_size_in_bytes,
+        "temporary_bytes": None if memory is None else memory.temp_size_in_bytes,
+    }

@@ -1,0 +1,163 @@
+"""Fuzz: generated programs as a campaign, and what failed in it made small and kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity_tests.campaign import run as campaign
+from parity_tests.fuzz import reduction, rendering, strategy
+from parity_tests.fuzz.recipe import Recipe
+from parity_tests.processes.side_runs import Progress
+from reports.rows import Campaign, ProgramRow, Side
+
+# How many smaller programs are tried at once, and how often.
+CANDIDATES = 16
+ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """A campaign of generated programs, without those that stock JAX refuses as well."""
+
+    campaign: Campaign
+    recipes: Mapping[str, Recipe]
+    refused: tuple[ProgramRow, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A program that failed, made smaller, and the file that it was written to."""
+
+    row: ProgramRow
+    file: Path
+
+
+def run(
+    programs: int,
+    seed: int,
+    *,
+    sides: Sequence[Side],
+    timeout: float,
+    progress: Progress = lambda done, total, text: None,
+) -> Fuzzed:
+    """Draw programs and run them on sides. The names say the seed and the number of each.
+
+    fuzz.run(100, 7, sides=SIDES, timeout=60).campaign.verdict
+    """
+    recipes = {
+        f"seed_{seed}_program_{number}": strategy.drawn(number, of_seed=seed)
+        for number in range(programs)
+    }
+    result = _campaign(recipes, sides, timeout, progress)
+    refused = tuple(row for row in result.programs if is_refused(row))
+    kept = tuple(row for row in result.programs if row not in refused)
+    return Fuzzed(result.model_copy(update={"programs": kept}), recipes, refused)
+
+
+def keep(
+    fuzzed: Fuzzed,
+    folder: Path,
+    *,
+    timeout: float,
+    on_round: Callable[[str, int], None] = lambda name, steps: None,
+) -> Iterator[Kept]:
+    """Make each program that failed smaller, as long as it fails alike, and write it to a file.
+
+    `on_round` is told, at each round, of the program and of how many steps it has left.
+    """
+    for row in fuzzed.campaign.programs:
+        if row.verdict == "parity":
+            continue
+        recipe = _reduced(fuzzed.recipes[row.name], row, fuzzed.campaign.sides, timeout, on_round)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{row.name}.py"
+        file.write_text(rendering.module({row.name: recipe}, _header(row, file)))
+        yield Kept(row, file)
+
+
+def is_refused(row: ProgramRow) -> bool:
+    """Whether stock JAX raises, and each side of ours what it raises in the same mode.
+
+    A side of ours that fails where its partner of stock JAX did not run has no such excuse, nor has
+    one that does not raise but crashes or runs out of time.
+    """
+    failures = {each.side: each.failure for each in row.observations}
+    failed = [each for each in failures.values() if each]
+    raised: dict[str, tuple[str, str]] = {
+        side: (each.stage, each.type) for side, each in failures.items() if each
+    }
+    return (
+        row.verdict == "could not compare"
+        and bool(failed)
+        and all(each.kind == "exception" for each in failed)
+        and all(
+            raised.get(ours) == raised.get(stock)
+            for ours, stock in (("legacy", "jax-legacy"), ("simplified", "jax-simplified"))
+            if ours in failures
+        )
+    )
+
+
+def signature(row: ProgramRow) -> tuple[object, ...]:
+    """What is the same in two programs that fail alike: which pairs differ in what, who raises."""
+    different = {
+        (each.left, each.right, each.metric)
+        for each in row.comparisons
+        if each.outcome == "different"
+    }
+    failed = {
+        (each.side, each.failure.stage, each.failure.type)
+        for each in row.observations
+        if each.failure
+    }
+    return row.verdict, frozenset(different), frozenset(failed)
+
+
+def _campaign(
+    recipes: Mapping[str, Recipe], sides: Sequence[Side], timeout: float, progress: Progress
+) -> Campaign:
+    with tempfile.TemporaryDirectory(prefix="constparity-fuzz-") as name:
+        file = Path(name) / "generated.py"
+        file.write_text(rendering.module(recipes))
+        targets = [f"{file}:{name}" for name in recipes]
+        # No times are wanted of these, and to take them is to compile three times more.
+        return campaign.run(
+            targets, sides=sides, timeout=timeout, steady_calls=0, progress=progress
+        )
+
+
+def _reduced(
+    recipe: Recipe,
+    row: ProgramRow,
+    sides: Sequence[Side],
+    timeout: float,
+    on_round: Callable[[str, int], None],
+) -> Recipe:
+    for _ in range(ROUNDS):
+        on_round(row.name, reduction.size(recipe)[0])
+        smaller = reduction.candidates(recipe)
+        for start in range(0, len(smaller), CANDIDATES):
+            tried = {
+                f"candidate_{number}": each
+                for number, each in enumerate(smaller[start : start + CANDIDATES])
+            }
+            result = _campaign(tried, sides, timeout, lambda done, total, text: None)
+            alike = [
+                tried[each.name] for each in result.programs if signature(each) == signature(row)
+            ]
+            if alike:
+                recipe = alike[0]
+                break
+        else:
+            break
+    return recipe
+
+
+def _header(row: ProgramRow, file: Path) -> str:
+    reasons = "\n".join(f"- {line}" for reason in row.reasons for line in reason.splitlines())
+    text = f"A generated program, made smaller: {row.verdict}.\n\nBefore that:\n{reasons}\n\n"
+    text += f"    constparity run {file}:{row.name}\n"
+    return text.replace("\\", "\\\\").replace('"""', "'''")

@@ -1,0 +1,92 @@
+"""Rendering: recipes to the source of a Python module that stands alone."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+from parity_tests.fuzz.arrays import PRELUDE, ArrayText
+from parity_tests.fuzz.bodies import WITH_BODIES
+from parity_tests.fuzz.construct import Site
+from parity_tests.fuzz.operations import OPERATIONS
+from parity_tests.fuzz.recipe import Block, Recipe, uses, walk
+
+CATALOGUE = {construct.name: construct for construct in (*OPERATIONS, *WITH_BODIES)}
+
+_IMPORTS = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+"""
+
+_OUTSIDE = {
+    "nothing": "fun",
+    "grad": "jax.grad(lambda v: jnp.sum(jit(fun)(v)[0]))",
+    "vmap": "lambda v: jax.vmap(jit(fun))(jnp.stack([v, -v]))",
+    "jvp": "lambda v: jax.jvp(lambda u: jit(fun)(u)[0], (v,), (jnp.ones_like(v),))",
+    "vjp": "lambda v: jax.vjp(lambda u: jit(fun)(u)[0], v)[1](jnp.ones_like(v))",
+    "linearize": "lambda v: jax.linearize(lambda u: jit(fun)(u)[0], v)[1](jnp.ones_like(v))",
+    "checkpoint": "jax.grad(lambda v: jnp.sum(jax.checkpoint(jit(fun))(v)[0]))",
+}
+
+
+def module(programs: Mapping[str, Recipe], header: str = "A generated program.") -> str:
+    """Write a module with a factory for each program, under its name.
+
+    A factory takes no arguments and returns `(fun, args)`, as targets of `constparity run` do. Its
+    `jit` may be given, for what is jitted within the program and under its outer transformation.
+
+        file.write_text(module({"program": recipe}))    # constparity run FILE:program
+    """
+    parts = [f'"""{header}"""\n\n{_IMPORTS}\n{PRELUDE}']
+    parts += [_program(name, recipe) for name, recipe in programs.items()]
+    return "\n\n".join(parts)
+
+
+def summary(recipe: Recipe) -> str:
+    """Name the constructs of a recipe, those with bodies first."""
+    counted = Counter(step.construct for step in walk(recipe.steps))
+    names = sorted(counted, key=lambda name: (CATALOGUE[name].bodies == 0, name))
+    around = "" if recipe.outside == "nothing" else f"; {recipe.outside} outside"
+    return ", ".join(names or ["nothing"]) + around
+
+
+def _program(name: str, recipe: Recipe) -> str:
+    needed = uses(recipe)
+    arrays = tuple(ArrayText(recipe, index) for index in range(len(recipe.captured)))
+    made = [line for index in sorted(needed) for line in arrays[index].definition().splitlines()]
+    returned = "".join(f", {arrays[index].name}" for index in recipe.returned)
+    body = [
+        *_block(recipe.steps, arrays, recipe.size, 2, count(1)),
+        f"return (x{returned or ','})",
+    ]
+    result = f"return {_OUTSIDE[recipe.outside]}, (draw(1000, {recipe.size}, {recipe.size}),)"
+    docstring = textwrap.wrap(f'"""{summary(recipe)}."""', 92)
+    inner = [*docstring, *made, "", "def fun(x):", *_indented(body), "", result]
+    return "\n".join([f"def {name}(jit=jax.jit):", *_indented(inner)]) + "\n"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" if line else "" for line in lines]
+
+
+def _block(
+    block: Block, arrays: tuple[ArrayText, ...], size: int, rank: int, numbers: Iterator[int]
+) -> list[str]:
+    """Write the statements of a block, each step's bodies as functions right before it."""
+    lines = []
+    for step in block:
+        construct = CATALOGUE[step.construct]
+        names = []
+        for body in step.bodies:
+            names.append(f"f{next(numbers)}")
+            inner = _block(body, arrays, size, 1 if construct.by_row else rank, numbers)
+            lines += ["", f"def {names[-1]}(x):", *_indented([*inner, "return x"]), ""]
+        site = Site(step, arrays, rank, size, tuple(names), next(numbers))
+        lines += construct.text(site).splitlines()
+    return lines

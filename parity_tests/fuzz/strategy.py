@@ -1,0 +1,127 @@
+"""The Hypothesis strategy for recipes; the one module of generated programs that needs it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from parity_tests.fuzz.bodies import WITH_BODIES
+from parity_tests.fuzz.construct import NOTHING, Construct, Demand
+from parity_tests.fuzz.operations import OPERATIONS
+from parity_tests.fuzz.recipe import (
+    DTYPES,
+    OUTSIDES,
+    SHAPES,
+    STORAGES,
+    Block,
+    Captured,
+    Outside,
+    Recipe,
+    Step,
+)
+
+# How many captured arrays a recipe has at most, and how deep its bodies lie.
+MOST_CAPTURED = 4
+DEPTH = 3
+
+_OUTSIDE_DEMANDS: dict[Outside, frozenset[Demand]] = {
+    "nothing": NOTHING,
+    "grad": frozenset({"reverse"}),
+    "vmap": frozenset({"batch"}),
+    "jvp": frozenset({"forward"}),
+    "vjp": frozenset({"reverse"}),
+    "linearize": frozenset({"forward", "reverse"}),
+    "checkpoint": frozenset({"reverse", "remat"}),
+}
+
+
+def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
+    """Draw recipes, with bodies in bodies down to `depth`.
+
+    They shrink to fewer steps, simpler constructs and fewer captured arrays.
+    """
+    return st.sampled_from(OUTSIDES).flatmap(
+        lambda outside: st.builds(
+            Recipe,
+            steps=_blocks(_OUTSIDE_DEMANDS[outside], 2, depth, 4),
+            captured=_captured(),
+            size=st.sampled_from((4, 8, 3)),
+            returned=_returned(),
+            outside=st.just(outside),
+        )
+    )
+
+
+def drawn(number: int, *, of_seed: int) -> Recipe:
+    """Draw the program of a number; the same for the same Hypothesis, number and seed."""
+    found: list[Recipe] = []
+
+    # The first example of a run is the simplest there is, and the third on resemble the second.
+    @seed((of_seed << 32) + number)
+    @settings(
+        max_examples=2,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs())
+    def collect(recipe: Recipe) -> None:
+        found.append(recipe)
+
+    collect()
+    return found[-1]
+
+
+@cache
+def _captured() -> st.SearchStrategy[tuple[Captured, ...]]:
+    # Half of them are what most programs capture; few seeds, so that arrays of equal values occur.
+    dtypes = st.one_of(st.just(DTYPES[0]), st.sampled_from(DTYPES))
+    shapes = st.one_of(st.just(SHAPES[0]), st.sampled_from(SHAPES))
+    seeds = st.integers(0, 2)
+    one = st.builds(Captured, dtypes, shapes, st.sampled_from(STORAGES), seeds)
+    # A step names any index below MOST_CAPTURED, so there are always as many: unused ones are
+    # not written.
+    return st.tuples(*[one] * MOST_CAPTURED)
+
+
+def _indices() -> st.SearchStrategy[int]:
+    return st.integers(0, MOST_CAPTURED - 1)
+
+
+@cache
+def _returned() -> st.SearchStrategy[tuple[int, ...]]:
+    return st.one_of(st.just(()), st.lists(_indices(), min_size=1, max_size=2).map(tuple))
+
+
+@cache
+def _blocks(
+    demands: frozenset[Demand], rank: int, depth: int, longest: int
+) -> st.SearchStrategy[Block]:
+    one = _steps(demands, rank, depth)
+    return st.lists(one, min_size=1, max_size=longest).map(tuple)
+
+
+@cache
+def _steps(demands: frozenset[Demand], rank: int, depth: int) -> st.SearchStrategy[Step]:
+    def fits(construct: Construct) -> bool:
+        return demands <= construct.survives and rank in construct.ranks
+
+    def step(construct: Construct) -> st.SearchStrategy[Step]:
+        rank_within = 1 if construct.by_row else rank
+        body = st.deferred(lambda: _blocks(demands | construct.demands, rank_within, depth - 1, 2))
+        return st.builds(
+            Step,
+            construct=st.just(construct.name),
+            captured=st.tuples(*[_indices()] * construct.captured),
+            bodies=st.tuples(*[body] * construct.bodies),
+            option=st.integers(0, construct.options - 1),
+        )
+
+    simple = st.sampled_from([c for c in OPERATIONS if fits(c)]).flatmap(step)
+    if depth == 0:
+        return simple
+    nesting = st.sampled_from([c for c in WITH_BODIES if fits(c)]).flatmap(step)
+    return st.one_of(simple, nesting)

@@ -1,0 +1,85 @@
+"""Places: where in the user's code an equation of a jaxpr was made."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+import parity_tests
+
+
+class Place(NamedTuple):
+    """A line of a function in a file; an empty `file` says that the place is not known."""
+
+    file: str
+    line: int
+    function: str
+
+
+NOWHERE = Place("", 0, "")
+
+_HERE = os.path.dirname(os.path.abspath(parity_tests.__file__)) + os.sep
+# JAX, the tester and the engine, which are between a user's line and the equation that it made.
+# The corpus lies in the tester's folder and is a user like others.
+_MACHINERY = (
+    os.path.dirname(os.path.abspath(jax.__file__)) + os.sep,
+    _HERE,
+    *(
+        os.path.join(os.path.dirname(os.path.dirname(_HERE)), package) + os.sep
+        for package in ("engine", "legacy_closedjaxpr", "simplified_consts")
+    ),
+)
+_CORPUS = os.path.join(_HERE, "corpus") + os.sep
+_INSTALLED = tuple(
+    {
+        os.path.abspath(sysconfig.get_path(name)) + os.sep
+        for name in ("stdlib", "purelib", "platlib")
+    }
+)
+
+
+def place_of(equation: Any, within: Place = NOWHERE) -> Place:
+    """Return the innermost frame of the user's own code that made an equation.
+
+    `within` is the place of the equation that has this one in its body: the tracebacks of a body
+    begin with the body, so that one of JAX's own has no frame of a user.
+
+    A library that is installed beside JAX comes last: the line of a model says more than that of
+    the layer that it calls. Not `jax.extend.source_info_util.summarize`: to it, these libraries
+    and this tester are users. The file is relative to the working directory where it lies below it.
+
+        place_of(jax.make_jaxpr(f)(x).eqns[0]).line
+    """
+    traceback = equation.source_info.traceback
+    library = NOWHERE
+    for frame in traceback.frames if traceback is not None else ():
+        kind = _kind(frame.file_name)
+        if kind == "user":
+            return _place(frame)
+        if kind == "library" and library is NOWHERE:
+            library = _place(frame)
+    return library if within is NOWHERE else within
+
+
+def relative(file: str) -> str:
+    """Return a file's path relative to the working directory where it lies below it."""
+    path = Path(file)
+    return str(path.relative_to(os.getcwd())) if path.is_relative_to(os.getcwd()) else file
+
+
+def _place(frame: Any) -> Place:
+    return Place(relative(frame.file_name), frame.line_num, frame.function_name)
+
+
+@lru_cache(maxsize=4096)
+def _kind(file: str) -> str:
+    if file.startswith(_CORPUS):
+        return "user"
+    if file.startswith(_MACHINERY) or file.startswith("<"):
+        return "machinery"
+    return "library" if file.startswith(_INSTALLED) else "user"

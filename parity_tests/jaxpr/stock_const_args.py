@@ -1,0 +1,56 @@
+"""What stock JAX hoists: one const arg per Literal, in the order in which it passes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax.extend import core
+
+from parity_tests.jaxpr.bodies import bodies_in
+
+
+def stock_const_args(jaxpr: Any, *, threshold: int) -> tuple[Any, ...]:
+    """Return the values that stock JAX passes as const args, in order; some are there twice.
+
+    Within one jaxpr each Literal is a const arg of its own, and what its bodies need comes once per
+    array (jax 0.10.2, `core.jaxpr_const_args`, which is private, and empty in a process that was
+    not started with the flag). Arrays are hoisted where larger than `threshold` bytes. `jaxpr` is
+    without its dead code, as `bodies.live_part` makes it.
+
+        len(stock_const_args(live_part(traced.jaxpr).jaxpr, threshold=32))
+    """
+    return tuple(_Scan(threshold).of(jaxpr))
+
+
+class _Scan:
+    def __init__(self, threshold: int) -> None:
+        self.threshold = threshold
+        self._bodies: dict[int, list[Any]] = {}
+
+    def of(self, jaxpr: Any) -> list[Any]:
+        if id(jaxpr) not in self._bodies:
+            self._bodies[id(jaxpr)] = self._scan(jaxpr)
+        return self._bodies[id(jaxpr)]
+
+    def _scan(self, jaxpr: Any) -> list[Any]:
+        found: dict[int, Any] = {}
+        for atom in jaxpr.outvars:
+            self._literal(atom, found)
+        for equation in jaxpr.eqns:
+            for atom in equation.invars:
+                self._literal(atom, found)
+            inside: dict[int, Any] = {}
+            for body in bodies_in(equation.params.values()):
+                inner = body.jaxpr if isinstance(body, core.ClosedJaxpr) else body
+                inside.update((id(value), value) for value in self.of(inner))
+            found.update(inside)
+        return list(found.values())
+
+    def _literal(self, atom: Any, found: dict[int, Any]) -> None:
+        if (
+            isinstance(atom, core.Literal)
+            and np.ndim(atom.val) > 0
+            and getattr(atom.val, "nbytes", 4) > self.threshold
+        ):
+            found[id(atom)] = atom.val

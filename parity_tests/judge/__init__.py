@@ -1,0 +1,1 @@
+"""The rules of the verdict: comparisons, rulings, the verdict, the flip verdict."""

@@ -1,0 +1,1 @@
+"""Observations: one program on one side, and what each stage showed."""

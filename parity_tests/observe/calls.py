@@ -1,0 +1,146 @@
+"""Calls of one program: what a call returned, and what JAX had to do for it.
+
+A program is called in three ways that hand over const args in code of their own: through the
+compiled stage, through the cache miss of a jitted function, and through its C++ dispatcher. Their
+results have to be the same bits, and a call with arguments of the same types as one before may
+neither trace, lower nor compile.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from parity_tests.evidence import values
+from reports.rows import Check, OutputLeaf
+from reports.rows.check_names import AGREE, DISPATCH, RECOMPILES
+
+# The events that JAX records (jax 0.10.2), and what they tell of.
+_EVENTS = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lowering",
+    "/jax/core/compile/backend_compile_duration": "compilation",
+}
+# What a miss of JAX's C++ dispatcher calls, in JAX and in the engine alike (jax 0.10.2).
+_MISS = "cache_miss"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a call on the host: leaves as rows, their arrays, and the tree of them."""
+
+    leaves: tuple[OutputLeaf, ...]
+    arrays: tuple[values.Value, ...]
+    tree: str
+
+    @classmethod
+    def read(cls, result: Any) -> Result:
+        """Bring a result to the host."""
+        flat, tree = jax.tree_util.tree_flatten_with_path(result)
+        both = [values.to_host(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
+        text = without_addresses(str(tree).removeprefix("PyTreeDef"))  # of its static data
+        return cls(tuple(row for row, _ in both), tuple(value for _, value in both), text)
+
+    def differs(self, other: Result) -> str:
+        """Say where another result differs, in bits, type or placement; "" where it does not."""
+        if self.tree != other.tree:
+            return f"in structure, {self.tree} against {other.tree}"
+        for a, b in zip(self.leaves, other.leaves, strict=True):
+            where = f"at {a.path or 'the only output'}"
+            for name in ("shape", "dtype", "weak_type", "sharding", "committed"):
+                one, two = getattr(a, name), getattr(b, name)
+                if one != two:
+                    return f"{where} in {name.replace('_', ' ')}, {one} against {two}"
+            if a.sha256 != b.sha256:
+                return f"{where} in value"
+        return ""
+
+
+@contextmanager
+def work_of_jax() -> Iterator[Counter[str]]:
+    """Count the traces, lowerings and compilations of JAX within the block."""
+    counts: Counter[str] = Counter()
+
+    def note(event: str, duration_secs: float, **_: str | int) -> None:
+        if event in _EVENTS:
+            counts[_EVENTS[event]] += 1
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        yield counts
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+
+
+def check(
+    first: Result, compiled: Result, call: Callable[[], Any], work_of_first: Counter[str]
+) -> tuple[Check, ...]:
+    """Call once more, and check results and work; `call` is best no Python function itself.
+
+    `first` is what the jitted function returned at first, after it had been traced, lowered and
+    compiled in stages, and `work_of_first` what it took. `compiled` is from the compiled stage.
+    A program with state of its own fails these checks on every side alike.
+    """
+    with work_of_jax() as work, misses_of_dispatch() as misses:
+        result = jax.block_until_ready(call())
+    later = Result.read(result)
+    apart = [
+        f"{what} differs from the first {found}"
+        for what, other in (("the call of the compiled stage", compiled), ("a later call", later))
+        if (found := first.differs(other))
+    ]
+    return (
+        Check(
+            name=AGREE,
+            holds=not apart,
+            statement="; ".join(apart) or "compiled stage, first call and later call alike",
+        ),
+        Check(
+            name=RECOMPILES,
+            holds=not work and not work_of_first,
+            statement=f"after the stages, calls took {_done(work_of_first)} and {_done(work)}",
+        ),
+        Check(
+            name=DISPATCH,
+            holds=not misses,
+            statement=f"a later call went through {'Python' if misses else 'C++ alone'}",
+        ),
+    )
+
+
+def _done(work: Counter[str]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(work.items())) or "no work"
+
+
+@contextmanager
+def misses_of_dispatch() -> Iterator[list[str]]:
+    """Collect the misses of C++ dispatchers within the block, by the files of what they call."""
+    found: list[str] = []
+
+    def note(frame: Any, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == _MISS:
+            found.append(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
+
+
+def without_addresses(text: str) -> str:
+    """Leave out the memory addresses of objects, which differ from process to process.
+
+    Also those that JAX has masked in a jaxpr, an X for each digit: their lengths differ too.
+
+    without_addresses("<function f at 0x7f00>") == "<function f>"
+    """
+    return re.sub(r" at 0x[0-9a-fA-FX]+", "", text)

@@ -1,0 +1,1 @@
+"""Checks that a side is held to by itself."""

@@ -1,0 +1,134 @@
+"""Flip the flag between calls of one function: each side must come back as it was.
+
+The function is jitted once, without a side of its own, so that the flag decides at each call:
+legacy, simplified, legacy, simplified. It is the measurement of legacy that is followed by that:
+the flag is off by default, so JAX has compiled the half of it already. What a cache keeps without
+the flag in its key answers for the other side, and then either a side shows the evidence of the
+other, or its first call finds an answer in the C++ dispatcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from parity_tests.jaxpr import counts
+from parity_tests.observe import stablehlo
+from parity_tests.observe.calls import Result, misses_of_dispatch, without_addresses, work_of_jax
+from parity_tests.observe.proof import prove
+from reports.rows import Check, Side
+from reports.rows.check_names import FLIPS, SETTINGS
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """What one side showed at one turn of the flag."""
+
+    result: Result
+    jaxpr: str
+    module: stablehlo.ModuleCounts
+    misses: int
+    traced: int
+    statement: str  # what contradicts the side; "" where nothing does
+
+
+def check(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, stateful: bool
+) -> tuple[Check, ...]:
+    """Call a function under the flag in turns, and compare each side with what it showed before.
+
+    The results of a program with state of its own, `stateful`, are not compared.
+    """
+    import engine
+
+    before = _settings()
+    jitted = engine.jit(fun)
+    turns: dict[Side, list[_Turn]] = {"legacy": [], "simplified": []}
+    for _ in range(2):
+        for side, seen in turns.items():
+            with _flag(side == "simplified"):
+                seen.append(_turn(jitted, side, args, kwargs))
+    found = [each for side, seen in turns.items() for each in _against(side, seen, stateful)]
+    # Where the very first call finds an answer, this process has flipped the function before.
+    if turns["legacy"][0].misses and not turns["simplified"][0].misses:
+        found.append("simplified: its first call was answered from the cache of legacy")
+    after = _settings()
+    return (
+        Check(name=FLIPS, holds=not found, statement="; ".join(found) or "each side comes back"),
+        Check(
+            name=SETTINGS,
+            holds=before == after,
+            statement=f"JAX's flag and ours were {before} and are {after}",
+        ),
+    )
+
+
+def _flag(simplified: bool) -> AbstractContextManager[None]:
+    """Hold the flag; not where it is so already, since JAX would compile for the same value set."""
+    import engine
+
+    if engine.config.use_simplified_constants == simplified:
+        return nullcontext()
+    return engine.use_simplified_constants(simplified)
+
+
+def _turn(jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Turn:
+    import engine
+
+    # The call comes first, since it is the one whose cache is in C++.
+    with work_of_jax() as work, misses_of_dispatch() as misses, _cheap_compilation():
+        result = jax.block_until_ready(jitted(*args, **kwargs))
+    traced = jitted.trace(*args, **kwargs)
+    threshold = engine.config.embedded_constants_max_bytes
+    facts = counts.count(traced.jaxpr, threshold=threshold)
+    module = stablehlo.count(traced.lower().compiler_ir(), threshold=threshold)
+    # What is dead is of no interest here, so as many arrays live as are const args.
+    proof = prove(side, facts, module, live_captured=min(module.const_args, len(facts.captured)))
+    return _Turn(
+        Result.read(result),
+        without_addresses(str(traced.jaxpr)),
+        module,
+        len(misses),
+        work["trace"],
+        "" if proof.holds else proof.statement,
+    )
+
+
+@contextmanager
+def _cheap_compilation() -> Iterator[None]:
+    """Compile without the optimisation by LLVM: which program is run is asked, and not how fast.
+
+    The half that has to be compiled is a third of what legacy takes on the built-in corpus, and a
+    fifth so.
+    """
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)
+
+
+def _against(side: Side, turns: list[_Turn], stateful: bool) -> list[str]:
+    first, second = turns
+    found = [each.statement for each in (first, second) if each.statement]
+    if second.traced:
+        found.append(f"{side}: a call after the flag came back traced again")
+    if first.jaxpr != second.jaxpr:
+        found.append(f"{side}: another jaxpr after the flag came back")
+    if first.module != second.module:
+        found.append(f"{side}: another module after the flag came back")
+    if not stateful and (apart := first.result.differs(second.result)):
+        found.append(f"{side}: the result after the flag came back differs {apart}")
+    return list(dict.fromkeys(found))
+
+
+def _settings() -> tuple[Any, Any]:
+    import engine
+
+    ours = engine.config.use_simplified_constants
+    return jax.config.jax_use_simplified_jaxpr_constants, ours  # type: ignore[attr-defined]

@@ -1,0 +1,114 @@
+"""Write into the NumPy arrays that a program captured: its results must be those from before.
+
+Stock JAX does not promise that, so our sides alone are held to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests.jaxpr.counts import JaxprFacts
+from parity_tests.observe import device_buffers
+from parity_tests.observe.calls import Result
+from reports.rows import Check
+from reports.rows.check_names import WRITES
+
+
+def check(
+    fun: Callable[..., Any],
+    first: Result,
+    call: functools.partial[Any],
+    count: Callable[[], JaxprFacts],
+    *,
+    may_call: bool,
+) -> tuple[Check, ...]:
+    """Check that neither a call nor what the jaxpr holds follows a write; none where none can be.
+
+    `count` counts over the jaxpr. `call` is made only where it `may_call`: what Python reads when
+    it is called back is no constant of the program, and the state of a program is none either. It
+    is made with copies of its NumPy arguments, for they may be captured arrays as well, and what
+    shares memory with an array of JAX is not written to: JAX takes that as unchanging. The arrays
+    of the user are as they were when this returns or raises.
+    """
+    facts = count()
+    inputs = (call.args, call.keywords)
+    of_jax = device_buffers.of([*(each.value for each in facts.captured), *jax.tree.leaves(inputs)])
+    arrays = [each for each in writeable_arrays(fun) if not _overlaps(each, of_jax)]
+    if not arrays:
+        return ()
+    args, kwargs = jax.tree.map(_copy_of_numpy, inputs)
+    before = facts.captured_values()
+    with _overwritten(arrays):
+        after = count().captured_values()
+        later = first
+        if may_call:
+            later = Result.read(jax.block_until_ready(call.func(*args, **kwargs)))
+    found = []
+    if before != after:
+        found.append("the jaxpr holds what was written into a captured array after it was traced")
+    if apart := first.differs(later):
+        found.append(f"a call after writing into captured arrays differs from the first {apart}")
+    return (Check(name=WRITES, holds=not found, statement="; ".join(found) or "never seen"),)
+
+
+def writeable_arrays(fun: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
+    """Find the NumPy arrays with elements that a function refers to and that can be written to.
+
+    In its closure, the globals that it names and its defaults, and in dictionaries, lists and
+    tuples there; arrays that a function called by it refers to are not found.
+    """
+    try:
+        variables = inspect.getclosurevars(inspect.unwrap(fun))
+    except (TypeError, ValueError):  # no Python function: a partial, a bound method of C
+        return []
+    names = [*variables.nonlocals.values(), *variables.globals.values()]
+    return [
+        each
+        for each in _arrays_in([*names, getattr(fun, "__defaults__", None)])
+        if each.size and each.flags.writeable and each.dtype.kind in "biufc"
+    ]
+
+
+def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """Find NumPy arrays, each once. Not with `jax.tree`: a user's dictionary may be no tree."""
+    waiting, seen = list(values), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+
+
+def _overlaps(array: np.ndarray[Any, Any], buffers: device_buffers.Buffers) -> bool:
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return any(start < high and low < start + size for (_, start), size in buffers.items())
+
+
+def _copy_of_numpy(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+@contextmanager
+def _overwritten(arrays: list[np.ndarray[Any, Any]]) -> Iterator[None]:
+    """Write other numbers into arrays, and in the end what was there."""
+    kept = [each.copy() for each in arrays]  # all before the first write: they may share memory
+    try:
+        for array in arrays:
+            array[...] = (array == 0).astype(array.dtype)
+        yield
+    finally:
+        for array, copy in zip(arrays, kept, strict=True):
+            array[...] = copy

@@ -1,0 +1,133 @@
+"""What JAX's persistent compilation cache does for a program: the time of a hit, and for whom.
+
+Everywhere else the cache is off. Here a program is compiled three times with a cache of its own:
+to fill it, to be read from it, and with other values in its captured arrays, which is a hit only
+where these are no part of what is compiled. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.experimental.compilation_cache import compilation_cache
+from jax.extend import core
+
+from parity_tests.jaxpr.counts import identity
+from parity_tests.jaxpr.other_values import other_value, with_values
+
+# Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
+LONGEST_SECONDS = 10.0
+MOST_BYTES = 64 * 2**20
+
+# The events that JAX records (jax 0.10.2).
+HIT = "/jax/compilation_cache/cache_hits"
+MISS = "/jax/compilation_cache/cache_misses"
+
+_SETTINGS = {
+    "jax_enable_compilation_cache": True,
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
+
+
+@dataclass(frozen=True)
+class Cached:
+    """What was found; None where it was not: a program that JAX does not cache, or a large one.
+
+    `seconds` is the time of compiling where that is a hit, and `compiled` what it returned; it
+    takes the leaves of the arguments. `recompiles` is the number of
+    compilations, 0 or 1, for other values in captured arrays above the embed threshold.
+    """
+
+    seconds: float | None = None
+    recompiles: int | None = None
+    compiled: Any = None
+
+
+def is_affordable(compile_seconds: float, captured_bytes: int) -> bool:
+    """Say whether a program is small enough to be compiled again, with its arrays twice."""
+    return compile_seconds <= LONGEST_SECONDS and captured_bytes <= MOST_BYTES
+
+
+def measure(
+    jit: Callable[[Callable[..., Any]], Any],
+    closed: Any,
+    inputs: list[Any],
+    captured: Collection[Hashable],
+) -> Cached:
+    """Compile a closed_jaxpr with a persistent cache.
+
+    `jit` is that of the side, `inputs` are the leaves of the example arguments, and `captured` has
+    the identities of the arrays that get other values. The settings of JAX are as they were when
+    this returns or raises.
+
+        measure(jax.jit, traced.jaxpr, [x], [identity(weights)]).recompiles
+    """
+
+    def replace(value: Any) -> Any:
+        return other_value(value) if identity(value) in captured else value
+
+    def compile_(program: Any) -> tuple[Any, float, Counter[str]]:
+        lowered = jit(core.jaxpr_as_fun(program)).trace(*inputs).lower()
+        with cache_events() as events:
+            start = time.perf_counter()
+            compiled = lowered.compile()
+            return compiled, time.perf_counter() - start, events
+
+    with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder, cache_in(folder):
+        compile_(closed)
+        compiled, seconds, events = compile_(closed)
+        if not events[HIT] or events[MISS]:
+            return Cached()
+        if not captured:
+            return Cached(seconds, compiled=compiled)
+        _, _, events = compile_(with_values(closed, replace))
+        return Cached(seconds, events[MISS], compiled)
+
+
+@contextmanager
+def cache_in(folder: str) -> Iterator[None]:
+    """Have JAX keep every executable in a folder; its settings are as they were after that.
+
+    with cache_in(folder):
+        lowered.compile()
+    """
+    settings: dict[str, Any] = {**_SETTINGS, "jax_compilation_cache_dir": folder}
+    before = {name: getattr(jax.config, name) for name in settings}
+    _configure(settings)
+    try:
+        yield
+    finally:
+        _configure(before)
+
+
+def _configure(settings: dict[str, Any]) -> None:
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()  # JAX opens it once and keeps it
+
+
+@contextmanager
+def cache_events() -> Iterator[Counter[str]]:
+    """Count what JAX records of its cache: `HIT` and `MISS`, and whatever else it records.
+
+    with cache_events() as events:
+        lowered.compile()
+    """
+    found: Counter[str] = Counter()
+
+    def listen(event: str, **_: str | int) -> None:
+        found[event] += 1
+
+    jax.monitoring.register_event_listener(listen)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_listener(listen)

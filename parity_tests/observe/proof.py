@@ -1,0 +1,128 @@
+"""Proof of a side: evidence, counted in what the side produced, of the mode that was in force."""
+
+from __future__ import annotations
+
+from parity_tests.jaxpr.counts import Captured, JaxprFacts
+from parity_tests.observe.stablehlo import ModuleCounts
+from reports.rows import Proof, Side
+from reports.views.texts import counted
+
+
+def prove(
+    side: Side,
+    jaxpr: JaxprFacts,
+    module: ModuleCounts,
+    *,
+    live_captured: int,
+    passed: int | None = None,
+) -> Proof:
+    """Judge whether the counts of a jaxpr and its module agree with the side they are said to be.
+
+    `live_captured` is how many captured arrays are left when dead code is gone: neither JAX nor
+    the engine need pass an array that nothing reads. `passed` is how many const args are passed,
+    where a side says so. Where a program captures no array above the
+    threshold the two modes produce the same, and the statement says so.
+    """
+    if side.removeprefix("jax-") == "legacy":
+        found = _against_legacy(jaxpr, module, live_captured)
+    else:
+        found = _against_simplified(jaxpr, module)
+    if side == "simplified":
+        found += _against_one_each(jaxpr, module, live_captured)
+    if passed is not None and passed != module.const_args:
+        takers = counted(module.const_args, "argument")
+        found.append(f"{counted(passed, 'const arg')} passed, and main has {takers} for them")
+    return Proof(
+        array_literals=jaxpr.array_literals,
+        constvars=jaxpr.constvars,
+        const_args=module.const_args,
+        unique_captured=len(jaxpr.captured),
+        inlined_constant_bytes=module.inlined_bytes,
+        holds=not found,
+        statement=_statement(side, jaxpr, module, found),
+    )
+
+
+def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int) -> list[str]:
+    found = []
+    if module.const_args:
+        found.append(f"{counted(module.const_args, 'const arg')} where legacy passes none")
+    if jaxpr.array_literals:
+        found.append(f"{counted(jaxpr.array_literals, 'array literal')} where legacy has none")
+    dead = len(jaxpr.captured) - live_captured
+    missing = sum(not _is_inlined(array, module) for array in jaxpr.captured)
+    if missing > dead:
+        found.append(f"{counted(missing, 'captured array')} not inlined, where legacy inlines all")
+    return found
+
+
+def _is_inlined(array: Captured, module: ModuleCounts) -> bool:
+    """Whether a module holds a captured array, by content where MLIR's bindings can read it.
+
+    Typed PRNG keys, arrays that repeat themselves by a stride of zero and elements of less than a
+    byte are inlined in another shape or size, and taken to be.
+    """
+    strides = getattr(array.value, "strides", ())
+    if (
+        array.key
+        or 0 in strides
+        or str(getattr(array.value, "dtype", "")).endswith(("int4", "int2"))
+    ):
+        return True
+    alike = [c for c in module.inlined if (c.shape, c.bytes) == (array.shape, array.bytes)]
+    return any(c.digest is None or c.digest == array.digest() for c in alike)
+
+
+def _against_simplified(jaxpr: JaxprFacts, module: ModuleCounts) -> list[str]:
+    found = []
+    ordinary = jaxpr.constvars - jaxpr.special_constvars
+    if ordinary:
+        found.append(f"{counted(ordinary, 'constvar')} where simplified has none")
+    inlined = _inlined_captured_bytes(jaxpr, module)
+    if inlined:
+        found.append(f"{inlined} bytes of captured arrays were inlined, simplified inlines none")
+    return found
+
+
+def _against_one_each(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int) -> list[str]:
+    most = len(jaxpr.captured) + len(jaxpr.small_keys)
+    found = []
+    if not live_captured <= module.const_args <= most:
+        found.append(
+            f"{counted(module.const_args, 'const arg')} for "
+            f"{counted(live_captured, 'captured array')} where our simplified passes one each"
+        )
+    return found
+
+
+def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
+    """Bytes of inlined constants that hold what a captured array holds.
+
+    By content, since constants that only arise during lowering stay inlined in both modes. Typed
+    PRNG keys are left out: stock JAX inlines them in both. Where MLIR's bindings cannot read a
+    constant (bfloat16, complex), equal shape and size must do.
+    """
+    if jaxpr.calls_exported:
+        return 0  # an exported module may have captured the same arrays, and never hoists
+    arrays = [array for array in jaxpr.captured if not array.key]
+    total = 0
+    for constant in module.inlined:
+        alike = [a for a in arrays if (a.shape, a.bytes) == (constant.shape, constant.bytes)]
+        if alike:
+            digest = constant.digest
+            if digest is None or any(array.digest() == digest for array in alike):
+                total += constant.bytes
+    return total
+
+
+def _statement(side: Side, jaxpr: JaxprFacts, module: ModuleCounts, found: list[str]) -> str:
+    if found:
+        return f"not {side}: " + "; ".join(found)
+    arrays = counted(len(jaxpr.captured), "captured array")
+    if not jaxpr.captured:
+        return "no captured array is above the threshold, so both modes produce the same"
+    if side.endswith("legacy"):
+        return f"{arrays}, no const args, {counted(module.inlined_bytes, 'byte')} inlined"
+    keys_stay = side == "jax-simplified" and jaxpr.special_constvars
+    inlined = "typed PRNG keys alone inlined" if keys_stay else "none inlined"
+    return f"{counted(module.const_args, 'const arg')} for {arrays}, {inlined}"

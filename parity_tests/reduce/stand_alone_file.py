@@ -1,0 +1,109 @@
+"""Writing: a draft as a stand-alone Python file, with an .npz beside it where numbers matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parity_tests.reduce import harness
+from parity_tests.reduce.draft import Draft, Store, unwritable
+from parity_tests.reduce.draft_to_python import ProgramText
+from reports.output.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text of a file, and the bytes of the .npz beside it, if there is one."""
+
+    text: str
+    arrays: bytes | None
+
+    def save(self, file: Path) -> None:
+        """Write both, each under another name first, so that a file is there whole or not."""
+        beside = file.with_suffix(".npz")
+        if self.arrays is not None:
+            part = beside.with_name(f".{beside.name}.tmp")
+            try:
+                part.write_bytes(self.arrays)
+                part.replace(beside)
+            finally:
+                part.unlink(missing_ok=True)
+        write_atomically(file, self.text)
+
+
+class CannotWriteError(ValueError):
+    """A draft has equations that stock JAX cannot be asked for; the message names them."""
+
+
+def write(
+    draft: Draft,
+    store: Store,
+    *,
+    header: str,
+    sides: tuple[str, str],
+    shows: Mapping[str, Any],
+) -> Written:
+    """Write a draft as a file that runs it on two sides and exits with 1 where they differ.
+
+    `header` is what the file says of itself, `shows` what the harness is to look at. Raises
+    `CannotWriteError`.
+    """
+    if found := unwritable(draft):
+        raise CannotWriteError("; ".join(found))
+    writer = ProgramText(draft, store)
+    program = writer.program()
+    return Written(_file(draft, header, program, sides, shows, bool(writer.kept)), writer.npz())
+
+
+def _file(
+    draft: Draft,
+    header: str,
+    program: str,
+    sides: tuple[str, str],
+    shows: Mapping[str, Any],
+    has_arrays: bool,
+) -> str:
+    devices = 1 + max((each.device or 0 for each in (*draft.arguments, *draft.captured)), default=0)
+    lines = [f'"""{_in_docstring(header)}"""', "", *_STANDARD, ""]
+    if devices > 1:
+        lines += [
+            "# On CPU, as many devices as the program has arrays on; before JAX is imported.",
+            'if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):',
+            '    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (',
+            f'        " --xla_force_host_platform_device_count={devices}"',
+            "    )",
+            "",
+        ]
+    lines += ["import jax"]
+    lines += ["import ml_dtypes"] if _uses(program, "ml_dtypes") else []
+    lines += ["import numpy as np"]
+    lines += ["from jax import lax"] if _uses(program, "lax") else []
+    lines += ["from jax.extend import random"] if _uses(program, "random") else []
+    lines += ["from jax.extend.core import primitives"] if _uses(program, "primitives") else []
+    lines += ["", f'jax.config.update("jax_enable_x64", {draft.x64})']
+    if has_arrays:
+        lines += [
+            'with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as stored:',
+            "    ARRAYS = {name: stored[name] for name in stored.files}",
+        ]
+    lines += [f"SIDES = {sides!r}", f"SHOWS = {dict(shows)!r}", "", "", program, "", ""]
+    copied = Path(harness.__file__).read_text("utf-8").split("# -- the text that is copied ")[1]
+    lines += ["# -- what runs it " + "-" * 83, "", "", copied.split("\n", 1)[1].strip(), ""]
+    return "\n".join(lines)
+
+
+_STANDARD = (
+    "import json", "import os", "import subprocess", "import sys", "import tempfile",
+    "from pathlib import Path",
+)  # fmt: skip
+
+
+def _uses(program: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}\.", program) is not None
+
+
+def _in_docstring(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', "'''")

@@ -1,0 +1,119 @@
+"""A benchmark as a plot: each ratio as a dot with its interval, on one logarithmic axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reports.output import bench_markdown, templating
+from reports.rows.bench import Bench, BenchLine
+
+# In units of the drawing, which are pixels where nobody scales it.
+WIDTH, LABELS, MARGIN, HEIGHT = 960, 520, 24, 20
+# The axis reaches to what is drawn, and not further than this either way.
+FURTHEST = 64.0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One ratio: a text, how it stands to its target, and where it is drawn."""
+
+    label: str
+    outcome: str
+    y: float
+    x: float
+    low: float | None  # None where there is no interval
+    high: float | None
+    target: float | None
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A value on the axis."""
+
+    x: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """All that the template draws."""
+
+    title: str
+    width: int
+    height: float
+    labels: int
+    top: float
+    bottom: float
+    ticks: tuple[Tick, ...]
+    marks: tuple[Mark, ...]
+
+
+def render(bench: Bench) -> str:
+    """The ratios of a benchmark as SVG; counts and bytes are in its table.
+
+    Example:
+        `Path("bench.svg").write_text(render(bench), encoding="utf-8")`
+    """
+    template = templating.environment(lambda value: value).get_template("bench.svg")
+    return template.render(drawing=drawing(bench))
+
+
+def drawing(bench: Bench) -> Drawing:
+    """Where each ratio of a benchmark is drawn, from the top down in the order of its lines.
+
+    Example:
+        `drawing(bench).marks[0].outcome` is, say, `"met"`.
+    """
+    lines = [line for line in bench.lines if line.kind == "ratio"]
+    reach = _reach(lines)
+
+    def at(value: float) -> float:
+        share = (math.log(min(max(value, 1 / reach), reach)) / math.log(reach) + 1) / 2
+        return round(LABELS + share * (WIDTH - LABELS - MARGIN), 1)
+
+    top = 2.0 * HEIGHT
+    marks = tuple(
+        Mark(
+            label=_label(line),
+            outcome=line.outcome or "no target",
+            y=top + (index + 0.5) * HEIGHT,
+            x=at(line.value),
+            low=None if line.low is None else at(line.low),
+            high=None if line.high is None else at(line.high),
+            target=None if line.target is None else at(line.target.value),
+        )
+        for index, line in enumerate(lines)
+    )
+    bottom = top + len(lines) * HEIGHT
+    powers = int(math.log2(reach))
+    return Drawing(
+        title="; ".join(bench_markdown.facts(bench)),
+        width=WIDTH,
+        height=bottom + 1.5 * HEIGHT,
+        labels=LABELS,
+        top=top,
+        bottom=bottom,
+        ticks=tuple(Tick(at(2.0**power), _power(power)) for power in range(-powers, powers + 1)),
+        marks=marks,
+    )
+
+
+def _label(line: BenchLine) -> str:
+    """Like `row 1, 10 const args: seconds of a call: legacy / jax-legacy (as fast)`."""
+    fast = " (times as fast)" if line.target is not None and line.target.bound == "at least" else ""
+    who = line.contestant if line.against is None else f"{line.contestant} / {line.against}"
+    return f"{line.row}  {line.case}: {line.what}: {who}{fast}"
+
+
+def _reach(lines: Iterable[BenchLine]) -> float:
+    """A power of two that no value or target lies beyond, from 2 to `FURTHEST`."""
+    values = [v for line in lines for v in (line.value, line.low, line.high) if v is not None]
+    values += [line.target.value for line in lines if line.target is not None]
+    furthest = max((abs(math.log2(value)) for value in values if value > 0), default=1.0)
+    return min(2.0 ** max(1, math.ceil(furthest)), FURTHEST)
+
+
+def _power(power: int) -> str:
+    return f"{2**power}" if power >= 0 else f"1/{2**-power}"

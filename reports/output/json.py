@@ -1,0 +1,117 @@
+"""The JSON report: the rows as they are, strict JSON, readable back without loss."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from reports.rows import SCHEMA_VERSION, Campaign
+
+_SHOWN_ERRORS = 5
+
+
+class ReportReadError(ValueError):
+    """A JSON report cannot be read; the message names the file, what is wrong and what to do.
+
+    Example:
+        >>> load("no/such/report.json")
+        Traceback (most recent call last):
+        ...
+        reports.output.json.ReportReadError: cannot read the report 'no/such/report.json': \
+No such file or directory; check the path, or write one with --report json:no/such/report.json
+    """
+
+
+def render(campaign: Campaign) -> str:
+    """The campaign as JSON text.
+
+    JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
+    which `load` turns back into floats.
+
+    Example:
+        >>> from reports.rows import LeafComparison
+        >>> leaf = LeafComparison(path="", rung="mismatch", max_abs=1.0, max_rel=math.inf,
+        ...     max_ulp=None, mismatch_share=1.0, first_index=(), passing_rtol=None)
+        >>> _strict(leaf.model_dump())["max_rel"]
+        'Infinity'
+    """
+    # Not Campaign.model_dump_json: it writes infinities as null, which does not load again, and
+    # it raises on the lone surrogates that file names outside UTF-8 bring into messages. JSON can
+    # escape these, and the escape is what "backslashreplace" spells them with.
+    text = json.dumps(_strict(campaign.model_dump()), ensure_ascii=False, allow_nan=False, indent=2)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def load(path: str | os.PathLike[str]) -> Campaign:
+    """The campaign that a JSON report holds.
+
+    Raises:
+        ReportReadError: the file cannot be read, is not JSON, has another schema version than
+            this constparity, or has fields that are missing, unknown or of another type.
+
+    Example:
+        >>> load(os.devnull)
+        Traceback (most recent call last):
+        ...
+        reports.output.json.ReportReadError: cannot read the report '/dev/null': it is not JSON \
+(Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
+    """
+    option = f"--report json:{os.fspath(path)}"
+    again = f"write it again with {option}"
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        what_to_do = f"check the path, or write one with {option}"
+        raise _error(path, error.strerror or str(error), what_to_do) from error
+    except (ValueError, RecursionError) as error:
+        raise _error(path, f"it is not JSON ({error})", again) from error
+    if not isinstance(data, dict) or "schema_version" not in data:
+        raise _error(path, "it is JSON, but not a constparity report (no schema_version)", again)
+    version = data["schema_version"]
+    if type(version) is not int or version != SCHEMA_VERSION:
+        raise _error(
+            path,
+            f"its schema_version is {version!r}, and this constparity reads {SCHEMA_VERSION}",
+            f"read it with the constparity that wrote it, or {again}",
+        )
+    try:
+        return Campaign.model_validate(data)
+    except ValidationError as error:
+        raise _error(
+            path, f"its rows do not fit the schema: {_first_errors(error)}", again
+        ) from error
+
+
+def _strict(value: Any) -> Any:
+    """`value` with the floats that JSON lacks as strings, in the spelling that pydantic reads."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON; write it as a string")
+
+
+def _first_errors(error: ValidationError) -> str:
+    errors = error.errors(include_url=False, include_input=False)
+    shown = [
+        f"{'.'.join(map(str, item['loc'])) or 'the report'}: {item['msg']}"
+        for item in errors[:_SHOWN_ERRORS]
+    ]
+    if len(errors) > len(shown):
+        shown.append(f"and {len(errors) - len(shown)} more")
+    return "; ".join(shown)
+
+
+def _error(path: str | os.PathLike[str], what: str, what_to_do: str) -> ReportReadError:
+    return ReportReadError(f"cannot read the report {os.fspath(path)!r}: {what}; {what_to_do}")

@@ -1,0 +1,1 @@
+"""What a page shows, made from rows and free of any format."""

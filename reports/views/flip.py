@@ -1,0 +1,152 @@
+"""What a flip of the default means for a program, and the times that were judged, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.rows import (
+    FLIP_OUTCOMES,
+    Campaign,
+    DriftAttribution,
+    DriftCause,
+    FlipOutcome,
+    FlipVerdict,
+    TimeComparison,
+    TimeVerdict,
+)
+from reports.views import figures
+from reports.views.cells import NOTHING, Cell, Column, Table, Tone
+from reports.views.ledger import place
+from reports.views.texts import cut
+
+_MAX_ROWS = 40
+_TEXT_LENGTH = 500
+
+_OUTCOMES: dict[FlipOutcome, Tone] = {
+    "safe": "good",
+    "safe but slower or larger": "warn",
+    "numerics drift, explained": "note",
+    "different": "bad",
+    "could not compare": "warn",
+}
+_CAUSES: dict[DriftCause, Tone] = {
+    "constant folding": "note",
+    "layout or fusion": "note",
+    "a bug": "bad",
+    "not attributed": "warn",
+}
+# The order in which they are listed: what a reader should see comes first.
+_TIMES: dict[TimeVerdict, Tone] = {
+    "slower": "warn",
+    "faster": "note",
+    "inconclusive": "",
+    "equivalent": "good",
+    "not measured": "",
+}
+
+
+def outcome(flip: FlipVerdict | None) -> Cell:
+    """The verdict in one cell, its reasons as the title.
+
+    Example:
+        `outcome(campaign.programs[0].flip).text` is, say, `safe`.
+    """
+    if flip is None:
+        return NOTHING
+    title = cut("; ".join(reason.what for reason in flip.reasons), _TEXT_LENGTH)
+    return Cell(flip.outcome, title, _OUTCOMES[flip.outcome])
+
+
+def totals(campaign: Campaign) -> str:
+    """The number of programs with each verdict, in one line; "" where no flip was judged.
+
+    Example:
+        `totals(campaign)` is, say, `After a flip: 7 safe; 1 different`.
+    """
+    found = [row.flip.outcome for row in campaign.programs if row.flip]
+    counts = [f"{found.count(each):,} {each}" for each in FLIP_OUTCOMES if each in found]
+    return f"After a flip: {'; '.join(counts)}" if counts else ""
+
+
+def reasons(flip: FlipVerdict | None) -> Table:
+    """One line for each reason of the verdict, the worst first.
+
+    Example:
+        `reasons(campaign.programs[0].flip).caption` is, say,
+        `The flip from jax-legacy to jax-simplified: safe`.
+    """
+    titles = ("what", "where", "what helps", "comes to")
+    columns = tuple(map(Column, titles))
+    if flip is None:
+        return Table("The flip", columns, ())
+    rows = tuple(
+        (
+            Cell(cut(reason.what, _TEXT_LENGTH)),
+            Cell(cut(reason.where, _TEXT_LENGTH)) if reason.where else NOTHING,
+            Cell(cut(reason.action, _TEXT_LENGTH)) if reason.action else NOTHING,
+            Cell(reason.outcome, tone=_OUTCOMES[reason.outcome]),
+        )
+        for reason in flip.reasons[:_MAX_ROWS]
+    )
+    caption = f"The flip from {flip.left} to {flip.right}: {flip.outcome}"
+    return Table(caption, columns, rows, _left_out(len(flip.reasons) - len(rows), "reasons"))
+
+
+def drift(found: Sequence[DriftAttribution]) -> Table:
+    """One line for each pair of sides whose difference was attributed.
+
+    Example:
+        `drift(campaign.programs[0].drift).rows[0][2].text` is, say, `constant folding`.
+    """
+    rows = tuple(
+        (
+            Cell(each.left),
+            Cell(each.right),
+            Cell(each.cause, tone=_CAUSES[each.cause]),
+            Cell(cut(each.equation, _TEXT_LENGTH)) if each.equation else NOTHING,
+            Cell(cut(place(each.file, each.line), _TEXT_LENGTH)) if each.file else NOTHING,
+            Cell(cut(each.evidence, 2 * _TEXT_LENGTH)),
+        )
+        for each in found[:_MAX_ROWS]
+    )
+    titles = ("left side", "right side", "cause", "first that differs", "where", "evidence")
+    notice = _left_out(len(found) - len(rows), "attributions")
+    return Table("Numeric drift", tuple(map(Column, titles)), rows, notice)
+
+
+def times(judged: Sequence[TimeComparison]) -> Table:
+    """One line for each stage and pair of sides whose times were judged.
+
+    Example:
+        `times(campaign.programs[0].times).rows[0][3].text` is, say, `slower`.
+    """
+    order = list(_TIMES)
+    shown = sorted(judged, key=lambda each: order.index(each.verdict))[:_MAX_ROWS]
+    rows = tuple(
+        (
+            Cell(each.metric),
+            Cell(each.left),
+            Cell(each.right),
+            Cell(each.verdict, tone=_TIMES[each.verdict]),
+            Cell(figures.humanise_ratio(each.ratio), repr(each.ratio)),
+            Cell(_interval(each)),
+            figures.float_cell(each.p_value) if each.p_value is not None else NOTHING,
+            Cell(f"{each.margin:.1%}"),
+            Cell(" / ".join(map(str, each.samples))),
+        )
+        for each in shown
+    )
+    words = ("metric", "left side", "right side", "verdict")
+    numbers = ("right to left", "interval", "corrected p", "margin", "samples")
+    columns = (*map(Column, words), *(Column(title, numeric=True) for title in numbers))
+    return Table("Times, judged", columns, rows, _left_out(len(judged) - len(rows), "times"))
+
+
+def _interval(each: TimeComparison) -> str:
+    if each.low is None or each.high is None:
+        return "none"
+    return f"{figures.humanise_ratio(each.low)} to {figures.humanise_ratio(each.high)}"
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"{count:,} more {what} are left out here; the JSON report has them." if count else ""

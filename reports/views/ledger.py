@@ -1,0 +1,148 @@
+"""The captured arrays of a program and the hazards of the flip, as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from reports.rows import CapturedArray, Hazard, Observation, ProgramRow, Side
+from reports.views import figures
+from reports.views.cells import NOTHING, Cell, Column, Table, Tone
+from reports.views.texts import cut
+
+_MAX_ROWS = 40
+_MAX_LISTED = 8
+_TEXT_LENGTH = 500
+_VALUE_LENGTH = 120
+_UNUSUAL: dict[str, Tone] = {"not found": "warn", "unused": "note", "folded": "note"}
+
+
+def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
+    """One line for each captured array and one column for its fate on each side, largest first.
+
+    Arrays of two sides are one where type and content agree, and their order among equals: places
+    and shardings may be known on one side alone.
+
+    Example:
+        `ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text` is, say,
+        `hoisted 3 times`.
+    """
+    by_side = {item.side: _numbered(item) for item in row.observations}
+    arrays: dict[Hashable, CapturedArray] = {}
+    for side in sides:
+        for key, array in by_side.get(side, {}).items():
+            arrays.setdefault(key, array)
+    shown = sorted(arrays, key=lambda key: -arrays[key].bytes)
+    rows = [
+        (*_array(arrays[key]), *(_fate(by_side.get(side, {}).get(key)) for side in sides))
+        for key in shown[:_MAX_ROWS]
+    ]
+    columns = (
+        Column("first used at"),
+        Column("array"),
+        Column("size", numeric=True),
+        Column("sharding"),
+        Column("uses", numeric=True),
+        *(Column(side) for side in sides),
+    )
+    notice = _left_out(len(shown) - len(rows), "arrays")
+    return Table("Captured arrays, and what became of each", columns, tuple(rows), notice)
+
+
+def hazards(found: Sequence[Hazard]) -> Table:
+    """One line for each kind of hazard: what may change when the default flips, where, the fix.
+
+    Example:
+        `hazards(campaign.programs[0].hazards).rows[0][0].text` is, say, `captured and donated`.
+    """
+    groups = grouped(found)
+    rows = [
+        (
+            Cell(group[0].kind, tone="warn"),
+            Cell(listed([place(each.file, each.line) for each in group])),
+            Cell(listed([each.array for each in group])),
+            Cell(cut(group[0].what, _TEXT_LENGTH)),
+            Cell(cut(group[0].fix, _TEXT_LENGTH)),
+        )
+        for group in groups[:_MAX_ROWS]
+    ]
+    titles = ("hazard", "where", "array", "what may change", "smallest fix")
+    columns = tuple(Column(title) for title in titles)
+    notice = _left_out(len(groups) - len(rows), "hazards")
+    return Table("Hazards of the flip", columns, tuple(rows), notice)
+
+
+def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
+    """The hazards that say the same of several arrays, together.
+
+    Example:
+        `[len(group) for group in grouped(program.hazards)]` is, say, `[3, 1]`.
+    """
+    groups: dict[tuple[str, str, str], list[Hazard]] = {}
+    for hazard in found:
+        groups.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(hazard)
+    return [tuple(group) for group in groups.values()]
+
+
+def place(file: str, line: int) -> str:
+    """A place as editors read it.
+
+    Example:
+        >>> place("model.py", 12), place("", 0)
+        ('model.py:12', 'unknown')
+    """
+    return f"{cut(file, _VALUE_LENGTH)}:{line}" if file else "unknown"
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Each text once, those beyond the first few counted.
+
+    Example:
+        >>> listed(["model.py:3", "model.py:3", "model.py:7"])
+        'model.py:3, model.py:7'
+    """
+    unique = [cut(text, _VALUE_LENGTH) for text in dict.fromkeys(texts)]
+    more = f" and {len(unique) - _MAX_LISTED} more" if len(unique) > _MAX_LISTED else ""
+    return ", ".join(unique[:_MAX_LISTED]) + more
+
+
+def _numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
+    seen: Counter[Hashable] = Counter()
+    found: dict[Hashable, CapturedArray] = {}
+    for array in observation.ledger:
+        alike = (array.sha256, array.dtype, array.shape)
+        found[alike, seen[alike]] = array
+        seen[alike] += 1
+    return found
+
+
+def _array(array: CapturedArray) -> tuple[Cell, ...]:
+    function = f" in {array.function}" if array.function else ""
+    shape = ",".join(map(str, array.shape))
+    sharding = array.sharding
+    return (
+        Cell(cut(place(array.file, array.line) + function, 2 * _VALUE_LENGTH)),
+        Cell(cut(f"{array.dtype}[{shape}]", _VALUE_LENGTH)),
+        figures.bytes_cell(array.bytes),
+        Cell(cut(sharding, _VALUE_LENGTH), cut(sharding, _TEXT_LENGTH)) if sharding else NOTHING,
+        figures.count_cell(array.uses),
+    )
+
+
+def _fate(array: CapturedArray | None) -> Cell:
+    if array is None:
+        return NOTHING
+    times = "" if array.copies == 1 else f" {array.copies} times"
+    text = f"{array.fate}{times}" if array.copies else array.fate
+    if array.alike > 1:
+        text = f"{array.fate}: {array.copies} of equal value for {array.alike} arrays"
+    # Passed more often than there are arrays: the const args that stock JAX duplicates.
+    duplicated = array.fate == "hoisted" and array.copies > array.alike
+    tone = "warn" if duplicated else _UNUSUAL.get(array.fate, "")
+    if array.note:
+        text = f"{text} ({cut(array.note, _VALUE_LENGTH)})"
+    return Cell(text, tone=tone)
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"{count:,} more {what} are left out here; the JSON report has them." if count else ""

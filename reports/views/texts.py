@@ -1,0 +1,59 @@
+"""Text out of rows, made fit to be shown: cut to a length, and nothing in it invisible."""
+
+from __future__ import annotations
+
+import re
+
+_NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# Control characters (terminal colours in a traceback begin with one), the marks that reverse the
+# order of what is read, and the halves of characters that file names outside UTF-8 leave behind.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_TERMINAL_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+
+
+def visible(text: str) -> str:
+    r"""`text` with one kind of newline, and with its invisible characters spelled out.
+
+    Example:
+        >>> visible("\x1b[31mred\x1b[0m\r\nnul\x00")
+        'red\nnul\\x00'
+    """
+    text = _NEWLINES.sub("\n", _TERMINAL_COLOUR.sub("", text))
+    return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def cut(text: str, length: int) -> str:
+    """`text`, or its first `length` characters and how many more there are.
+
+    Example:
+        >>> cut("a long story", 6)
+        'a long … (6 more characters)'
+    """
+    if len(text) <= length:
+        return text
+    return f"{text[:length]} … ({len(text) - length:,} more characters)"
+
+
+def cut_middle(text: str, head: int, tail: int) -> str:
+    r"""`text`, or its beginning and its end, which in a traceback is what matters most.
+
+    Example:
+        >>> cut_middle("first\nsecond\nlast", 5, 4)
+        'first\n… (8 characters left out here; the JSON report has them) …\nlast'
+    """
+    if len(text) <= head + tail:
+        return text
+    left_out = len(text) - head - tail
+    notice = f"… ({left_out:,} characters left out here; the JSON report has them) …"
+    return f"{text[:head]}\n{notice}\n{text[-tail:]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Put a number before its noun, in the plural where it should be.
+
+    counted(1, "const arg") == "1 const arg"; counted(2, "leaf") == "2 leaves"
+    """
+    plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,214 @@
+"""Saved results are judged as a live run is: the same code, and the same verdicts."""
+
+import json
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from parity_tests.campaign import run
+from parity_tests.campaign.compare_saved import compare
+from parity_tests.cli import app
+from parity_tests.drift import rows as attributing
+from parity_tests.evidence.saved import Saved, SavedError
+from reports.rows import DriftAttribution
+
+HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
+NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_side", "last")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asked():
+    """What is asked for causes: it is found by its rule here, and by running in test_drift."""
+
+    def answer(drift, folder, *, timeout):
+        left, right = drift.sides
+        # Saved halves have an arbiter for all; it is looked at where outputs do not agree.
+        has_truth = drift.rung == "mismatch" and bool(drift.truth)
+        found.append((drift.job.target, left, right, drift.rung, has_truth))
+        cause = "a bug" if drift.job.name == "other_rounding" else "constant folding"
+        return DriftAttribution(left=left, right=right, cause=cause, evidence="as planted")
+
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attributing, "attribute", answer)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def saved(faults_file, tmp_path_factory):
+    """The same programs in one campaign over four sides, and in two over two sides each."""
+    folder = tmp_path_factory.mktemp("saved")
+    targets = [f"{faults_file}:{name}" for name in NAMES]
+    live = run.run(targets, steady_calls=0, save=folder / "live.json", attribute=True)
+    for name, sides in HALVES.items():
+        run.run(targets, sides=sides, steady_calls=0, save=folder / f"{name}.json")
+    return folder, live
+
+
+def halves_of(folder):
+    return [Saved.read(folder / f"{name}.json") for name in HALVES]
+
+
+def of_stock(saved):
+    """What is saved, without our side: of that pair `other_rounding` is at parity by the ladder."""
+    rows = [
+        row.model_copy(update={"observations": (row.observations[1],)})
+        for row in saved.campaign.programs
+    ]
+    changes = {"sides": saved.campaign.sides[1:], "programs": tuple(rows)}
+    return replace(saved, campaign=saved.campaign.model_copy(update=changes))
+
+
+def verdicts(result):
+    return {row.name: (row.verdict, row.reasons) for row in result.programs}
+
+
+def flips(result):
+    return {row.name: row.flip.outcome for row in result.programs}
+
+
+def test_two_halves_get_the_verdicts_of_the_whole(saved, asked):
+    folder, live = saved
+    of_the_live_run = list(asked)
+    asked.clear()
+    again = compare(*halves_of(folder), attribute=True)
+    assert again.sides == live.sides
+    assert verdicts(again) == verdicts(live)
+    assert flips(again) == flips(live)
+    assert asked == of_the_live_run
+
+
+def test_a_bug_within_tolerance_is_a_difference_of_halves_as_well(saved):
+    folder, _ = saved
+    halves = [of_stock(half) for half in halves_of(folder)]
+    assert verdicts(compare(*halves))["other_rounding"][0] == "parity"
+    verdict, reasons = verdicts(compare(*halves, attribute=True))["other_rounding"]
+    assert verdict == "difference"
+    assert "outputs differ by a bug: as planted" in reasons[0]
+
+
+def test_nothing_runs_unless_it_is_asked_for(saved, asked, capsys):
+    folder, _ = saved
+    files = [str(folder / f"{name}.json") for name in HALVES]
+    asked.clear()
+    app.main(["compare", *files])
+    assert asked == []
+    app.main(["compare", *files, "--attribute"])
+    assert {name.rpartition(":")[2] for name, *_ in asked} == {
+        "other_value", "other_rounding", "other_order"
+    }  # fmt: skip
+    assert "drift: a bug other_rounding" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, None),
+        ({"target": ""}, "do not name the same target"),
+        ({"target": "faults.py:gone"}, "no file 'faults.py'"),
+        ({"digest": "0" * 64}, "is another than what was measured"),
+        ({"digest": ""}, "is another than what was measured"),
+    ],
+)
+def test_what_is_not_the_program_that_was_measured_is_not_run(saved, tmp_path, change, said):
+    folder, live = saved
+    row = Saved.read(folder / "live.json").rows()["other_rounding"].model_copy(update=change)
+    here = [live.environment]
+    found = attributing.saved_job(0, [row, row], here, tmp_path, timeout=60)
+    if said is None:
+        assert found.target == row.target
+        elsewhere = live.environment.model_copy(update={"jax": "0.4.1"})
+        (tmp_path / "listing-0").rename(tmp_path / "other")
+        found = attributing.saved_job(0, [row, row], [elsewhere], tmp_path, timeout=60)
+        assert found == "it was measured in another environment than this"
+    else:
+        assert said in found
+
+
+def test_drift_that_is_not_looked_into_says_why_and_decides_nothing(saved, asked, tmp_path):
+    folder, _ = saved
+    for name in HALVES:
+        rows = json.loads((folder / f"{name}.json").read_text())
+        for row in rows["programs"]:
+            row["target"] = ""
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+        arrays = f"{name}.json.arrays"
+        (tmp_path / arrays).write_bytes((folder / arrays).read_bytes())
+    asked.clear()
+    halves = halves_of(tmp_path)
+    found = compare(*halves, attribute=True)
+    assert asked == []
+    assert flips(found) == flips(compare(*halves))
+    [row] = [row for row in found.programs if row.name == "other_rounding"]
+    assert row.drift == ()
+    assert row.reasons[-1].startswith("the drift was not looked into: the files do not name")
+
+
+def test_a_campaign_equals_itself(saved):
+    folder, live = saved
+    again = compare(Saved.read(folder / "live.json"), Saved.read(folder / "live.json"))
+    failed = {"raises_on_one_side"}
+    for row in again.programs:
+        assert row.verdict == ("could not compare" if row.name in failed else "parity")
+        for comparison in row.comparisons:
+            assert comparison.left == comparison.right
+            assert comparison.outcome in ("equal", "not judged", "not compared")
+    assert {row.name for row in again.programs} == {row.name for row in live.programs}
+
+
+def test_a_side_that_changed_is_different_from_itself(saved, tmp_path):
+    folder, _ = saved
+    for name in ("live.json", "live.json.arrays"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    rows = json.loads((tmp_path / "live.json").read_text())
+    [good] = [row for row in rows["programs"] if row["name"] == "good"]
+    good["observations"][1]["proof"]["const_args"] += 1
+    rows["programs"] = [row for row in rows["programs"] if row["name"] != "last"]
+    (tmp_path / "live.json").write_text(json.dumps(rows))
+    again = compare(Saved.read(folder / "live.json"), Saved.read(tmp_path / "live.json"))
+    by_name = verdicts(again)
+    assert by_name["good"] == (
+        "difference",
+        (
+            "simplified and simplified: const args: 1 against 2 (one side gave two counts, and "
+            "counts do not depend on the machine)",
+        ),
+    )
+    assert by_name["last"] == ("could not compare", (f"only {folder / 'live.json'} has it",))
+
+
+def test_bad_files_are_refused(saved, tmp_path):
+    folder, _ = saved
+    report, arrays = tmp_path / "A.json", tmp_path / "A.json.arrays"
+    report.write_bytes((folder / "live.json").read_bytes())
+    with pytest.raises(SavedError, match="is missing; write both with constparity run --save"):
+        Saved.read(report)
+    arrays.write_bytes(b"no archive")
+    with pytest.raises(SavedError, match="is not an archive"):
+        Saved.read(report)
+    with zipfile.ZipFile(arrays, "w"):
+        pass
+    with pytest.raises(SavedError, match="is damaged or belongs to another report"):
+        Saved.read(report).evidence("good")
+    with (
+        zipfile.ZipFile(folder / "live.json.arrays") as whole,
+        zipfile.ZipFile(arrays, "w") as swapped,
+    ):
+        for member in whole.namelist():
+            source = member.replace("0/legacy.npz", "1/legacy.npz")
+            swapped.writestr(member, whole.read(source))
+    with pytest.raises(SavedError, match="holds other arrays than the report describes"):
+        Saved.read(report).evidence("good")
+
+
+def test_the_command_compares_and_exits_as_run_does(saved, tmp_path, capsys):
+    folder, _ = saved
+    files = [str(folder / f"{name}.json") for name in HALVES]
+    report = tmp_path / "report.json"
+    assert app.main(["compare", *files, "--report", f"json:{report}"]) == app.Exit.DIFFERENCE
+    assert "mismatch at the only output" in capsys.readouterr().out
+    assert report.exists()
+    assert app.main(["compare", *files, "--exit-zero"]) == app.Exit.PARITY
+    assert app.main(["compare", files[0], str(tmp_path / "none.json")]) == app.Exit.USAGE
+    assert "No such file" in capsys.readouterr().err

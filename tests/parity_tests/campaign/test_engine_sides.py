@@ -1,0 +1,88 @@
+"""The four sides together: these run the engine, in its own processes."""
+
+import pytest
+
+from parity_tests.campaign import run
+from reports.rows import SIDES
+
+SHARED = """
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from parity_tests import program
+
+TABLE = jnp.arange(77.0)
+
+
+@program(args=(np.float32(2.0),))
+def shared(x):
+    return lax.cond(x > 0, lambda: TABLE * x, lambda: TABLE) + TABLE
+
+
+@program(args=(np.float32(2.0),))
+def dead(x):
+    TABLE + 1
+    return x
+
+
+@program
+def keys():
+    split = jax.random.split(jax.random.key(0), 8)
+    return (lambda x: x + jax.vmap(jax.random.uniform)(split)), (np.float32(2.0),)
+
+
+@program(args=(np.float32(2.0),))
+def other_words(x):
+    return 2.0 * x if "engine" in sys.modules else x * 2.0
+"""
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    file = tmp_path_factory.mktemp("shared") / "shared_programs.py"
+    file.write_text(SHARED)
+    result = run.run([str(file)], timeout=60, steady_calls=0)
+    return {row.name: row for row in result.programs}
+
+
+@pytest.mark.parametrize("name", ["shared", "dead", "keys"])
+def test_all_four_sides_are_at_parity(four, name):
+    row = four[name]
+    assert row.verdict == "parity", row.reasons
+    assert [each.side for each in row.observations] == list(SIDES)
+    assert all(each.proof.holds for each in row.observations)
+
+
+def test_ours_passes_an_array_once_and_stock_for_each_use(four):
+    proofs = {each.side: each.proof for each in four["shared"].observations}
+    assert proofs["simplified"].const_args == 1
+    assert proofs["jax-simplified"].const_args > 1
+    [expected] = [
+        each
+        for each in four["shared"].comparisons
+        if each.metric == "const args" and each.left == "simplified"
+    ]
+    assert expected.outcome == "expected difference"
+    assert expected.detail.startswith("stock passes")
+
+
+def test_ours_prints_the_jaxpr_that_stock_prints_in_the_same_mode(four):
+    printed = [each for each in four["shared"].comparisons if each.metric == "printed jaxpr"]
+    assert [(each.left, each.right) for each in printed] == [
+        ("legacy", "jax-legacy"),
+        ("simplified", "jax-simplified"),
+    ]
+    assert [each.outcome for each in printed] == ["equal", "equal"]
+
+
+def test_a_program_that_only_prints_differently_is_a_difference(four):
+    row = four["other_words"]
+    different = [each for each in row.comparisons if each.outcome == "different"]
+    assert [each.metric for each in different] == ["printed jaxpr"] * 2
+    assert row.verdict == "difference"
+    assert "-{ lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }" in row.reasons[0]
+    assert "+{ lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }" in row.reasons[0]

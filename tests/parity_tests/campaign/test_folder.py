@@ -1,0 +1,205 @@
+"""An interrupted campaign goes on: nothing is run twice, and nothing is lost."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from waiting import alive, await_
+
+from parity_tests.campaign import run
+from parity_tests.campaign.folder import ResumeError, Setup, check_same_campaign
+from parity_tests.processes.protocol import Listing
+from reports.rows import Failure, Observation
+
+PROGRAMS = """
+import os, time
+import numpy as np
+from parity_tests import program
+
+TABLE = np.arange(20, dtype=np.float32)  # not of JAX, which would start its backend here
+
+def log(name):
+    with open(os.environ["RUN_LOG"], "a") as file:
+        file.write(f"{name}\\n")
+
+def make(number):
+    def build():
+        log(number)
+        time.sleep(0.05)
+        return (lambda x: x * TABLE[:4] + number), (1.0,)
+    build.__name__ = f"program_{number}"
+    return program(build)
+
+for number in range(12):
+    globals()[f"program_{number}"] = make(number)
+
+@program
+def hangs():
+    log("hangs")
+    while not os.path.exists(os.environ["RUN_LOG"] + ".mended"):
+        time.sleep(0.1)
+    return (lambda x: x), (1.0,)
+"""
+SIDES = ("legacy", "simplified")
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUN_LOG", str(tmp_path / "log"))
+    file = tmp_path / "programs.py"
+    file.write_text(PROGRAMS)
+    return file
+
+
+def started(tmp_path):
+    return (tmp_path / "log").read_text().split()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
+    folder = tmp_path / "kept"
+    targets = [f"{module}:program_{number}" for number in range(12)]
+    command = [sys.executable, "-m", "parity_tests.cli", "run", "--no-times", *targets]
+    command += ["--resume", str(folder), "--sides", ",".join(SIDES)]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while sum(file.stem.isdecimal() for file in folder.glob("*/*/*.json")) < 5:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    workers = psutil.Process(process.pid).children()
+    process.send_signal(how)
+    _, said = process.communicate()
+    for worker in workers:  # which see a little later that nobody is left to kill them
+        await_(lambda pid=worker.pid: not alive(pid))
+    if how != signal.SIGKILL:
+        assert process.returncode == 130
+        assert "interrupted; the same command goes on from here" in said
+    before = started(tmp_path)
+    assert len(set(before)) < 12
+    finished = [
+        {int(file.stem) for file in folder.glob(f"{side}/*/*.json") if file.stem.isdecimal()}
+        for side in SIDES
+    ]
+
+    steps = []
+    result = run.run(
+        targets, sides=SIDES, steady_calls=0, resume=folder,
+        progress=lambda done, total, text: steps.append((done, text)),
+    )  # fmt: skip
+    assert steps[1][1] == "finished before"
+    assert steps[1][0] >= 5
+    assert [row.name for row in result.programs if row.verdict == "parity"] == [
+        f"program_{number}" for number in range(12)
+    ]
+    # Once for each side and once for the hazards, on the side that detects them. As often again for
+    # what a side was on when it was stopped, which is the first that it had not finished.
+    after = started(tmp_path)
+    again = [0] * 12
+    for done, builds in zip(finished, (2, 1), strict=True):
+        for number in sorted(set(range(12)) - done)[:1]:
+            again[number] += builds
+    for number in range(12):
+        assert 3 <= after.count(str(number)) <= 3 + again[number]
+
+    again = run.run(targets, sides=SIDES, steady_calls=0, resume=folder)
+    assert again.programs == result.programs
+    assert started(tmp_path) == after  # nothing was left to run
+
+
+def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
+    targets, folder = [f"{module}:hangs"], tmp_path / "kept"
+    result = run.run(targets, sides=SIDES, timeout=8, resume=folder)
+    [row] = result.programs
+    assert row.verdict == "could not compare"
+    assert {each.failure.kind for each in row.observations} == {"timeout"}
+    assert started(tmp_path) == ["hangs", "hangs"]
+    again = run.run(targets, sides=SIDES, timeout=8, resume=folder)
+    assert again.programs == result.programs
+    assert started(tmp_path) == ["hangs", "hangs"]
+
+    (tmp_path / "log.mended").touch()  # what it waits for
+    again = run.run(targets, sides=SIDES, timeout=60, resume=folder)
+    assert [row.verdict for row in again.programs] == ["parity"]
+
+
+def test_another_campaign_is_refused(module, tmp_path):
+    targets = [f"{module}:program_1"]
+    run.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    with pytest.raises(ResumeError, match="it has 1 programs and the targets name other ones"):
+        run.run([f"{module}:program_2"], sides=SIDES, resume=tmp_path / "kept")
+    module.write_text(PROGRAMS + "\n# changed\n")
+    with pytest.raises(ResumeError, match=r"the source of program_1 .* has changed since; name"):
+        run.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    (tmp_path / "kept" / "campaign.json").write_text("{")
+    with pytest.raises(ResumeError, match="is no campaign of this constparity"):
+        run.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    (tmp_path / "file").touch()
+    with pytest.raises(ResumeError, match="name another folder"):
+        run.run(targets, sides=SIDES, resume=tmp_path / "file")
+
+
+def setup_of(**changed):
+    return Setup(**{"timeout": 60, "memory_limit": 2**30, "variables": {}, **changed})
+
+
+def test_what_was_measured_otherwise_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    check_same_campaign(folder, Listing(), setup_of(variables={"JAX_PLATFORMS": "cpu"}))
+    for changed, said in (
+        ({"reload": True}, "its reload was False and is True"),
+        ({"fresh": True}, "its fresh was False and is True"),
+        ({"steady_calls": 0}, "its steady_calls was 20 and is 0"),
+        ({"hazards_on": "legacy"}, "its hazards_on was None and is 'legacy'"),
+        ({"variables": {}}, "its JAX_PLATFORMS was 'cpu' and is None"),
+    ):
+        now = setup_of(**{"variables": {"JAX_PLATFORMS": "cpu"}, **changed})
+        with pytest.raises(ResumeError, match=f"cannot be gone on with: {said}; name another"):
+            check_same_campaign(folder, Listing(), now)
+    monkeypatch.setenv("XLA_FLAGS", "--of_the_user")
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS", "1")  # each side has its own
+    variables = Setup(timeout=1).variables
+    assert variables["XLA_FLAGS"] == "--of_the_user"
+    assert variables["JAX_ENABLE_X64"] == "1"
+    assert variables["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [
+        ({}, {"crash", "timeout", "memory"}),
+        ({"timeout": 30, "memory_limit": 2**20}, {"crash", "timeout", "memory"}),
+        ({"timeout": 90}, {"crash", "memory"}),
+        ({"memory_limit": 2**31}, {"crash", "timeout"}),
+        ({"memory_limit": None, "timeout": math.inf}, {"crash"}),
+    ],
+)
+def test_what_exceeded_a_limit_runs_again_with_a_larger_one(tmp_path, limits, left):
+    """Also in rounds; and a limit that was smaller for a while counts as the smaller one."""
+    check_same_campaign(tmp_path, Listing(), setup_of())
+    folder = tmp_path / "rounds" / "0" / "legacy" / "1"
+    folder.mkdir(parents=True)
+    for number, kind in enumerate(("crash", "timeout", "memory")):
+        failure = Failure(kind=kind, stage="run", type="a type", message="")
+        lost = Observation(program="p", side="legacy", failure=failure)
+        (folder / f"{number}.json").write_text(lost.model_dump_json())
+
+    check_same_campaign(tmp_path, Listing(), setup_of(**limits))
+    records = map(Observation.model_validate_json, map(Path.read_text, folder.iterdir()))
+    assert {each.failure.kind for each in records} == left
+    check_same_campaign(tmp_path, Listing(), setup_of(timeout=math.inf, memory_limit=None))
+    assert [file.name for file in folder.iterdir()] == ["0.json"]
+
+
+def test_two_campaigns_do_not_share_a_folder(module, tmp_path):
+    from parity_tests.campaign.folder import campaign_folder
+
+    with campaign_folder(tmp_path / "kept"), pytest.raises(ResumeError, match="another campaign"):
+        run.run([f"{module}:program_1"], sides=SIDES, resume=tmp_path / "kept")
+    assert os.listdir(tmp_path / "kept") == ["lock"]

@@ -1,0 +1,77 @@
+"""Rounds of fresh processes: their order, and times of a campaign that are judged."""
+
+import pytest
+
+from parity_tests.campaign import run, timed_rounds
+from parity_tests.processes.protocol import Job
+from parity_tests.processes.side_runs import Recorded
+from reports.rows import TIME_METRICS, Observation, StageTimes
+
+PAIR = ("jax-legacy", "jax-simplified")
+
+
+def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
+    ran = []
+
+    def run_sides(jobs, sides, folder, timeout):
+        [side] = sides
+        ran.append((folder.name, side))
+        seconds = float(len(ran))
+        times = StageTimes(
+            trace=1, lower=2, compile=3, first_call=4, call=seconds, call_samples=3
+        )  # fmt: skip
+        observation = Observation(program="p", side=side, times=times)
+        return {(0, side): Recorded(observation), (1, side): Recorded(failed(side))}
+
+    def failed(side):
+        return Observation(program="q", side=side)
+
+    monkeypatch.setattr(timed_rounds, "run_sides", run_sides)
+    jobs = [Job(number=0, name="p", target="p"), Job(number=1, name="q", target="q")]
+    samples = timed_rounds.time_sides(jobs, PAIR, tmp_path, rounds=2, timeout=1)
+    a, b = PAIR
+    assert ran == [("0", a), ("0", b), ("1", b), ("1", a), ("2", a), ("2", b), ("3", b), ("3", a)]
+    # What was never taken, as compiling from a cache, has no row.
+    assert {each.metric for each in samples[0]} == {
+        "trace", "lower", "compile", "first call", "call",
+    }  # fmt: skip
+    calls = {each.side: each.seconds for each in samples[0] if each.metric == "call"}
+    assert calls == {a: (1.0, 4.0, 5.0, 8.0), b: (2.0, 3.0, 6.0, 7.0)}
+    assert 1 not in samples  # what fails has no times
+    assert timed_rounds.time_sides(jobs, PAIR, tmp_path, rounds=0, timeout=1) == {}
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory):
+    """A program that does more on one side than on the other, and one that does not."""
+    file = tmp_path_factory.mktemp("timed") / "timed.py"
+    file.write_text(
+        "import os, time, jax.numpy as jnp\n"
+        "from parity_tests import program\n"
+        "SLOW = os.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] == '1'\n"
+        "@program(args=(1.0,))\n"
+        "def slower_to_trace(x):\n"
+        "    time.sleep(0.5 if SLOW else 0.01)\n"
+        "    return x + 1\n"
+        "@program(args=(1.0,))\n"
+        "def raises(x):\n"
+        "    raise ValueError\n"
+    )
+    return run.run([str(file)], sides=PAIR, rounds=4)
+
+
+def test_a_planted_slowness_is_found_in_its_stage(timed):
+    slower, raises = timed.programs
+    by_metric = {each.metric: each for each in slower.times}
+    assert by_metric["trace"].verdict == "slower"
+    assert by_metric["trace"].ratio > 2
+    assert by_metric["trace"].samples == (8, 8)
+    assert set(by_metric) == set(TIME_METRICS)
+    assert raises.times == raises.time_samples == ()
+
+
+def test_raw_samples_are_kept(timed):
+    slower, _ = timed.programs
+    assert {(each.side, each.metric, len(each.seconds)) for each in slower.time_samples} == {
+        (side, metric, 8) for side in PAIR for metric in TIME_METRICS
+    }

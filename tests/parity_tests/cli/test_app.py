@@ -1,0 +1,184 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from parity_tests.campaign import run as campaign
+from parity_tests.cli import app
+from parity_tests.targets import TargetError
+
+STOCK = ["--sides", "jax-legacy,jax-simplified"]
+
+
+@pytest.fixture
+def canned(monkeypatch, faults):
+    """The planted campaign, as if it had been run; `only` narrows it to some programs."""
+
+    def only(*names):
+        programs = tuple(row for row in faults.programs if row.name in names)
+        result = faults.model_copy(update={"programs": programs})
+        monkeypatch.setattr(campaign, "run", lambda *args, **kwargs: result)
+
+    return only
+
+
+def test_help_answers_without_jax():
+    script = (
+        "import sys, contextlib, io\n"
+        "from parity_tests import cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as out:\n"
+        "    code = cli.main(['run', '--help'])\n"
+        "assert 'my_model.py:step' in out.getvalue(), out.getvalue()\n"
+        "sys.exit(code or 'jax' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_the_version_is_printed(capsys):
+    assert app.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("constparity ")
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        (["good", "last"], 0),
+        (["good", "other_value"], 1),
+        (["other_value", "exits"], 1),
+        (["good", "exits"], 2),
+    ],
+)
+def test_the_exit_status_is_the_worst_verdict(canned, names, code):
+    canned(*names)
+    assert app.main(["run", "x"]) == code
+    assert app.main(["run", "x", "--exit-zero"]) == 0
+
+
+def test_nothing_collected_has_its_own_status(canned, capsys):
+    canned()
+    assert app.main(["run", "empty.py", "--exit-zero"]) == 5
+    assert "no programs in empty.py" in capsys.readouterr().err
+
+
+def test_the_table_has_a_row_for_each_program_and_reasons(canned, capsys):
+    canned("good", "other_value", "exits")
+    app.main(["run", "x"])
+    out = capsys.readouterr().out
+    assert "difference other_value" in out
+    assert "max rel 0.33" in out
+    assert "jax-simplified: crash in trace: exit status 7" in out
+    assert "3 programs: 1 parity, 1 difference, 1 could not compare" in out
+
+
+def test_a_report_is_written_and_named(canned, capsys, tmp_path):
+    canned("good")
+    path = tmp_path / "out.json"
+    assert app.main(["run", "x", "--report", f"json:{path}"]) == 0
+    assert json.loads(path.read_text())["programs"][0]["name"] == "good"
+    assert f"report: {path}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--report", "json:/dev/null/out.json"],
+        ["--report", "json:/"],
+        ["--report", "papyrus:out"],
+        ["--report", "out.html"],
+        ["--sides", "legcay,simplified"],
+        ["--sides", "legacy"],
+        ["--sides", "legacy,legacy"],
+        ["--timeout", "0"],
+        ["--no-such-option"],
+    ],
+)
+def test_bad_usage_is_said_before_anything_runs(monkeypatch, capsys, arguments):
+    monkeypatch.setattr(campaign, "run", lambda *a, **k: pytest.fail("it ran"))
+    assert app.main(["run", "x", "--exit-zero", *arguments]) == 4
+    assert capsys.readouterr().err.strip()
+
+
+@pytest.mark.parametrize("other", ["json:out", "html:./out", "html:sub/../out"])
+def test_two_reports_to_one_file_are_bad_usage(monkeypatch, capsys, tmp_path, other):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(campaign, "run", lambda *a, **k: pytest.fail("it ran"))
+    assert app.main(["run", "x", "--report", "html:out", "--report", other]) == 4
+    assert "two reports to one file: html:out and" in capsys.readouterr().err
+
+
+def test_a_misspelt_side_is_told_what_is_close(capsys):
+    app.main(["run", "x", "--sides", "legcay,simplified"])
+    assert "did you mean legacy" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_unknown_command_is_usage():
+    assert app.main(["walk"]) == 4
+
+
+def test_a_missing_target_is_usage(capsys, monkeypatch):
+    def run(*args, **kwargs):
+        raise TargetError("no module 'x'")
+
+    monkeypatch.setattr(campaign, "run", run)
+    assert app.main(["run", "x", "--exit-zero"]) == 4
+    assert "no module 'x'" in capsys.readouterr().err
+
+
+def test_a_missing_target_stops_a_real_run(capsys, good_file):
+    assert app.main(["run", f"{good_file}:god", *STOCK]) == 4
+    assert "has no 'god'; did you mean good?" in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_is_not_a_verdict(monkeypatch, capsys):
+    def run(*args, **kwargs):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(campaign, "run", run)
+    assert app.main(["run", "x", "--exit-zero"]) == 3
+    assert "internal error" in capsys.readouterr().err
+
+
+def test_a_report_that_is_lost_at_the_end_is_an_error(canned, monkeypatch, tmp_path, capsys):
+    import reports
+
+    def write(request, result):
+        raise OSError("disk full")
+
+    canned("good")
+    monkeypatch.setattr(reports, "write_report", write)
+    path = tmp_path / "out.json"
+    assert app.main(["run", "x", "--exit-zero", "--report", f"json:{path}"]) == 3
+    assert "disk full" in capsys.readouterr().err
+
+
+def test_a_keyboard_interrupt_has_its_own_status(monkeypatch):
+    def run(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign, "run", run)
+    assert app.main(["run", "x"]) == 130
+
+
+def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys):
+    canned("good", "other_value")
+    assert app.main(["explain", "x"]) == 1
+    assert app.main(["explain", "x", "--exit-zero"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "parity good" in out
+    assert "float32[77]" in out
+    assert "folded" in out
+    assert "hoisted" in out
+    assert "flip: safe" in out
+    assert "writeable NumPy array: " in out
+    assert "no captured arrays" in out  # other_value
+
+
+def test_explain_needs_a_target(capsys):
+    assert app.main(["explain"]) == 4
+    assert "TARGET" in capsys.readouterr().err
+
+
+def test_explain_of_nothing_has_its_own_status(canned):
+    canned()
+    assert app.main(["explain", "empty.py"]) == 5

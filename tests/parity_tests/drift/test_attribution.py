@@ -1,0 +1,171 @@
+"""Drift on programs whose two modes differ for a known reason, and on rows written by hand."""
+
+import os
+
+import numpy as np
+import pytest
+
+from parity_tests.campaign import run
+from parity_tests.drift import attribution
+from parity_tests.drift import rows as attributing
+from parity_tests.drift.attribution import first_difference
+from parity_tests.evidence.values import Value
+from parity_tests.processes.protocol import EquationValue, EquationValues
+from parity_tests.processes.side_runs import environment_of
+
+PLANTED = """
+import os
+
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests import program
+
+SIMPLIFIED = os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "1"
+W = np.random.RandomState(0).randn(64, 64).astype(np.float32)
+
+
+@program(args=(np.ones(64, np.float32),))
+def folded(x):
+    gram = W.T @ jnp.asarray(W) + jnp.eye(64)
+    return (gram @ gram) @ x
+
+
+@program(args=(np.float32(2.0),))
+def a_bug_after_folding(x):
+    y = x * jnp.sum(jnp.sin(W @ W))
+    return y * 1.001 if SIMPLIFIED else y
+
+
+@program(args=(np.float32(2.0),))
+def other_value(x):
+    return x * (1.5 if SIMPLIFIED else 1.0)
+
+
+@program(args=(np.float32(2.0),))
+def other_bits_every_time(x):
+    return x * float.fromhex("0x1." + os.urandom(5).hex())
+"""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    file = tmp_path_factory.mktemp("drift") / "planted.py"
+    file.write_text(PLANTED)
+    result = run.run(
+        [str(file)],
+        sides=("jax-legacy", "jax-simplified"),
+        steady_calls=0,
+        timeout=60.0,
+        attribute=True,
+    )
+    return {row.name: row for row in result.programs}
+
+
+def line_of(text):
+    return PLANTED.splitlines().index(text) + 1
+
+
+def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
+    [found] = rows["folded"].drift
+    assert (found.left, found.right) == ("jax-legacy", "jax-simplified")
+    assert found.cause == "constant folding"
+    assert found.equation.startswith("dot_general, equation ")
+    assert found.line == line_of("    gram = W.T @ jnp.asarray(W) + jnp.eye(64)")
+    reason = rows["folded"].flip.reasons[0]
+    assert reason.outcome == "numerics drift, explained"
+    assert "cause: constant folding" in reason.what
+    assert reason.where.endswith(f"planted.py:{found.line}")
+
+
+def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
+    [found] = rows["a_bug_after_folding"].drift
+    assert found.cause == "a bug"
+    assert found.line == line_of("    return y * 1.001 if SIMPLIFIED else y")
+
+
+@pytest.mark.parametrize(
+    ("cause", "verdict"), [("a bug", "difference"), ("constant folding", "parity")]
+)
+def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
+    row = rows["folded"]  # equal by the ladder, and not bitwise
+    found = row.drift[0].model_copy(update={"cause": cause})
+    again = attributing._with_drift(row, (found,))
+    assert (again.verdict, len(again.reasons) - len(row.reasons)) == (
+        verdict, int(cause == "a bug"),
+    )  # fmt: skip
+
+
+def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
+    [found] = rows["other_value"].drift
+    assert found.cause == "a bug"
+    assert "jax-legacy is nearer to the truth" in found.evidence
+    assert found.equation == "mul, equation 0"
+    assert found.line == line_of("    return x * (1.5 if SIMPLIFIED else 1.0)")
+    assert rows["other_value"].flip.outcome == "different"
+
+
+def test_a_side_that_does_not_repeat_itself_is_not_attributed(rows):
+    [found] = rows["other_bits_every_time"].drift
+    assert found.cause == "not attributed"
+    assert "other bits when it was run again" in found.evidence
+
+
+def test_flags_go_after_those_of_the_user(tmp_path):
+    def flags(own):
+        inherited = {} if own is None else {"XLA_FLAGS": own}
+        return environment_of("jax-legacy", inherited, xla_flags="--b=1")["XLA_FLAGS"]
+
+    assert (flags(None), flags("--a=1")) == ("--b=1", "--a=1 --b=1")
+    (tmp_path / "flags").write_text("--a=1\n--c=2\n")
+    assert flags(str(tmp_path / "flags")) == "--a=1 --c=2 --b=1"
+    with pytest.raises(OSError, match="nothing"):
+        flags(str(tmp_path / "nothing"))
+    assert "XLA_FLAGS" not in environment_of("jax-legacy", {})
+    assert os.environ.get("XLA_FLAGS", "") == environment_of("legacy").get("XLA_FLAGS", "")
+
+
+def equation(number, **changes):
+    known = {
+        "primitive": "mul", "position": (number,), "file": "model.py", "line": number + 1,
+        "written": "f32[] -> f32[]", "saved": (number,),
+    }  # fmt: skip
+    return EquationValue(**{**known, **changes})
+
+
+def first(left, right, *values):
+    arrays = [[Value("", np.float32(each)) for each in of] for of in values]
+    sides = (EquationValues(equations=tuple(each)) for each in (left, right))
+    return first_difference(*sides, *arrays)
+
+
+def test_the_first_equation_that_differs_is_named():
+    both = [equation(0), equation(1), equation(2)]
+    found = first(both, both, [1, 2, 3], [1, 2.5, 4])
+    assert found.equation == both[1]
+    assert found.written == ""
+    assert first(both, both, [1, 2, 3], [1, 2, 3]).equation is None
+
+
+def test_equations_that_do_not_correspond_are_named_and_not_compared():
+    others = [equation(0), equation(1, primitive="add")]
+    found = first([equation(0), equation(1)], others, [1, 2], [1, 3])
+    assert found.misfit
+    assert found.equation.primitive == "add"
+    assert "only up to mul, equation 1 on the one and add, equation 1" in found.said
+
+
+def test_an_equation_that_one_side_has_alone_is_named():
+    found = first([equation(0)], [equation(0), equation(1, primitive="add")], [1], [1, 3])
+    assert (found.misfit, found.equation.primitive) == (True, "add")
+
+
+def test_what_is_written_otherwise_is_told():
+    other = [equation(0, written="f32[] 2 -> f32[]")]
+    found = first([equation(0)], other, [1], [2])
+    assert found.written == "f32[] -> f32[] against f32[] 2 -> f32[]"
+
+
+def test_the_last_words_of_xla_are_the_reason():
+    log = "W0 something\nF1121 09:39 flags.cc:234] Unknown flag in XLA_FLAGS: --xla_no=1\nend\n"
+    assert attribution._last_line(log).endswith("Unknown flag in XLA_FLAGS: --xla_no=1")

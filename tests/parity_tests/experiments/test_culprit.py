@@ -1,0 +1,233 @@
+"""The arrays that make a difference by being hoisted are found among those that make none."""
+
+import pytest
+
+from parity_tests import targets
+from parity_tests.cli import app
+from parity_tests.experiments import ask, culprit, interleaved_timing
+from parity_tests.experiments.culprit import _is_beyond
+from parity_tests.experiments.variants import Variants
+from reports.rows.experiments import CulpritQuestion
+
+PLANTED = """
+import os
+
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests import program
+
+X = (np.ones(2048, np.float32),)
+SEVEN = [np.arange(2048, dtype=np.float32) % 7 + number for number in range(7)]
+ANGLES = np.linspace(0.0, 50.0, 2048, dtype=np.float32)
+SQUARE = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+SCALE = np.arange(4, dtype=np.float32)  # below the embed threshold
+
+
+@program(args=X)
+def one_folds(x):
+    y = x + SCALE.sum()
+    for each in SEVEN:
+        y = y + each
+    window = jnp.exp(jnp.multiply(ANGLES, -0.1))  # the bait
+    return {"sum": y, "bait": x * window / jnp.sum(window)}
+
+
+@program(args=X)
+def one_takes_temporaries(x):
+    y = x
+    for each in SEVEN:
+        y = y * each
+    return y, jnp.tanh(SQUARE @ SQUARE) @ x[:64]  # the eater
+
+
+@program(args=X)
+def none_does(x):
+    return x + SEVEN[0]
+
+
+@program(args=X)
+def none_at_all(x):
+    return x + SCALE[0]
+
+
+@program(args=X)
+def raises(x):
+    return x + no_such_name
+
+
+@program(args=X)
+def exits(x):
+    os._exit(7)
+"""
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    file = tmp_path_factory.mktemp("culprits") / "planted_culprits.py"
+    file.write_text(PLANTED)
+    return file
+
+
+def find(planted, name, **question):
+    return culprit.find(targets.load_one(f"{planted}:{name}"), CulpritQuestion(**question))
+
+
+def line_with(planted, text):
+    return next(n for n, line in enumerate(planted.read_text().splitlines(), 1) if text in line)
+
+
+def test_the_one_of_eight_that_xla_folds(planted):
+    found = find(planted, "one_folds", metric="outputs")
+    assert (found.verdict, found.candidates) == ("difference", 8)
+    [array] = found.arrays
+    assert (array.array, array.bytes) == ("float32[2048]", 8192)
+    assert array.line == line_with(planted, "# the bait")
+    assert "1 of 2 leaves beyond bitwise: out['bait'] is ulp" in found.reasons[0]
+    assert found.variants <= 2 + 2 * 8
+
+
+def test_a_difference_may_be_asked_to_be_larger(planted):
+    found = find(planted, "one_folds", metric="outputs", beyond="tolerance")
+    assert (found.verdict, found.arrays) == ("parity", ())
+    assert "hoisting every array makes no difference" in found.reasons[0]
+
+
+def test_the_one_of_eight_that_takes_temporaries(planted):
+    found = find(planted, "one_takes_temporaries", metric="memory")
+    assert (found.verdict, found.candidates) == ("difference", 8)
+    [array] = found.arrays
+    assert (array.array, array.line) == ("float32[64,64]", line_with(planted, "# the eater"))
+    assert "bytes of temporaries inlined" in found.reasons[0]
+
+
+@pytest.mark.parametrize("metric", ["outputs", "memory"])
+def test_no_difference_and_no_arrays(planted, metric):
+    found = find(planted, "none_does", metric=metric)
+    assert (found.verdict, found.candidates, found.arrays) == ("parity", 1, ())
+    found = find(planted, "none_at_all", metric=metric)
+    assert (found.verdict, found.candidates) == ("parity", 0)
+    assert found.reasons == ("no captured array is above the embed threshold",)
+
+
+class Clock:
+    """Stands for `time`: what is done takes no time but that of the variant that is next."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.mark.parametrize("metric", ["call", "compile"])
+def test_times_by_a_clock_of_our_own(planted, metric, monkeypatch):
+    """The second of the arrays costs three times as long, when it is hoisted."""
+    clock = Clock()
+    monkeypatch.setattr(interleaved_timing, "time", clock)
+
+    def cost(variants, hoisted):
+        return 3.0 if variants.arrays[1].array.identity in hoisted else 1.0
+
+    class Lowered:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def compile(self):
+            clock.now += self.seconds
+            return self
+
+    def call_planted(variants, compiled):
+        clock.now += compiled.seconds
+
+    monkeypatch.setattr(Variants, "lower", lambda self, hoisted: Lowered(cost(self, hoisted)))
+    monkeypatch.setattr(Variants, "call", call_planted)
+    found = find(planted, "one_folds", metric=metric)
+    assert found.verdict == "difference"
+    assert len(found.arrays) == 1
+    assert "(3.00 times)" in found.reasons[0]
+    assert find(planted, "one_folds", metric=metric, factor=4.0).verdict == "parity"
+
+
+def test_a_program_that_differs_from_itself_has_no_culprit(planted, monkeypatch):
+    numbers = iter(range(100))
+    monkeypatch.setattr(
+        culprit,
+        "_METRICS",
+        {"call": lambda *_: lambda hoisted: culprit.Difference(next(numbers) == 0, "noise")},
+    )
+    found = find(planted, "one_folds", metric="call")
+    assert (found.verdict, found.arrays) == ("could not compare", ())
+    assert "differs from itself: noise" in found.reasons[0]
+
+
+def test_a_difference_that_is_not_seen_again_names_nobody(planted, monkeypatch):
+    numbers = iter(range(100))
+    monkeypatch.setattr(
+        culprit,
+        "_METRICS",
+        {"call": lambda *_: lambda hoisted: culprit.Difference(next(numbers) in (1, 2, 4), "x")},
+    )
+    found = find(planted, "one_folds", metric="call")
+    assert (found.verdict, found.arrays) == ("could not compare", ())
+    assert "not seen again" in found.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "beyond"),
+    [(0, 0, False), (0, 1, True), (2, 3, True), (3, 2, True), (2, 2.9, False), (2, 2, False)],
+)
+def test_a_factor_holds_in_both_directions(left, right, beyond):
+    assert _is_beyond(left, right, 1.5) is beyond
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("none_does", 0, "no leaf is beyond bitwise"),
+        ("raises", 2, "NameError: name 'no_such_name' is not defined"),
+        ("exits", 2, "exit status 7"),
+        ("no_such_program", 4, "has no 'no_such_program'"),
+    ],
+)
+def test_what_the_command_says_and_exits_with(planted, capsys, name, code, said):
+    assert app.main(["culprit", f"{planted}:{name}"]) == code
+    printed = capsys.readouterr()
+    assert said in printed.out + printed.err
+
+
+def test_the_arrays_are_printed_with_their_lines(planted, capsys):
+    assert app.main(["culprit", f"{planted}:one_folds"]) == 1
+    printed = capsys.readouterr().out
+    assert "hoisting 1 of 8 captured arrays is enough" in printed
+    line = line_with(planted, "# the bait")
+    assert f"{planted}:{line} (one_folds): float32[2048], 8,192 bytes" in printed
+
+
+def test_exit_zero(planted, monkeypatch):
+    found = find(planted, "none_at_all", metric="outputs").model_copy(
+        update={"verdict": "difference"}
+    )
+    monkeypatch.setattr(ask, "find_culprits", lambda *_, **__: found)
+    assert app.main(["culprit", "x:y"]) == 1
+    assert app.main(["culprit", "x:y", "--exit-zero"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--metric", "speed"], "--metric: Input should be 'outputs', 'compile', 'memory'"),
+        (["--beyond", "all"], "--beyond"),
+        (["--factor", "0.5"], ""),
+    ],
+)
+def test_usage(planted, capsys, options, said):
+    assert app.main(["culprit", f"{planted}:one_folds", *options]) == 4
+    assert said in capsys.readouterr().err
+
+
+def test_a_search_has_a_time_limit(planted, monkeypatch):
+    monkeypatch.setattr("parity_tests.processes.side_runs.START_SECONDS", 0.0)
+    question = CulpritQuestion(metric="outputs")
+    with pytest.raises(ask.ExperimentError, match=r"no result in 0\.2 seconds"):
+        ask.find_culprits(f"{planted}:one_folds", question, timeout=0.2)

@@ -1,0 +1,130 @@
+"""The fuzzer on campaigns that are made up: what is kept, how small it gets, what it exits with."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parity_tests.campaign import run as campaign
+from parity_tests.cli import app
+from parity_tests.fuzz import campaign as fuzz
+from parity_tests.observe.environment import describe
+from parity_tests.targets import load_one
+from reports.rows import Campaign, Failure, Observation, ProgramRow
+
+BOTH = ("simplified", "jax-simplified")
+
+
+def row(name, verdict, observations=()):
+    return ProgramRow(
+        name=name,
+        source="p.py:1",
+        summary="",
+        verdict=verdict,
+        reasons=("for a reason",),
+        observations=observations,
+        comparisons=(),
+    )
+
+
+def refusal(*, kind="exception", **raised):
+    """A row of sides, with the type that each raises, or None."""
+    observations = tuple(
+        Observation(
+            program="p",
+            side=side.replace("_", "-"),
+            failure=type_ and Failure(kind=kind, stage="trace", type=type_, message="no"),
+        )
+        for side, type_ in raised.items()
+    )
+    return row("p", "could not compare", observations)
+
+
+@pytest.fixture
+def where_a_program_has(monkeypatch):
+    """Stand in for campaigns: a program differs where its text has a word, and is fine else."""
+    programs_at_once = []
+
+    def plant(word):
+        def run(targets, **kwargs):
+            programs_at_once.append(len(targets))
+            found = []
+            for target in targets:
+                file, name = target.rsplit(":", 1)
+                text = Path(file).read_text()
+                text = text[text.index(f"def {name}(") :].partition("\n\n\ndef ")[0]
+                found.append(row(name, "difference" if word in text else "parity"))
+            return Campaign(
+                created="now", environment=describe(), sides=BOTH, programs=tuple(found)
+            )
+
+        monkeypatch.setattr(campaign, "run", run)
+        return programs_at_once
+
+    return plant
+
+
+def test_a_program_that_fails_is_made_small_and_kept(where_a_program_has, tmp_path):
+    programs_at_once = where_a_program_has("lax.scan(")
+    fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1)
+    failed = [row for row in fuzzed.campaign.programs if row.verdict == "difference"]
+    kept = list(fuzz.keep(fuzzed, tmp_path / "kept", timeout=1))
+    assert 0 < len(failed) == len(kept) < 30
+    assert max(programs_at_once[1:]) <= fuzz.CANDIDATES
+    for each in kept:
+        text = each.file.read_text()
+        assert "difference" in text
+        assert f"constparity run {each.file}:{each.row.name}" in text
+        assert text.count("lax.scan(") == 1
+        assert text.count("def f") <= 3
+        assert load_one(f"{each.file}:{each.row.name}").build()
+
+
+def test_what_stock_jax_refuses_alike_is_refused():
+    alike = refusal(simplified="ValueError", jax_simplified="ValueError")
+    unlike = refusal(simplified="NotImplementedError", jax_simplified="ValueError")
+    assert fuzz.is_refused(alike)
+    assert not fuzz.is_refused(unlike)
+    assert fuzz.signature(alike) != fuzz.signature(unlike)
+    assert fuzz.is_refused(refusal(legacy=None, jax_legacy=None, jax_simplified="ValueError"))
+    assert not fuzz.is_refused(refusal(simplified=None, jax_simplified="ValueError"))
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        {"legacy": None, "simplified": "ValueError"},
+        {"legacy": "ValueError", "simplified": None, "jax_simplified": None},
+        {"legacy": "ValueError", "simplified": "ValueError", "jax_simplified": "ValueError"},
+    ],
+)
+def test_a_side_whose_stock_partner_did_not_run_has_failed_and_is_not_refused(raised):
+    assert not fuzz.is_refused(refusal(**raised))
+
+
+@pytest.mark.parametrize("kind", ["timeout", "crash", "wrong side"])
+def test_only_what_is_raised_is_refused(kind):
+    both = {"simplified": kind, "jax_simplified": kind}
+    assert not fuzz.is_refused(refusal(kind=kind, **both))
+
+
+def test_the_command_keeps_and_exits_as_run_does(where_a_program_has, tmp_path, capsys):
+    where_a_program_has("lax.scan(")
+    keep = ["--keep", str(tmp_path / "kept")]
+    assert app.main(["fuzz", "--programs", "12", "--seed", "1", *keep]) == 1
+    out = capsys.readouterr().out
+    assert "12 programs:" in out
+    assert f"kept: {tmp_path / 'kept'}" in out
+    where_a_program_has("no such text")
+    assert app.main(["fuzz", "--programs", "3", *keep]) == 0
+
+
+def test_without_hypothesis_the_extra_is_named():
+    script = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from parity_tests import cli; sys.exit(cli.main(['fuzz']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 4
+    assert "constparity[fuzz]" in done.stderr

@@ -1,0 +1,126 @@
+"""Recipes, the text that they become, and how they are made smaller; no program runs here."""
+
+from dataclasses import replace
+
+import jax
+import pytest
+
+from parity_tests.fuzz import reduction, rendering, strategy
+from parity_tests.fuzz.recipe import (
+    DTYPES,
+    OUTSIDES,
+    SHAPES,
+    STORAGES,
+    Captured,
+    Recipe,
+    Step,
+    uses,
+    walk,
+)
+
+SCAN = Step("scan", bodies=((Step("mix", (1,)), Step("sine")),), option=2)
+NESTED = Recipe(
+    (Step("jit", bodies=((SCAN,),)), Step("scale", (3,))),
+    (Captured(), Captured("int32"), Captured(shape="vector"), Captured(storage="view")),
+    size=8,
+    returned=(0,),
+    outside="vmap",
+)
+
+
+def built(recipe):
+    namespace = {}
+    exec(rendering.module({"program": recipe}), namespace)
+    return namespace["program"]()
+
+
+def test_a_recipe_is_written_as_a_program_that_stands_alone():
+    text = rendering.module({"program": NESTED})
+    assert (
+        text[text.index("def program") :]
+        == '''\
+def program(jit=jax.jit):
+    """jit, scan, mix, scale, sine; vmap outside."""
+    c0 = jnp.asarray(draw(0, 8, 8))
+    c1 = jnp.asarray(np.asarray(4 * draw(0, 8, 8), np.int32))
+    c2 = jnp.asarray(draw(0, 8))
+    c3 = c2[...]
+
+    def fun(x):
+
+        def f1(x):
+
+            def f2(x):
+                x = 0.5 * x + 0.5 * jnp.multiply(c1, np.float32(0.125))
+                x = jnp.sin(x)
+                return x
+
+            x, _ = lax.scan(lambda c, _: (f2(c), None), x, None, length=3, reverse=True)
+            return x
+
+        x = jit(f1)(x)
+        x = x * c3
+        return (x, c0)
+
+    return lambda v: jax.vmap(jit(fun))(jnp.stack([v, -v])), (draw(1000, 8, 8),)
+'''
+    )
+    imported = {
+        line.split()[1] for line in text.splitlines() if line.startswith(("import", "from"))
+    }
+    assert {name.partition(".")[0] for name in imported} == {"jax", "numpy"}
+
+
+def test_what_no_step_names_is_not_made():
+    recipe = replace(NESTED, steps=(Step("scale", (1,)),), returned=())
+    assert uses(recipe) == {1}
+    assert "c0" not in rendering.module({"program": recipe})
+
+
+@pytest.mark.parametrize("construct", rendering.CATALOGUE.values(), ids=lambda c: c.name)
+def test_every_construct_keeps_the_shape_of_the_state(construct):
+    body = (Step("mix", (0,)),)
+    step = Step(construct.name, tuple(range(construct.captured)), (body,) * construct.bodies)
+    steps = (step,) if 2 in construct.ranks else (Step("map", bodies=((step,),)),)
+    fun, args = built(Recipe(steps, (Captured(), Captured(seed=1))))
+    [out] = jax.eval_shape(fun, *args)
+    assert (out.shape, out.dtype) == ((4, 4), "float32")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_captured_array_is_an_operand_of_every_kind(dtype, shape):
+    inner = tuple(Step(name, (0,)) for name in ("mix", "permute", "host_temporary", "random"))
+    steps = (*inner, Step("matmul", (0,)), Step("set", (0,)), Step("map", bodies=(inner,)))
+    for storage in STORAGES:
+        fun, args = built(Recipe(steps, (Captured(dtype, shape, storage),), returned=(0,)))
+        assert jax.eval_shape(fun, *args)[0].shape == (4, 4)
+
+
+@pytest.mark.parametrize("outside", OUTSIDES)
+def test_every_outer_transformation_is_written(outside):
+    fun, args = built(Recipe((Step("mix", (0,)),), outside=outside))
+    assert jax.eval_shape(fun, *args)
+
+
+def test_a_seed_and_a_number_name_a_program():
+    first, again, other = (strategy.drawn(n, of_seed=3) for n in (4, 4, 5))
+    assert first == again != other
+
+
+def test_candidates_are_smaller_and_come_to_an_end():
+    recipe = NESTED
+    while smaller := reduction.candidates(recipe):
+        assert all(reduction.size(each) < reduction.size(recipe) for each in smaller)
+        recipe = smaller[0]
+    assert recipe == replace(recipe, steps=(), returned=(), outside="nothing", size=4)
+
+
+def test_what_fails_is_all_that_is_left():
+    def fails(recipe):
+        return any(step.construct == "sine" for step in walk(recipe.steps))
+
+    recipe = NESTED
+    while alike := [each for each in reduction.candidates(recipe) if fails(each)]:
+        recipe = alike[0]
+    assert recipe.steps == (Step("sine"),)

@@ -1,0 +1,319 @@
+"""The flip verdict on rows written by hand: each rule, and what only looks like its case."""
+
+import pytest
+
+from parity_tests.judge.flip_verdict import FLIPS, decide
+from reports.rows import (
+    CapturedArray,
+    Comparison,
+    DriftAttribution,
+    Failure,
+    Hazard,
+    HostMemory,
+    LeafComparison,
+    MemoryStats,
+    Observation,
+    ProgramRow,
+    TimeComparison,
+)
+
+BEFORE, AFTER = FLIPS[0]
+MIB = 2**20
+
+WEIGHTS = CapturedArray(
+    file="model.py", line=12, function="step", shape=(8, 8), dtype="float32", bytes=256,
+    sharding="", sha256="", uses=1, fate="hoisted", copies=1,
+)  # fmt: skip
+TABLE = WEIGHTS.model_copy(update={"line": 40, "bytes": 4})
+FOLDED = Hazard(
+    kind="folded by legacy alone", file="model.py", line=7, array="4 MiB of results",
+    what="3 equations on captured arrays alone", fix="compute them before",
+)  # fmt: skip
+DONATED = Hazard(
+    kind="captured and donated", file="model.py", line=12, array="jax.Array float32[8,8]",
+    what="fails when it is called", fix="capture a copy",
+)  # fmt: skip
+
+
+def observation(side, **changes):
+    hoisted = (TABLE, WEIGHTS) if side == AFTER else ()
+    return Observation(program="p", side=side, ledger=hoisted, **changes)
+
+
+def failed(side, kind="exception"):
+    failure = Failure(kind=kind, stage="call", type="ValueError", message="no\nmore", traceback="")
+    return Observation(program="p", side=side, failure=failure)
+
+
+def comparison(metric, outcome, leaves=(), pair=(BEFORE, AFTER)):
+    return Comparison(
+        metric=metric, left=pair[0], right=pair[1], outcome=outcome, left_value="1",
+        right_value="2", detail="here", leaves=leaves,
+    )  # fmt: skip
+
+
+def leaf(rung):
+    return LeafComparison(
+        path="", rung=rung, max_abs=0, max_rel=0, max_ulp=0, mismatch_share=0, first_index=None,
+        passing_rtol=None,
+    )  # fmt: skip
+
+
+EQUAL = comparison("outputs", "equal", (leaf("bitwise"),))
+
+
+def time(verdict, metric="call", pair=(BEFORE, AFTER)):
+    return TimeComparison(
+        metric=metric, left=pair[0], right=pair[1], verdict=verdict, ratio=2.0, low=1.9, high=2.1,
+        p_value=0.001, margin=0.05, samples=(10, 10),
+    )  # fmt: skip
+
+
+def decided(*comparisons, before=None, after=None, times=(), hazards=(), drift=(), pairs=FLIPS):
+    row = ProgramRow(
+        name="p", source="model.py:1", summary="", verdict="parity", reasons=("as the judge says",),
+        observations=(before or observation(BEFORE), after or observation(AFTER)),
+        comparisons=comparisons or (EQUAL,), times=times, hazards=hazards,
+        drift=drift,
+    )  # fmt: skip
+    return decide(row, pairs)
+
+
+def worst(*comparisons, **known):
+    verdict = decided(*comparisons, **known)
+    assert verdict.outcome == verdict.reasons[0].outcome
+    return verdict.reasons[0]
+
+
+def test_nothing_that_differs_is_safe_and_what_was_not_measured_is_said():
+    verdict = decided()
+    assert (verdict.left, verdict.right, verdict.outcome) == (BEFORE, AFTER, "safe")
+    [reason] = verdict.reasons
+    assert reason.what == "times were not judged"
+    assert "--rounds" in reason.action
+    assert decided(times=[time("equivalent"), time("not measured", "compile")]).reasons == ()
+
+
+def test_times_of_too_few_rounds_or_of_another_pair_were_not_judged():
+    few = [time("not measured", metric) for metric in ("trace", "call")]
+    of_another_pair = [time("slower", pair=FLIPS[1])]
+    for times in (few, of_another_pair):
+        [reason] = decided(times=times).reasons
+        assert (reason.outcome, reason.what) == ("safe", "times were not judged")
+
+
+def test_a_hazard_is_a_reason_even_where_nothing_differed():
+    [_, reason] = decided(hazards=[FOLDED]).reasons
+    assert reason.outcome == "safe"
+    assert reason.what == "folded by legacy alone: 3 equations on captured arrays alone"
+    assert (reason.where, reason.action) == ("model.py:7 (4 MiB of results)", "compute them before")
+
+
+def test_donating_a_captured_array_fails_though_the_sides_were_run_without_donation():
+    reason = worst(hazards=[FOLDED, DONATED])
+    assert reason.outcome == "different"
+    assert reason.where == "model.py:12 (jax.Array float32[8,8])"
+
+
+@pytest.mark.parametrize(
+    ("metric", "outcome", "verdict"),
+    [
+        ("output shapes", "different", "different"),
+        ("callbacks", "different", "different"),
+        ("output committed", "expected difference", "different"),
+        ("output shardings", "expected difference", "different"),
+        ("output shardings", "not compared", "safe"),
+        ("const args", "expected difference", "safe"),
+        ("StableHLO bytes", "not judged", "safe"),
+        ("recompiles", "different", "safe but slower or larger"),
+        ("dispatch in C++", "different", "safe but slower or larger"),
+    ],
+)
+def test_what_a_comparison_comes_to(metric, outcome, verdict):
+    reason = worst(EQUAL, comparison(metric, outcome))
+    assert reason.outcome == verdict
+    if verdict != "safe":
+        assert reason.what == f"{metric}: 1 against 2 (here)"
+        assert reason.action
+
+
+def test_comparisons_and_times_of_other_pairs_do_not_count():
+    ours = ("legacy", AFTER)
+    elsewhere = comparison("output shapes", "different", pair=ours)
+    verdict = decided(EQUAL, elsewhere, times=[time("slower", pair=ours), time("equivalent")])
+    assert (verdict.outcome, verdict.reasons) == ("safe", ())
+
+
+def test_where_outputs_are_placed_has_the_fix_of_its_hazard():
+    placed = DONATED.model_copy(update={"kind": "placement of outputs", "fix": "commit them"})
+    moved = comparison("output committed", "expected difference")
+    assert worst(EQUAL, moved, hazards=[FOLDED, placed]).action == "commit them"
+
+
+@pytest.mark.parametrize("rung", ["ulp", "tolerance", "arbiter"])
+def test_rounding_is_drift_that_is_explained_and_names_the_largest_array(rung):
+    reason = worst(comparison("outputs", "equal", (leaf("bitwise"), leaf(rung))))
+    assert reason.outcome == "numerics drift, explained"
+    assert reason.where == "model.py:12"
+
+
+def test_values_beyond_rounding_differ():
+    reason = worst(comparison("outputs", "different", (leaf("mismatch"),)))
+    assert reason.outcome == "different"
+    assert "culprit" in reason.action
+
+
+def attributed(cause, pair=(BEFORE, AFTER)):
+    return DriftAttribution(
+        left=pair[0], right=pair[1], cause=cause, evidence="as it was found",
+        equation="exp, equation 2", file="model.py", line=77,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seen", [("equal", "ulp"), ("different", "mismatch")])
+@pytest.mark.parametrize("cause", ["constant folding", "layout or fusion"])
+def test_what_xla_does_is_drift_that_is_explained_at_its_line(seen, cause):
+    outcome, rung = seen
+    outputs = comparison("outputs", outcome, (leaf(rung),))
+    reason = worst(outputs, drift=[attributed(cause)])
+    assert reason.outcome == "numerics drift, explained"
+    assert f"cause: {cause}, first in exp, equation 2 (as it was found)" in reason.what
+    assert reason.where == "model.py:77"
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause", "outcome"),
+    [
+        (("equal", "ulp"), "a bug", "different"),
+        (("different", "mismatch"), "a bug", "different"),
+        (("different", "mismatch"), "not attributed", "different"),
+        (("equal", "ulp"), "not attributed", "different"),
+    ],
+)
+def test_a_bug_differs_and_what_was_looked_into_in_vain_is_not_explained(seen, cause, outcome):
+    outputs = comparison("outputs", seen[0], (leaf(seen[1]),))
+    reason = worst(outputs, drift=[attributed(cause)])
+    assert reason.outcome == outcome
+    assert f"cause: {cause}" in reason.what
+
+
+def test_the_drift_of_another_pair_says_nothing_of_the_flip():
+    outputs = comparison("outputs", "different", (leaf("mismatch"),))
+    ours = attributed("constant folding", ("legacy", "simplified"))
+    assert worst(outputs, drift=[ours]).outcome == "different"
+
+
+def test_outputs_that_could_not_be_compared_are_not_safe():
+    assert worst(comparison("outputs", "not compared")).outcome == "could not compare"
+
+
+def test_a_call_that_is_slower_for_want_of_folding_names_the_line_of_the_work():
+    reason = worst(times=[time("slower")], hazards=[FOLDED])
+    assert reason.outcome == "safe but slower or larger"
+    assert "2.00x (1.90 to 2.10)" in reason.what
+    assert reason.where == "model.py:7 (4 MiB of results)"
+    assert reason.action == "compute them before"
+
+
+def test_a_slower_compilation_names_the_largest_array_and_the_threshold():
+    reason = worst(times=[time("slower", "compile")], hazards=[FOLDED])
+    assert reason.where == "model.py:12"
+    assert "2 captured arrays" in reason.action
+    assert "sweep" in reason.action
+
+
+def test_a_slower_call_without_a_hoisted_array_is_measured_again():
+    after = Observation(program="p", side=AFTER)
+    assert "measure again" in worst(times=[time("slower")], after=after).action
+
+
+@pytest.mark.parametrize("verdict", ["faster", "equivalent", "inconclusive", "not measured"])
+def test_other_verdicts_on_times_are_safe(verdict):
+    assert decided(times=[time(verdict)]).outcome == "safe"
+
+
+def temporaries(side, count):
+    memory = MemoryStats(
+        arguments=0, outputs=0, temporaries=count, aliased=0, generated_code=0
+    )  # fmt: skip
+    return observation(side, memory=memory)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "larger"),
+    [
+        (0, MIB + 1, True),
+        (0, MIB, False),
+        (10 * MIB, 12 * MIB, True),
+        (100 * MIB, 109 * MIB, False),
+        (12 * MIB, 10 * MIB, False),
+    ],
+)
+def test_larger_is_more_than_a_tenth_and_more_than_a_mebibyte(before, after, larger):
+    reason = worst(before=temporaries(BEFORE, before), after=temporaries(AFTER, after))
+    assert (reason.outcome == "safe but slower or larger") is larger
+    assert not larger or reason.what.startswith("temporaries of a call: ")
+
+
+def test_peaks_of_host_memory_count_where_the_process_was_fresh():
+    def peaked(fresh):
+        of = [HostMemory(trace_and_lower=0, compile=n, fresh=fresh) for n in (0, 65 * MIB)]
+        both = [observation(s, host_memory=m) for s, m in zip((BEFORE, AFTER), of, strict=True)]
+        return decided(before=both[0], after=both[1]).outcome
+
+    assert peaked(fresh=True) == "safe but slower or larger"
+    assert peaked(fresh=False) == "safe"
+
+
+FAILED = comparison("outputs", "not compared")
+
+
+@pytest.mark.parametrize("kind", ["exception", "crash"])
+def test_a_program_that_the_flip_breaks_differs(kind):
+    reason = worst(FAILED, after=failed(AFTER, kind), hazards=[FOLDED, DONATED])
+    assert reason.outcome == "different"
+    assert reason.what.endswith("ValueError: no")
+    assert reason.where == "model.py:12 (jax.Array float32[8,8])"
+    assert reason.action == "capture a copy"
+
+
+@pytest.mark.parametrize("kind", ["timeout", "memory", "wrong side", "unavailable"])
+def test_a_limit_of_the_campaign_tells_nothing(kind):
+    reason = worst(FAILED, after=failed(AFTER, kind), hazards=[FOLDED])
+    assert reason.outcome == "could not compare"
+    assert reason.where == ""
+
+
+def test_a_program_that_fails_today_cannot_be_compared():
+    assert worst(FAILED, before=failed(BEFORE)).what.startswith("jax-legacy fails today, and ")
+    both = worst(FAILED, before=failed(BEFORE), after=failed(AFTER))
+    assert both.what.startswith("jax-legacy fails today, alike: ")
+    assert both.outcome == "could not compare"
+
+
+def test_a_program_without_observations_could_not_be_compared():
+    row = ProgramRow(
+        name="p", source="", summary="", verdict="could not compare", reasons=("no jax",),
+        observations=(), comparisons=(),
+    )  # fmt: skip
+    [reason] = decide(row, FLIPS).reasons
+    assert (reason.outcome, reason.what) == ("could not compare", "no jax")
+
+
+def test_stock_jax_is_flipped_where_it_was_run_and_else_the_engine():
+    assert decided(pairs=[("legacy", "simplified"), *FLIPS]).left == "jax-legacy"
+    assert decided(pairs=[("legacy", "simplified")]).left == "legacy"
+    assert decided(pairs=[("legacy", "jax-legacy")]) is None
+    assert decided(pairs=[("legacy", "legacy")]) is None
+
+
+def test_outputs_of_other_types_are_different_and_not_without_a_comparison():
+    dtypes = comparison("output dtypes", "different")
+    reason = worst(comparison("outputs", "not compared"), dtypes)
+    assert (reason.outcome, reason.what.split(":")[0]) == ("different", "output dtypes")
+
+
+def test_no_array_is_looked_for_where_none_is_hoisted():
+    alone = Observation(program="p", side=AFTER)
+    reason = worst(comparison("outputs", "different", (leaf("mismatch"),)), after=alone)
+    assert reason.action == "no captured array is hoisted: find out what else reads the flag"

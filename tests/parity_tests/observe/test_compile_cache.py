@@ -1,0 +1,105 @@
+"""A program, and the same with other values, compiled with a persistent cache."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import engine
+from parity_tests.jaxpr.counts import identity
+from parity_tests.jaxpr.other_values import other_value, with_values
+from parity_tests.observe import compile_cache
+from parity_tests.observe.measure import staged_alone
+
+WEIGHTS = np.arange(64, dtype=np.float32).reshape(8, 8)
+TABLE = jnp.arange(64.0).reshape(8, 8)
+
+
+def step(x):
+    inner = jax.jit(lambda y: jnp.tanh(y @ WEIGHTS))
+    return inner(x) + inner(2 * x) + jax.lax.cond(x[0] > 0, lambda: x @ TABLE, lambda: x)
+
+
+def measured(constants, captured, fun=step):
+    def jit(function):
+        return engine.jit(function, constants=constants)
+
+    x = jnp.ones(8)
+    closed = jit(fun).trace(x).jaxpr
+    with staged_alone(constants):
+        return compile_cache.measure(jit, closed, [x], [identity(each) for each in captured])
+
+
+@pytest.mark.parametrize(("constants", "recompiles"), [("legacy", 1), ("simplified", 0)])
+def test_other_values_are_compiled_again_where_they_are_inlined(constants, recompiles):
+    found = measured(constants, [WEIGHTS, TABLE])
+    assert found.recompiles == recompiles
+    assert found.seconds > 0
+
+
+def test_the_same_values_are_never_compiled_again():
+    assert measured("legacy", []).recompiles is None
+    # An array that the program does not have: nothing changes.
+    assert measured("legacy", [np.ones(3)]).recompiles == 0
+
+
+def test_a_program_that_jax_does_not_cache_has_no_figures():
+    def calls_back(x):
+        return x + jax.pure_callback(np.sin, jax.typeof(WEIGHTS), WEIGHTS)[0]
+
+    assert measured("legacy", [WEIGHTS], calls_back) == compile_cache.Cached()
+
+
+def test_the_settings_of_jax_are_as_they_were():
+    before = (jax.config.jax_enable_compilation_cache, jax.config.jax_compilation_cache_dir)
+    measured("legacy", [WEIGHTS])
+    after = (jax.config.jax_enable_compilation_cache, jax.config.jax_compilation_cache_dir)
+    assert before == after
+
+
+def test_long_compilations_and_large_closures_are_left_out():
+    assert compile_cache.is_affordable(1.0, 1000)
+    assert not compile_cache.is_affordable(60.0, 1000)
+    assert not compile_cache.is_affordable(1.0, 4 * 2**30)
+
+
+@pytest.mark.parametrize("constants", ["legacy", "simplified"])
+def test_a_rewritten_program_computes_with_the_other_values_in_all_bodies(constants):
+    x = jnp.arange(8.0)
+    closed = engine.jit(step, constants=constants).trace(x).jaxpr
+    [result] = jax.extend.core.jaxpr_as_fun(with_values(closed, lambda v: v))(x)
+    np.testing.assert_array_equal(result, step(x))
+    doubled = with_values(closed, lambda v: v * 2 if np.ndim(v) else v)
+    [result] = jax.extend.core.jaxpr_as_fun(doubled)(x)
+    expected = jnp.tanh(x @ (2 * WEIGHTS)) + jnp.tanh(2 * x @ (2 * WEIGHTS)) + x
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_a_body_that_is_shared_stays_shared():
+    def twice(x):
+        inner = jax.jit(lambda y: y @ TABLE)
+        return inner(x) + inner(2 * x)
+
+    closed = engine.jit(twice, constants="simplified").trace(jnp.ones(8)).jaxpr
+    bodies = [
+        eqn.params["jaxpr"]
+        for eqn in with_values(closed, other_value).jaxpr.eqns
+        if eqn.primitive.name == "jit"
+    ]
+    assert len(bodies) == 2
+    assert bodies[0] is bodies[1]
+
+
+@pytest.mark.parametrize(
+    "value", [WEIGHTS, TABLE, np.ones(3, bool), jnp.ones(3, jnp.bfloat16), jnp.ones(3, jnp.int4)]
+)
+def test_another_value_has_the_type_and_other_elements(value):
+    other = other_value(value)
+    assert type(other) is type(value)
+    assert (other.shape, other.dtype) == (value.shape, value.dtype)
+    assert (np.asarray(other) != np.asarray(value)).any()
+
+
+@pytest.mark.parametrize("value", [2.0, np.float32(1), jnp.zeros(0), jax.random.key(0)])
+def test_what_cannot_change_stays(value):
+    assert other_value(value) is value

@@ -1,0 +1,226 @@
+"""Each hazard is detected, its look-alike is not, and stock JAX really does what it says."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from parity_tests.observe import hazards
+from parity_tests.processes.side_runs import environment_of
+from parity_tests.program import from_function
+
+ROOT = Path(__file__).parents[3]
+TABLE = jnp.arange(64.0) + 1
+MATRIX = jnp.arange(64.0).reshape(8, 8) + 1
+
+
+@functools.cache
+def run(side):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "helpers" / "flip_hazards.py")],
+        env=environment_of(side, os.environ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+WRITEABLE, DONATED = "writeable NumPy array", "captured and donated"
+DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
+
+
+@pytest.mark.parametrize(
+    ("program", "kinds"),
+    [
+        ("writeable", [WRITEABLE]),
+        ("writeable through its base", [WRITEABLE]),
+        ("writeable through nobody's base", []),
+        ("read-only", []),
+        ("a jax.Array", []),
+        ("small and writeable", []),
+        ("donated", [DONATED]),
+        ("an equal array donated", []),
+        ("captured and passed", []),
+        ("argument elsewhere", [DEVICES]),
+        ("two captured apart", [DEVICES, PLACEMENT]),
+        ("argument on the same device", []),
+        ("uncommitted captured", []),
+        ("output committed", [PLACEMENT]),
+        ("output sharded", [PLACEMENT]),
+        ("both replicated", []),
+    ],
+)
+@pytest.mark.parametrize("side", ["jax-legacy", "jax-simplified"])
+def test_a_hazard_is_detected_and_its_look_alike_is_not(side, program, kinds):
+    assert run(side)["hazards"][program] == kinds
+
+
+@pytest.mark.parametrize(
+    ("program", "legacy", "simplified"),
+    [
+        ("overwritten", 2.0, 8.0),
+        ("donated", "uncommitted 0", "INVALID_ARGUMENT: Attempt to donate a"),
+        ("an equal array donated", "uncommitted 0", "uncommitted 0"),
+        ("captured and passed", "uncommitted 0", "uncommitted 0"),
+        ("argument elsewhere", "committed 0", "Received incompatible devices for jitted"),
+        ("two captured apart", "uncommitted 0", "Received incompatible devices for jitted"),
+        ("argument on the same device", "committed 1", "committed 1"),
+        ("uncommitted captured", "committed 1", "committed 1"),
+        ("output committed", "uncommitted 0", "committed 1"),
+        ("output sharded", "committed 0/1", "committed 0/1 sharded"),
+        ("both replicated", "committed 0/1", "committed 0/1"),
+    ],
+)
+def test_stock_jax_does_what_the_hazard_says(program, legacy, simplified):
+    assert run("jax-legacy")["runs"][program] == legacy
+    assert run("jax-simplified")["runs"][program] == simplified
+
+
+def detect(fun, *args):
+    return hazards.detect(from_function(lambda: (fun, args), "here"))
+
+
+def kinds(fun, *args):
+    return [hazard.kind for hazard in detect(fun, *args)]
+
+
+def test_the_array_the_line_and_the_fix_are_named():
+    host = np.arange(64, dtype=np.float32)
+
+    def f(x):
+        return x + 1.0, x * host
+
+    [hazard] = detect(f, 2.0)
+    assert hazard.kind == WRITEABLE
+    assert hazard.array == "NumPy array float32[64]"
+    assert hazard.file == str(Path(__file__).relative_to(os.getcwd()))
+    assert hazard.line == f.__code__.co_firstlineno + 1
+    assert "jnp.array(a)" in hazard.fix
+
+
+def test_an_array_that_nobody_else_holds_cannot_be_written_to():
+    held = []
+
+    def f(x, hold):
+        made = np.ones(64, np.float32)
+        if hold:
+            held.append(made[1:])
+        return x + made + made.reshape(8, 8).T.reshape(64) + jnp.sin(made)
+
+    assert WRITEABLE not in kinds(lambda x: f(x, False), 1.0)
+    assert WRITEABLE in kinds(lambda x: f(x, True), 1.0)
+
+
+def test_the_flag_of_the_process_is_left_as_it_was():
+    before = jax.config.jax_use_simplified_jaxpr_constants
+    detect(lambda x: x + TABLE, 1.0)
+    assert jax.config.jax_use_simplified_jaxpr_constants == before
+
+
+def test_a_static_argument_does_not_hide_a_donated_one():
+    fun = jax.jit(lambda n, x: x * n + TABLE, static_argnums=0, donate_argnums=1)
+    assert kinds(fun, 3, TABLE) == [DONATED]
+
+
+def test_an_array_with_two_literals_is_hoisted_more_than_once():
+    [hazard] = detect(lambda x: x * TABLE + TABLE, 1.0)
+    assert hazard.kind == "hoisted more than once"
+    assert "2 const args" in hazard.what
+    assert kinds(lambda x: x * TABLE, 1.0) == []
+
+
+def test_many_uses_in_bodies_are_one_const_arg():
+    def f(x):
+        return lax.cond(x > 0, lambda: TABLE + x, lambda: TABLE - x)
+
+    assert kinds(f, 1.0) == []
+    assert kinds(lambda x: (f(x), TABLE), 1.0) == ["hoisted more than once"]
+
+
+def test_stock_jax_hoists_as_often_as_is_said():
+    script = (
+        "import jax, jax.numpy as jnp\n"
+        "table = jnp.arange(64.0)\n"
+        "f = lambda x: (x * table + table, jax.lax.cond(x > 0, lambda: table, lambda: -table))\n"
+        "print(jax.jit(f).lower(1.0).as_text().count('jax.const'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment_of("jax-simplified", os.environ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+
+    def f(x):
+        return x * TABLE + TABLE, lax.cond(x > 0, lambda: TABLE, lambda: -TABLE)
+
+    [twice] = [h for h in detect(f, 1.0) if h.kind == "hoisted more than once"]
+    assert f"{done.stdout.strip()} const args" in twice.what
+
+
+def folded(fun, *args):
+    found = [h for h in detect(fun, *args) if h.kind == "folded by legacy alone"]
+    return found[0] if found else None
+
+
+def test_work_on_captured_arrays_alone_is_counted():
+    def f(x):
+        powers = jnp.cumsum(MATRIX @ MATRIX, axis=0)
+        return x + powers
+
+    hazard = folded(f, 1.0)
+    assert "2 equations on captured arrays alone (dot_general, cumsum)" in hazard.what
+    assert hazard.array == "512 B of results"
+    assert hazard.line == f.__code__.co_firstlineno + 1
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: jnp.cumsum(TABLE * x),
+        lambda x: x + TABLE.reshape(8, 8).astype(jnp.int32)[:2],
+        lambda x: x + jnp.sin(jnp.arange(64.0)),
+        lambda x: x + jnp.cumsum(jnp.asarray(np.ones(8, np.float32))),
+        lambda x: lax.scan(lambda c, _: (c * 2, None), TABLE, None, 3)[0] + x,
+        lambda x: x + jnp.sin(TABLE)[:0].sum() if x is None else x,
+    ],
+    ids=["argument", "trivial", "nothing captured", "embedded", "loop", "dead"],
+)
+def test_other_work_is_not(fun):
+    assert folded(fun, 1.0) is None
+
+
+def test_work_in_bodies_is_counted_at_the_line_that_calls_them():
+    @jax.jit
+    def inner(y):
+        return jnp.sin(y) + 1
+
+    def f(x):
+        return lax.cond(x > 0, lambda: inner(TABLE) * x, lambda: TABLE * x)
+
+    hazard = folded(f, 1.0)
+    assert "(sin, add)" in hazard.what
+    assert Path(hazard.file).name == "test_hazards.py"
+
+
+def test_typed_keys_and_references_are_no_hazards():
+    keys = jax.random.split(jax.random.key(0), 9)
+    reference = jax.new_ref(jnp.arange(64.0))
+
+    def f(x):
+        return jax.vmap(jax.random.uniform)(keys) + reference[0] + x
+
+    assert kinds(f, 1.0) == []

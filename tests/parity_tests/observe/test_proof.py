@@ -1,0 +1,115 @@
+"""The proof of a side: what contradicts a side is an error, planted here for each rule."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from parity_tests.jaxpr import counts
+from parity_tests.observe import measure, stablehlo
+from parity_tests.observe.proof import prove
+from parity_tests.program import from_function, program
+
+TABLE = jnp.arange(77.0)
+HERE, OTHER = (
+    ("jax-simplified", "jax-legacy")
+    if jax.config.jax_use_simplified_jaxpr_constants
+    else ("jax-legacy", "jax-simplified")
+)
+
+
+@program(args=(np.float32(2.0),))
+def scaled(x):
+    return x * TABLE
+
+
+@program(args=(np.float32(2.0),))
+def captures_nothing(x):
+    return x * 2
+
+
+def test_a_run_under_the_wrong_label_is_noticed():
+    observation = measure.measure(from_function(scaled, "here:scaled"), OTHER).observation
+    assert observation.failure.kind == "wrong side"
+    assert observation.failure.stage == "count"
+    assert not observation.proof.holds
+    assert observation.proof.statement.startswith(f"not {OTHER}: ")
+    assert observation.times is None
+
+
+def test_a_run_under_its_own_label_holds():
+    measured = measure.measure(from_function(scaled, "here:scaled"), HERE)
+    assert measured.observation.failure is None
+    assert measured.observation.proof.holds
+    assert measured.values[0].array.tolist() == [2.0 * i for i in range(77)]
+
+
+@pytest.mark.parametrize("side", [HERE, OTHER])
+def test_nothing_captured_proves_nothing_and_says_so(side):
+    proof = measure.measure(from_function(captures_nothing, "here:f"), side).observation.proof
+    assert proof.holds
+    assert "both modes produce the same" in proof.statement
+
+
+MODULE = """
+func.func public @main(%a: tensor<77xf32>) -> tensor<77xf32> {
+  %c = stablehlo.constant dense<VALUE> : tensor<77xf32>
+  return %a : tensor<77xf32>
+}
+"""
+
+
+def module(value="1.0", const_args=0):
+    made = jax.jit(lambda x: x).lower(1.0).compiler_ir()
+    parsed = type(made).parse(MODULE.replace("VALUE", value), context=made.context)
+    return replace(stablehlo.count(parsed, threshold=32), const_args=const_args)
+
+
+def facts(**changes):
+    """A simplified jaxpr with one captured array that is all ones."""
+    array = np.ones(77, np.float32)
+    captured = counts.Captured(1, (77,), 308, False, array)
+    simplified = counts.JaxprFacts(1, 0, 0, 1, (captured,), (), False)
+    return replace(simplified, **changes)
+
+
+KEYS = counts.Captured(2, (), 8, True, None)
+LEGACY = {"constvars": 1, "array_literals": 0}
+
+PLANTED = [
+    # side, jaxpr, module, what is found (None: it holds)
+    ("legacy", facts(**LEGACY), module(), None),
+    ("legacy", facts(**LEGACY), module(const_args=1), "1 const arg where legacy passes none"),
+    ("legacy", facts(**LEGACY), module("2.0"), "1 captured array not inlined, where legacy"),
+    ("jax-legacy", facts(), module(), "1 array literal where legacy has none"),
+    ("simplified", facts(), module("2.0", 1), None),
+    ("simplified", facts(**LEGACY), module("2.0", 1), "1 constvar where simplified has none"),
+    ("simplified", facts(), module("1.0", 1), "308 bytes of captured arrays were inlined"),
+    ("simplified", facts(calls_exported=True), module("1.0", 1), None),
+    ("simplified", facts(), module("2.0", 0), "0 const args for 1 captured array"),
+    ("simplified", facts(), module("2.0", 2), "2 const args for 1 captured array"),
+    ("simplified", facts(small_keys=(KEYS,)), module("2.0", 2), None),
+    ("jax-simplified", facts(), module("2.0", 3), None),
+    ("jax-simplified", facts(constvars=1, special_constvars=1), module("2.0", 1), None),
+    (
+        "jax-simplified",
+        facts(constvars=2, special_constvars=1),
+        module("2.0", 1),
+        "1 constvar where",
+    ),
+    ("jax-simplified", facts(), module("1.0", 1), "308 bytes of captured arrays were inlined"),
+]
+
+
+@pytest.mark.parametrize(("side", "jaxpr", "module", "found"), PLANTED)
+def test_evidence_against_a_side_is_found(side, jaxpr, module, found):
+    proof = prove(side, jaxpr, module, live_captured=1)
+    assert proof.holds == (found is None)
+    assert (found or "") in proof.statement
+
+
+def test_an_array_that_nothing_reads_need_not_be_passed():
+    assert prove("simplified", facts(), module("2.0", 0), live_captured=0).holds
+    assert prove("legacy", facts(**LEGACY), module("2.0", 0), live_captured=0).holds

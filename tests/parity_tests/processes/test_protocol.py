@@ -1,0 +1,37 @@
+"""What a worker writes: any text and any number goes to the parent and back."""
+
+import math
+
+import pytest
+
+from parity_tests.processes import protocol
+from reports.rows import Failure, LeafComparison, Observation
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_numbers_that_json_lacks_read_back(number):
+    leaf = LeafComparison(
+        path="",
+        rung="mismatch",
+        max_abs=number,
+        max_rel=number,
+        max_ulp=None,
+        mismatch_share=1.0,
+        first_index=None,
+        passing_rtol=None,
+    )
+    again = LeafComparison.model_validate_json(protocol.to_json(leaf))
+    assert repr(again) == repr(leaf)
+
+
+def test_a_lone_surrogate_is_spelled_out():
+    failure = Failure(kind="exception", stage="trace", type="E", message="\udcff é \U0001f600")
+    observation = Observation(program="p", side="legacy", failure=failure)
+    again = Observation.model_validate_json(protocol.to_json(observation))
+    assert again.failure.message == "\\udcff é \U0001f600"
+    assert again == observation.model_copy(update={"failure": again.failure})
+
+
+def test_a_jaxpr_with_a_lone_surrogate_is_written(tmp_path):
+    protocol.write(tmp_path / "0.jaxpr.txt", "\udcff é")
+    assert (tmp_path / "0.jaxpr.txt").read_text("utf-8") == "\\udcff é"

@@ -1,0 +1,241 @@
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from waiting import alive, await_
+
+import parity_tests
+from parity_tests.campaign import run
+from parity_tests.processes import side_runs
+from parity_tests.processes.protocol import Job, Request
+from parity_tests.targets import TargetError
+from reports.rows import SIDES
+
+ROOT = Path(parity_tests.__file__).parent.parent
+
+
+def test_a_side_is_its_environment():
+    flags = {side: side_runs.environment_of(side, {"A": "b"})[side_runs.JAX_FLAG] for side in SIDES}
+    assert flags == {"legacy": "0", "simplified": "0", "jax-legacy": "0", "jax-simplified": "1"}
+
+
+def test_what_the_user_has_set_does_not_reach_a_side():
+    inherited = {
+        side_runs.OUR_FLAG: "1",
+        side_runs.JAX_FLAG: "1",
+        "PYTHONPATH": "/somewhere",
+        "A": "b",
+    }
+    environment = side_runs.environment_of("legacy", inherited)
+    assert side_runs.OUR_FLAG not in environment
+    assert environment[side_runs.JAX_FLAG] == "0"
+    assert environment["A"] == "b"
+    assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/somewhere"]
+
+
+def test_a_program_that_walks_over_a_set_of_strings_is_the_same_on_every_side(tmp_path):
+    file = tmp_path / "walks.py"
+    file.write_text(
+        "from parity_tests import program\n"
+        "@program(args=(1.0,))\n"
+        "def walks(x):\n"
+        "    for name in {*'abcdefgh'}:\n"
+        "        x = 2 * x + ord(name)\n"
+        "    return x\n"
+    )
+    result = run.run([str(file)], sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+    [row] = result.programs
+    assert (row.verdict, row.reasons) == ("parity", ())
+    assert side_runs.environment_of("legacy", {"PYTHONHASHSEED": "7"})["PYTHONHASHSEED"] == "7"
+
+
+def test_a_process_that_cannot_start_is_given_up_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(side_runs.sys, "executable", "/bin/false")
+    jobs = [Job(number=n, name=f"p{n}", target="m:p") for n in range(3)]
+    recorded = side_runs.run_sides(jobs, ["jax-legacy"], tmp_path, timeout=5)
+    failures = [record.observation.failure for record in recorded.values()]
+    assert [failure.stage for failure in failures] == ["start of the process"] * 3
+    assert {failure.type for failure in failures} == {"exit status 1"}
+
+
+def test_a_listing_that_dies_says_what_it_printed(tmp_path):
+    file = tmp_path / "dies.py"
+    file.write_text("import os\nprint('farewell', flush=True)\nos._exit(3)\n")
+    with pytest.raises(TargetError, match=r"(?s)dies.py: exit status 3\nfarewell"):
+        run.run([str(file)])
+
+
+def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, monkeypatch):
+    signalled = []
+
+    def killpg(pid, how):
+        signalled.append(pid)
+        (tmp_path / "go").touch()
+        return os_killpg(pid, how)
+
+    os_killpg = os.killpg
+    monkeypatch.setattr(os, "killpg", killpg)
+    python = tmp_path / "python"  # "waits" ends when what "ends" had started has been signalled
+    python.write_text(
+        '#!/bin/sh\ncd "$(dirname "$3")"\n'
+        "while [ ${PWD##*/} = waits ] && [ ! -e ../go ]; do sleep 0.05; done\n"
+    )
+    python.chmod(0o755)
+    monkeypatch.setattr(side_runs.sys, "executable", str(python))
+    monkeypatch.setattr(side_runs, "START_SECONDS", 0)
+    questions = []
+    for name in ("ends", "waits"):
+        (tmp_path / name).mkdir()
+        questions.append((Request(action="list", folder=tmp_path / name, sys_path=()), "legacy"))
+    answers = side_runs.ask_all(questions, timeout=60)
+    assert [each.ending for each in answers] == ["exit status 0"] * 2
+    assert len(signalled) == len(set(signalled)) == 2
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+)
+def test_no_worker_outlives_its_parent(tmp_path, how, status):
+    file = tmp_path / "sleeper.py"
+    file.write_text(
+        "import os, time\nfrom parity_tests import program\n"
+        "@program(args=(1.0,))\ndef sleeper(x):\n"
+        f"    open({str(tmp_path)!r} + '/pid', 'w').write(str(os.getpid()) + '.')\n"
+        "    time.sleep(3600)\n"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "parity_tests.cli", "run", str(file), "--sides"]
+    parent = subprocess.Popen(
+        [*command, "jax-legacy,jax-simplified"],
+        env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        pid_file = tmp_path / "pid"
+        text = await_(lambda: pid_file.exists() and pid_file.read_text())
+        worker = int(text.rstrip("."))
+        assert alive(worker)
+        parent.send_signal(how)
+        parent.communicate(timeout=180)
+    finally:
+        parent.kill()
+        parent.communicate()
+    assert parent.returncode == status
+    await_(lambda: not alive(worker))
+    if how != signal.SIGKILL:
+        assert list(temporary.iterdir()) == []
+
+
+def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
+    def idle_seconds(worker):
+        return math.inf if "godot" in worker.log_tail() else 0.0
+
+    monkeypatch.setattr(side_runs.Worker, "idle_seconds", idle_seconds)
+    module = tmp_path / "hanging_import.py"
+    module.write_text("import time\nprint('waiting for godot', flush=True)\ntime.sleep(600)\n")
+    with pytest.raises(
+        side_runs.ListingError, match=r"hanging_import.py: no end in 61 seconds"
+    ) as error:
+        side_runs.list_programs([str(module)], tmp_path, timeout=1.0)
+    assert "waiting for godot" in str(error.value)
+
+
+def test_a_thread_that_does_not_end_keeps_no_answer_back(tmp_path):
+    """The processes that list programs, run them and detect their hazards never end here."""
+    file = tmp_path / "threads.py"
+    file.write_text(
+        "import os, threading, time, jax, numpy as np\n"
+        "from parity_tests import program\n"
+        "threading.Thread(target=time.sleep, args=(3600,)).start()\n"
+        "TABLE = np.ones(77, np.float32)\n"
+        "@program(args=(1.0,))\n"
+        "def works(x):\n"
+        "    return x * TABLE\n"
+        "@program(args=(1.0,))\n"
+        "def ends(x):\n"
+        "    jax.debug.callback(lambda: os._exit(3))\n"
+        "    return x * TABLE\n"
+    )
+    started = time.monotonic()
+    result = run.run([str(file)], sides=("legacy", "jax-legacy"), steady_calls=0)
+    assert time.monotonic() - started < side_runs.START_SECONDS
+    works, ends = result.programs
+    assert works.verdict == "parity"
+    assert len(works.hazards) == len(ends.hazards) == 1
+
+
+def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(tmp_path):
+    file = tmp_path / "hungry.py"
+    file.write_text(
+        "import time, numpy as np\n"
+        "from parity_tests import program\n"
+        "@program(args=(1.0,))\n"
+        "def hungry(x):\n"
+        "    memory = np.ones(2**28, np.float32)\n"
+        "    time.sleep(60)\n"
+        "    return x + memory[0]\n"
+        "@program(args=(1.0,))\n"
+        "def modest(x):\n"
+        "    return x\n"
+    )
+    result = run.run(
+        [str(file)], sides=("legacy", "jax-legacy"), steady_calls=0, memory_limit=900 * 2**20
+    )
+    hungry, modest = result.programs
+    for observation in hungry.observations:
+        assert (observation.failure.kind, observation.failure.stage) == ("memory", "trace")
+        assert observation.failure.message.endswith("and the limit is 943,718,400")
+    assert modest.verdict == "parity"
+
+
+def test_a_program_is_not_charged_for_those_before_it(tmp_path):
+    """Memory that one keeps, and a crash in its background, befall the next one only once."""
+    file = tmp_path / "leaves.py"
+    file.write_text(
+        "import os, threading, time, numpy as np\n"
+        "from pathlib import Path\n"
+        "from parity_tests import program\n"
+        "kept, here = [], Path(__file__).parent\n"
+        "@program(args=(1.0,))\n"
+        "def keeps(x):\n"
+        "    kept or kept.append(np.ones(2**27, np.float32))\n"
+        "    return x\n"
+        "@program(args=(1.0,))\n"
+        "def modest(x):\n"
+        "    array = np.ones(2**27, np.float32)\n"
+        "    time.sleep(1)\n"
+        "    return x * array[0]\n"
+        "def crash_later():\n"
+        "    while not (here / 'waits').exists():\n"
+        "        time.sleep(0.01)\n"
+        "    os._exit(3)\n"
+        "@program(args=(1.0,))\n"
+        "def leaves_a_thread(x):\n"
+        "    threading.Thread(target=crash_later, daemon=True).start()\n"
+        "    return x\n"
+        "@program(args=(1.0,))\n"
+        "def waits(x):\n"
+        "    (here / 'waits').touch()\n"
+        "    time.sleep(1)\n"
+        "    return x\n"
+        "@program(args=(1.0,))\n"
+        "def crashes(x):\n"
+        "    open(here / 'crashes', 'a').write('once ')\n"
+        "    os._exit(4)\n"
+    )
+    names = ["keeps", "modest", "leaves_a_thread", "waits", "crashes"]
+    jobs = [Job(number=n, name=each, target=f"{file}:{each}") for n, each in enumerate(names)]
+    recorded = side_runs.run_sides(
+        jobs, ["jax-legacy"], tmp_path, timeout=60, steady_calls=0, memory_limit=1000 * 2**20
+    )
+    failures = [recorded[job.number, "jax-legacy"].observation.failure for job in jobs]
+    assert failures[:-1] == [None] * 4
+    assert (failures[-1].kind, failures[-1].type) == ("crash", "exit status 4")
+    assert (tmp_path / "crashes").read_text() == "once once "

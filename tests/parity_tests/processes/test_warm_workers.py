@@ -1,0 +1,77 @@
+"""The arbiter of a campaign: one process for many programs, and another where it is lost."""
+
+from parity_tests.processes.protocol import Job
+from parity_tests.processes.side_runs import truth_of
+from parity_tests.processes.warm_workers import warm_arbiter
+
+PROGRAMS = """
+import os
+import time
+
+import numpy as np
+
+from parity_tests import program
+
+LOADED_IN = os.getpid()
+
+
+@program
+def ends_the_process():
+    os._exit(3)
+
+
+@program
+def hangs():
+    time.sleep(3600)
+
+
+@program
+def reads_bits():
+    from jax import lax
+
+    return lambda x: lax.bitcast_convert_type(x, np.int32), (np.float32(1.0),)
+
+
+@program
+def process():
+    return lambda x: x + LOADED_IN, (np.float32(0.0),)
+
+
+@program
+def third():
+    return lambda x: x / 3, (np.float32(1.0),)
+
+
+@program
+def returns_nothing():
+    return lambda x: (), (np.float32(1.0),)
+"""
+
+
+def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
+    monkeypatch.setattr("parity_tests.processes.warm_workers.START_SECONDS", 15.0)
+    file = tmp_path / "programs.py"
+    file.write_text(PROGRAMS)
+    names = (
+        "process", "ends_the_process", "third", "hangs", "reads_bits", "returns_nothing", "process",
+    )  # fmt: skip
+    jobs = [
+        Job(number=number, name=name, target=f"{file}:{name}") for number, name in enumerate(names)
+    ]
+    with warm_arbiter(tmp_path, timeout=2.0) as arbitrate:
+        first, ended, third, hung, bits, nothing, last = map(arbitrate, jobs)
+    assert third[0].array == 1.0 / 3.0  # in double precision
+    assert ended == "exit status 3"
+    assert hung == "no result in 2 seconds"
+    assert bits == "NoArbiterError: the program reads the bits of a floating-point value"
+    assert nothing == ()
+    assert first[0].array != last[0].array  # of processes that were lost in between
+    assert truth_of(tmp_path, 2)[0].array == third[0].array
+
+    with warm_arbiter(tmp_path, timeout=2.0) as again:
+        assert again(jobs[0])[0].array == first[0].array  # kept
+        assert again(jobs[4]) == bits  # asked once more, over what was kept
+    with warm_arbiter(tmp_path / "fresh", timeout=2.0, fresh=True) as fresh:
+        numbers = [jobs[0], jobs[0].model_copy(update={"number": 9})]
+        one, other = (fresh(job)[0].array for job in numbers)
+    assert one != other
