@@ -263,7 +263,7 @@ def _execute(
     return run(computation, operands, plan)
 
 
-def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
+def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     """Run a program that a transformation of JAX derived from one of ours."""
     side = params["name"].side
     pipeline = pipeline_of(side)
@@ -285,7 +285,3 @@ def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
         return outputs, data, False
 
     return _call_caches[side].call_derived(params, operands, cache_miss)
-
-
-jax_internals.execute_named_programs_with(_execute_derived)
-jax_internals.transpose_named_programs_within(tracing_for)

@@ -34,7 +34,9 @@ from jax.export import symbolic_shape as symbolic_shape
 from engine import exporting, jax_internals
 from engine.api import jit
 from engine.artifacts import container, reader
-from engine.artifacts.hoisted_export import HoistedExport, inputs_as_arguments
+from engine.artifacts.container import ContainerError as ContainerError
+from engine.artifacts.hoisted_export import HoistedExport as HoistedExport
+from engine.artifacts.hoisted_export import inputs_as_arguments
 from engine.artifacts.reader import Replacements
 from engine.configuration.settings import (
     Side,

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
-from engine import jax_internals
 from engine.pipeline import Pipeline
 from simplified_consts import execution, export, lowering, tracing
-
-jax_internals.hide_from_tracebacks(os.path.dirname(__file__))
 
 PIPELINE = Pipeline(
     side="simplified",

@@ -14,6 +14,7 @@ from profiled import frames_of
 
 import engine
 from engine import preamble_extraction, stages
+from engine.jax_internals import placement
 from engine.preamble import Limits
 
 TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
@@ -464,7 +465,7 @@ def test_of_a_numpy_array_that_only_a_preamble_reads_nothing_stays_on_the_device
 
 def test_nothing_is_run_on_devices_that_programs_are_only_compiled_for(runs, monkeypatch):
     client = type(jax.devices()[0].client)  # as that of a topology, which no CPU has
-    monkeypatch.setattr(engine.jax_internals._jaxlib, "CompileOnlyPyClient", client)
+    monkeypatch.setattr(placement._jaxlib, "CompileOnlyPyClient", client)
     jitted = engine.jit(
         lambda x: x @ jnp.sort(TABLE), constants="simplified", precompute_constants="auto"
     )

@@ -9,6 +9,7 @@ from planting import attribute, mutant, replaced
 
 from engine import jax_internals, stages
 from engine.configuration import settings
+from engine.jax_internals import lowering
 from engine.runtime import executable_cache
 from simplified_consts import execution
 
@@ -168,7 +169,7 @@ def sharding_lost():
     metric="output shardings",
 )
 def sharding_not_lowered():
-    stock = jax_internals._const_types
+    stock = lowering._const_types
     with replaced(
         stock,
         lambda *args: [
