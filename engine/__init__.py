@@ -9,7 +9,7 @@ from engine import export as export
 from engine import serialize_executable as serialize_executable
 from engine.api import jit as jit
 from engine.api import make_jaxpr as make_jaxpr
-from engine.configuration.settings import SIDES as SIDES
+from engine.configuration.parsing import SIDES as SIDES
 from engine.configuration.settings import config as config
 from engine.configuration.settings import constant_policy as constant_policy
 from engine.configuration.settings import deduplicate_constants as deduplicate_constants
@@ -18,8 +18,8 @@ from engine.configuration.settings import (
 )
 from engine.configuration.settings import precompute_constants as precompute_constants
 from engine.configuration.settings import strict_placement as strict_placement
-from engine.configuration.settings import tracing_for as _tracing_for
 from engine.configuration.settings import use_simplified_constants as use_simplified_constants
+from engine.configuration.trace_side import tracing_for as _tracing_for
 from engine.ir import snapshots as _snapshots
 from engine.ir.captured_constants import CapturedConstant as CapturedConstant
 from engine.ir.captured_constants import captured_constants as captured_constants

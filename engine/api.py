@@ -16,25 +16,25 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.configuration.policy_table import PolicyMapping
-from engine.configuration.settings import (
+from engine.configuration.choices import choices_now
+from engine.configuration.parsing import (
     SIDES,
     ConstantPolicy,
     Precompute,
     Side,
-    choices_now,
     parse_deduplicate,
     parse_policy,
     parse_precompute,
     parse_side,
-    side_now,
-    tracing_for,
 )
+from engine.configuration.policy_table import PolicyMapping
+from engine.configuration.trace_side import side_now, tracing_for
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.ir.snapshots import snapshot, while_tracing
 from engine.pipeline import LoweringPlan, Pipeline
 from engine.runtime.execution import run
-from engine.stages import Traced, lower_plan, plan_of
+from engine.runtime.lowering import lower_plan, plan_of
+from engine.stages import Traced
 
 # Taken once, so that a user may put the engine's in its place.
 _jax_make_jaxpr: Any = jax.make_jaxpr

@@ -9,6 +9,6 @@ PIPELINE = Pipeline(
     side="legacy",
     normalize=tracing.normalize,
     plan=lowering.plan,
-    operands=execution.operands,
+    const_args=execution.const_args,
     hoist_for_export=export.hoist_for_export,
 )

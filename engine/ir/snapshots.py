@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from engine.configuration.settings import tracing_a_program
+from engine.configuration.trace_side import tracing_a_program
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
 

@@ -91,7 +91,7 @@ class ProgramName(str):
 
     __slots__ = ("choices", "side")
     side: str
-    choices: Any  # `engine.configuration.settings.Choices`
+    choices: Any  # `engine.configuration.choices.Choices`
 
     def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
         """Name a program that was staged for `side` with `choices`."""

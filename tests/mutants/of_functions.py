@@ -31,8 +31,8 @@ def _shifted(primitive, table=CONTROL_FLOW):
     says="mismatch",
 )
 def const_args_swapped():
-    stock = execution.operands
-    with step("simplified", operands=lambda plan, donated: stock(plan, donated)[::-1]):
+    stock = execution.const_args
+    with step("simplified", const_args=lambda plan, request: stock(plan, request)[::-1]):
         yield
 
 

@@ -6,7 +6,7 @@ the body of a loop is constant where it reads neither the carry nor a slice, so 
 loop-invariant, too. A body that two equations share is looked at once for each choice of known
 inputs.
 
-Nothing is judged here; `engine/preamble.py` does.
+Nothing is judged here; `simplified_consts/preamble/choice.py` does.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from engine.ir.jaxprs import (
     constant_key,
     jaxpr_const_args,
 )
-from engine.meanings import meaning_of_param
-from engine.operation_work import TURNS, Work, WorkTable
+from simplified_consts.preamble.operation_cost import TURNS, Work, WorkTable
+from simplified_consts.preamble.program_key import meaning_of_param
 
 # Scalar operations of one equation that may be done in vain: it takes some seconds.
 MOST_UNCERTAIN = 2.0**34
