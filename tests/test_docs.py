@@ -1,4 +1,4 @@
-"""Links and file paths in the README and in docs/ lead somewhere.
+"""The README and the pages of docs/ name things that exist, and walks that calls really take.
 
 Three rules: a relative link names a file, and its anchor a heading of that file; a path in
 backticks that begins with a folder of the repository exists; a test file named in backticks
@@ -6,9 +6,16 @@ exists somewhere under tests/.
 """
 
 import re
+import sys
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
+
+import engine
+import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
+import simplified_consts.pipeline  # noqa: F401
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -100,3 +107,48 @@ def test_a_planted_path_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("`engine/api.py` `engine/*.py` `engine/gone.py` `test_jit.py` `test_gone.py`\n")
     assert list(missing_paths(page, tmp_path)) == ["engine/gone.py", "test_gone.py"]
+
+
+def walk(title):
+    """The Python files that a walk of the architecture page names."""
+    page = prose(ROOT / "docs" / "architecture.md")
+    steps = page.split(f"## Walk: {title}\n")[1].split("\n## ")[0].split("\nUnder a ")[0]
+    return {path for path in _PATH.findall(steps) if path.endswith(".py")}
+
+
+def files_entered(call):
+    """The files of the repository in which a Python function is called by `call()`."""
+    entered = set()
+
+    def note(frame, event, _):
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(ROOT):
+            entered.add(str(file.relative_to(ROOT)))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+@pytest.mark.parametrize(
+    ("side", "settings"),
+    [
+        ("legacy", {}),
+        ("simplified", {"precompute_constants": "auto", "deduplicate_constants": True}),
+    ],
+)
+def test_a_first_call_takes_the_walk(side, settings):
+    square = np.ones((128, 128), np.float32) / 3
+
+    def worth_a_preamble(x):
+        return jnp.dot(square, square) @ x
+
+    first_call = engine.jit(worth_a_preamble, constants=side, **settings)
+    x = jnp.ones(128)
+    named = walk(f"a captured array, {side}")
+    assert len(named) > 8
+    assert named - files_entered(lambda: first_call(x)) == set()
