@@ -1,4 +1,4 @@
-"""The constants note (seed 000), statement by statement; docs/seeds.md is the table of these tests.
+"""The constants note, statement by statement; docs/constants_note.md has the table of these tests.
 
 A test's name says which statement it holds, `future` for the handling that the note describes and
 `previous` for the one before it.

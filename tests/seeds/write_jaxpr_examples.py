@@ -18,10 +18,11 @@ PAGE = ROOT / "docs" / "jaxpr_examples.md"
 MODULE = "parity_tests.corpus.seed_jaxprs"
 INTRO = """# The examples of the jaxpr documents, in both representations
 
-What JAX {version} prints for the functions of the two documents on jaxprs (`func1` to `func13`),
-written by `tests/seeds/write_jaxpr_examples.py` with stock JAX and held by
-`tests/seeds/test_jaxpr_documents.py` against `engine.make_jaxpr`. The functions ending in
-`_captured` capture an array where the documents' own, on today's JAX, stage the operation out.
+What JAX {version} prints for the functions of two documents (`func1` to `func13`), "Understanding
+jaxprs" and "JAX internals: The jaxpr language" ([sources.md](sources.md)). The page is written by
+`tests/seeds/write_jaxpr_examples.py` with stock JAX; `tests/seeds/test_jaxpr_documents.py` holds
+`engine.make_jaxpr` to it. The functions ending in `_captured` capture an array where those of the
+documents, on today's JAX, stage the operation out.
 """
 
 

@@ -1,0 +1,154 @@
+"""The README and the pages of docs/ name things that exist, and walks that calls really take.
+
+Three rules: a relative link names a file, and its anchor a heading of that file; a path in
+backticks that begins with a folder of the repository exists; a test file named in backticks
+exists somewhere under tests/.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import engine
+import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
+import simplified_consts.pipeline  # noqa: F401
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = (
+    "docs",
+    "engine",
+    "legacy_closedjaxpr",
+    "parity_tests",
+    "reports",
+    "simplified_consts",
+    "tests",
+)
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+_PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*)`")
+_TEST_FILE = re.compile(r"`(test_\w+\.py)`")
+
+
+def prose(page):
+    return _FENCED.sub("", page.read_text("utf-8"))
+
+
+def anchor(heading):
+    """The anchor that GitHub gives a heading: "What it says, and why" is what-it-says-and-why."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+
+
+def anchors(page):
+    return {anchor(heading) for heading in _HEADING.findall(prose(page))}
+
+
+def relative_links(page):
+    links = _LINK.findall(prose(page))
+    return [link for link in links if not link.startswith(("http://", "https://"))]
+
+
+def broken_links(page):
+    for link in relative_links(page):
+        name, _, fragment = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (fragment and fragment not in anchors(target)):
+            yield link
+
+
+def missing_paths(page, root):
+    for path in _PATH.findall(prose(page)):
+        if not any(root.glob(path)):
+            yield path
+    for name in _TEST_FILE.findall(prose(page)):
+        if not any((root / "tests").rglob(name)):
+            yield name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_paths_lead_somewhere(page):
+    assert list(broken_links(page)) == []
+    assert list(missing_paths(page, ROOT)) == []
+
+
+def test_every_page_is_reached_from_the_readme():
+    seen, waiting = set(), [PAGES[0]]
+    while waiting:
+        page = waiting.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        names = [link.partition("#")[0] for link in relative_links(page)]
+        waiting += [(page.parent / name).resolve() for name in names if name.endswith(".md")]
+    assert set(PAGES) <= seen
+
+
+def test_a_planted_broken_link_is_found(tmp_path):
+    (tmp_path / "there.md").write_text("# A heading, `code` and more\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[fine](there.md#a-heading-code-and-more) [gone](gone.md) [no anchor](there.md#gone) "
+        "[elsewhere](https://example.org)\n\n```\n[in a block](gone.md)\n```\n"
+    )
+    assert list(broken_links(page)) == ["gone.md", "there.md#gone"]
+
+
+def test_a_planted_path_is_found(tmp_path):
+    for file in ("engine/api.py", "tests/engine/test_jit.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    page = tmp_path / "page.md"
+    page.write_text("`engine/api.py` `engine/*.py` `engine/gone.py` `test_jit.py` `test_gone.py`\n")
+    assert list(missing_paths(page, tmp_path)) == ["engine/gone.py", "test_gone.py"]
+
+
+def walk(title):
+    """The Python files that a walk of the architecture page names."""
+    page = prose(ROOT / "docs" / "architecture.md")
+    steps = page.split(f"## Walk: {title}\n")[1].split("\n## ")[0].split("\nUnder a ")[0]
+    return {path for path in _PATH.findall(steps) if path.endswith(".py")}
+
+
+def files_entered(call):
+    """The files of the repository in which a Python function is called by `call()`."""
+    entered = set()
+
+    def note(frame, event, _):
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(ROOT):
+            entered.add(str(file.relative_to(ROOT)))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+@pytest.mark.parametrize(
+    ("side", "settings"),
+    [
+        ("legacy", {}),
+        ("simplified", {"precompute_constants": "auto", "deduplicate_constants": True}),
+    ],
+)
+def test_a_first_call_takes_the_walk(side, settings):
+    square = np.ones((128, 128), np.float32) / 3
+
+    def worth_a_preamble(x):
+        return jnp.dot(square, square) @ x
+
+    first_call = engine.jit(worth_a_preamble, constants=side, **settings)
+    x = jnp.ones(128)
+    named = walk(f"a captured array, {side}")
+    assert len(named) > 8
+    assert named - files_entered(lambda: first_call(x)) == set()
