@@ -31,7 +31,7 @@ def window(x):
 def test_a_reducer_that_captured_an_array(fun, name, side):
     message = (
         rf"the computation of `{name}` at .*test_unsupported.py:\d+ .* captured an array, "
-        r"float32\[8,8\]; .* Compute what it needs of the array before"
+        r"float32\[8,8\]; .* Compute the values it needs before the reduction"
     )
     jitted = engine.jit(fun, constants=side)
     with pytest.raises(NotImplementedError, match=message):
