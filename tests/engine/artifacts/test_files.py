@@ -159,9 +159,9 @@ BY_HAND = {
     "another version": (
         lambda h, m: h["__metadata__"].update(format_version="2"), "has version '2' of the format"),
     "no manifest": (
-        lambda h, m: m.clear(), "lacks what a manifest has"),
+        lambda h, m: m.clear(), "lacks entries or has wrong ones"),
     "no program": (
-        lambda h, m: m.update(programs=[]), "lacks what a manifest has"),
+        lambda h, m: m.update(programs=[]), "lacks entries or has wrong ones"),
     "a program that is not there": (
         lambda h, m: m["programs"][0].update(tensor="program.9"), "lacks program.9"),
     "a constant too many": (
@@ -206,17 +206,17 @@ BY_HAND = {
     "a shape of 2**120 elements": (
         lambda h, m: h["constant.1"].update(shape=[2**60, 2**60]), "does not take 256 bytes"),
     "a shape without end": (
-        lambda h, m: h["constant.1"].update(shape=[1] * 1000), "are none"),
+        lambda h, m: h["constant.1"].update(shape=[1] * 1000), "invalid shape"),
     "negative numbers": (
-        lambda h, m: h["constant.1"].update(data_offsets=[-256, 0]), "are none"),
+        lambda h, m: h["constant.1"].update(data_offsets=[-256, 0]), "invalid shape"),
     "numbers that are none": (
-        lambda h, m: h["constant.1"].update(shape=[True, 8.0]), "are none"),
+        lambda h, m: h["constant.1"].update(shape=[True, 8.0]), "invalid shape"),
     "an unknown dtype": (
         lambda h, m: h["constant.1"].update(dtype="F7"), "unknown dtype 'F7'"),
     "an entry with more": (
-        lambda h, m: h["constant.1"].update(more=1), "the header's entry is not one"),
+        lambda h, m: h["constant.1"].update(more=1), "must have dtype, shape and data_offsets"),
     "bytes after the end": (
-        lambda h, m: b"", "bytes and its header speaks of|lies at"),
+        lambda h, m: b"", "bytes and its header describes|lies at"),
 }  # fmt: skip
 
 
