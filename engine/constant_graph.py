@@ -233,9 +233,9 @@ class _Walk:
         for var, value in values.items():
             if (known := self.captured(value, var)) is not None:
                 scope.known[var] = known
-        for var, handed in zip(jaxpr.invars, given, strict=True):
-            if handed is not None:
-                scope.known[var] = handed
+        for var, passed in zip(jaxpr.invars, given, strict=True):
+            if passed is not None:
+                scope.known[var] = passed
         for index, eqn in enumerate(jaxpr.eqns):
             inputs = [self.look_up(scope, atom) for atom in eqn.invars]
             if eqn.primitive.name in CALLS and jax_internals.is_plain_equation(eqn):
@@ -245,8 +245,8 @@ class _Walk:
                 operations = work.operations * place.times
                 self._note(scope, index, eqn, (inputs, within), operations, place)
             elif not self._enter(scope, index, eqn, inputs, place):
-                for handed in inputs:
-                    self.demand(handed)
+                for passed in inputs:
+                    self.demand(passed)
                 for value in _captured_in_bodies(eqn):
                     self.demand(self.captured(value, None))
         return scope
@@ -325,10 +325,10 @@ class _Walk:
             scope.within.setdefault(index, []).append(inner)
             for atom in inner.jaxpr.outvars:
                 self.demand(self.look_up(inner, atom))
-        handed = {i for _, first, count in bodies for i in range(first, first + count)}
+        passed = {i for _, first, count in bodies for i in range(first, first + count)}
         if bodies:
             for i, known in enumerate(inputs):
-                if i not in handed:
+                if i not in passed:
                     self.demand(known)
         return bool(bodies)
 

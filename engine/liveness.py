@@ -27,9 +27,9 @@ def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> bool:
     """Whether all inputs and the results of all equations are read: a sufficient sign of liveness.
 
-    One result of an equation must be read, or all if it has bodies. Only an output can read the
-    last equation, so that one is live, and so are, in turn, the equations that it reads. Equations
-    without results may stay for their effects; only JAX knows, so the answer is False.
+    One result of an equation must be read, or all if it has bodies or a pruning rule. Only an
+    output can read the last equation, so that one is live, and so, in turn, are the equations that
+    it reads. Only JAX knows which equations without results have effects, so these give False.
     """
     read = {id(atom) for eqn in jaxpr.eqns for atom in eqn.invars}
     read.update([id(atom) for atom in jaxpr.outvars])

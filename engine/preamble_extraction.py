@@ -190,8 +190,8 @@ def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
     for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
         assert isinstance(body, ClosedJaxpr)
         params[f"{name}_jaxpr"], keep = _without_unread_inputs(body, count)
-        handed = loop.invars[start : start + count]
-        invars += [atom for atom, kept in zip(handed, keep, strict=True) if kept]
+        passed = loop.invars[start : start + count]
+        invars += [atom for atom, kept in zip(passed, keep, strict=True) if kept]
         params[f"{name}_nconsts"] = sum(keep)
         start += count
     return loop.replace(invars=[*invars, *loop.invars[start:]], params=params)

@@ -121,7 +121,7 @@ def _numbered(given: Replacements | None, count: int) -> dict[int, Any]:
         for number in given:
             if type(number) is not int or number not in range(count):
                 raise ValueError(
-                    f"there is no constant {number!r} to replace: the file has {count}"
+                    f"there is no constant {number!r} to replace: the file has {count} constants"
                 )
         return dict(given)
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
@@ -158,7 +158,7 @@ class _File:
                 )
 
     def program(self, order: int) -> jax.export.Exported:
-        """Read a program and compare what it takes with the constants of the file."""
+        """Read a program; raises ContainerError unless it fits the constants and the manifest."""
         entry = self.manifest.programs[order]
         program = parsed(self.container.tensors[entry["tensor"]].data, entry["tensor"])
         avals = program.in_avals[: len(entry["constants"])]

@@ -137,7 +137,7 @@ def _copy(value: np.ndarray) -> np.ndarray:
 
 
 def without_repeats(value: np.ndarray) -> np.ndarray:
-    """Cut a broadcast array to its own elements (size 1 where the stride is 0): small to copy."""
+    """A broadcast array cut to its own elements: size 1 where the stride is 0."""
     return value[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)]
 
 

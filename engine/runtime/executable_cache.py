@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class _FirstSeen(Generic[T]):
-    """Cache that maps equal keys to the first value seen; values of one key may be unequal.
+    """Cache of the first of equal values; a key narrows the search to at most `MAX_PER_KEY`.
 
     With `while_alive`, a value seen once lives only as long as others hold it.
 

@@ -99,7 +99,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
 
 
 def _is_param(param: Any, bodies: list[Body]) -> bool:
-    """Whether a param can be compared; its bodies (those of `bodies_of`) are added to `bodies`."""
+    """Whether a param can be compared; adds its bodies, the same as `bodies_of`, to `bodies`."""
     several = isinstance(param, (tuple, list)) and not isinstance(param, COMPARED_BY_EQUALITY)
     for each in param if several else (param,):
         if isinstance(each, (Jaxpr, ClosedJaxpr)):

@@ -19,7 +19,7 @@ import numpy as np, engine
 def resident():
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
-        library.malloc_trim(0)  # memory that is free but held back does not count
+        library.malloc_trim(0)  # what is free and held back is not what stays
     pages = int(open("/proc/self/statm").read().split()[1])
     return pages * resource.getpagesize() / 2**20
 
