@@ -4,11 +4,12 @@
 `constants` argument or by the flag, when the function is traced.
 """
 
+from engine import api as _api
 from engine import export as export
 from engine import serialize_executable as serialize_executable
 from engine.api import jit as jit
 from engine.api import make_jaxpr as make_jaxpr
-from engine.configuration.settings import SIDES as SIDES
+from engine.configuration.parsing import SIDES as SIDES
 from engine.configuration.settings import config as config
 from engine.configuration.settings import constant_policy as constant_policy
 from engine.configuration.settings import deduplicate_constants as deduplicate_constants
@@ -18,6 +19,8 @@ from engine.configuration.settings import (
 from engine.configuration.settings import precompute_constants as precompute_constants
 from engine.configuration.settings import strict_placement as strict_placement
 from engine.configuration.settings import use_simplified_constants as use_simplified_constants
+from engine.configuration.trace_side import tracing_for as _tracing_for
+from engine.ir import snapshots as _snapshots
 from engine.ir.captured_constants import CapturedConstant as CapturedConstant
 from engine.ir.captured_constants import captured_constants as captured_constants
 from engine.ir.jaxprs import ClosedJaxpr as ClosedJaxpr
@@ -26,6 +29,14 @@ from engine.ir.jaxprs import Literal as Literal
 from engine.ir.jaxprs import is_hoistable as is_hoistable
 from engine.ir.jaxprs import is_literalable as is_literalable
 from engine.ir.jaxprs import jaxpr_const_args as jaxpr_const_args
+from engine.jax_internals import hooks as _hooks
 from engine.stages import Compiled as Compiled
 from engine.stages import Lowered as Lowered
 from engine.stages import Traced as Traced
+
+_hooks.install(
+    capture=_snapshots.capture_while_tracing,
+    execute=_api.execute_derived,
+    tracing_for=_tracing_for,
+    packages=("engine", "legacy_closedjaxpr", "simplified_consts"),
+)

@@ -16,25 +16,25 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.configuration.policy_table import PolicyMapping
-from engine.configuration.settings import (
+from engine.configuration.choices import choices_now
+from engine.configuration.parsing import (
     SIDES,
     ConstantPolicy,
     Precompute,
     Side,
-    choices_now,
     parse_deduplicate,
     parse_policy,
     parse_precompute,
     parse_side,
-    side_now,
-    tracing_for,
 )
+from engine.configuration.policy_table import PolicyMapping
+from engine.configuration.trace_side import side_now, tracing_for
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.ir.snapshots import snapshot, while_tracing
 from engine.pipeline import LoweringPlan, Pipeline
 from engine.runtime.execution import run
-from engine.stages import Traced, lower_plan, plan_of
+from engine.runtime.lowering import lower_plan, plan_of
+from engine.stages import Traced
 
 # Taken once, so that a user may put the engine's in its place.
 _jax_make_jaxpr: Any = jax.make_jaxpr
@@ -263,7 +263,7 @@ def _execute(
     return run(computation, operands, plan)
 
 
-def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
+def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     """Run a program that a transformation of JAX derived from one of ours."""
     side = params["name"].side
     pipeline = pipeline_of(side)
@@ -285,7 +285,3 @@ def _execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
         return outputs, data, False
 
     return _call_caches[side].call_derived(params, operands, cache_miss)
-
-
-jax_internals.execute_named_programs_with(_execute_derived)
-jax_internals.transpose_named_programs_within(tracing_for)

@@ -31,18 +31,20 @@ from jax.export import register_pytree_node_serialization as register_pytree_nod
 from jax.export import symbolic_args_specs as symbolic_args_specs
 from jax.export import symbolic_shape as symbolic_shape
 
-from engine import exporting, jax_internals
+from engine import export_adapter, jax_internals
 from engine.api import jit
 from engine.artifacts import container, reader
-from engine.artifacts.hoisted_export import HoistedExport, inputs_as_arguments
+from engine.artifacts.container import ContainerError as ContainerError
+from engine.artifacts.hoisted_export import HoistedExport as HoistedExport
+from engine.artifacts.hoisted_export import inputs_as_arguments
 from engine.artifacts.reader import Replacements
+from engine.configuration.parsing import Side
 from engine.configuration.settings import (
-    Side,
     constant_policy,
     embedded_constants_max_bytes,
-    standing_alone,
     strict_placement,
 )
+from engine.configuration.trace_side import standing_alone
 
 # Taken once, as `engine.api` does with `jax.jit`.
 _jax_export: Any = jax.export.export
@@ -81,7 +83,7 @@ def export(
         )
 
     def do_export(*args: Any, **kwargs: Any) -> Any:
-        function = exporting.Exporting(fun_jit, hoist_constants)
+        function = export_adapter.Exporting(fun_jit, hoist_constants)
         to_jax = _jax_export(function, platforms=platforms, disabled_checks=disabled_checks)
         # A derivative is exported where it is asked for, which may be within another program.
         with standing_alone():
@@ -106,7 +108,7 @@ def export(
 
 
 def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, deduplicate: int, hoist: bool) -> Any:
-    fun, options, avals = exporting.derivative(closed_jaxpr, primal)
+    fun, options, avals = export_adapter.derivative(closed_jaxpr, primal)
     jitted = jit(fun, constants=side, deduplicate_constants=deduplicate, **options)
     return export(
         jitted,

@@ -1,17 +1,16 @@
 """Execution, legacy: the executable contains its constants, so a call passes the arguments alone.
 
-Source: the constants note (seed 000), "Previous implementation".
+Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from engine.pipeline import LoweringPlan
+from engine.pipeline import ConstArgsRequest, LoweringPlan
 
 
-def operands(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
-    """No const args are passed."""
-    del plan, donated
+def const_args(plan: LoweringPlan, request: ConstArgsRequest) -> tuple[Any, ...]:
+    """Return no const args: none are passed."""
+    del plan, request
     return ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from engine.configuration.settings import Choices
+from engine.configuration.choices import Choices
 from engine.ir.jaxprs import ClosedJaxpr
 
 

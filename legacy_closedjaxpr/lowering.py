@@ -3,16 +3,15 @@
 JAX inlines the consts of a ClosedJaxpr when it lowers the function that the ClosedJaxpr is the body
 of, so the plan is the program itself and there are no const args.
 
-Source: the constants note (seed 000), "Previous implementation".
+Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
 
 from __future__ import annotations
 
-from engine.configuration.settings import NO_CHOICES, Choices
-from engine.ir.jaxprs import ClosedJaxpr
+from engine.configuration.choices import NO_CHOICES, Choices
+from engine.ir.jaxprs import ClosedJaxpr, is_hoistable
 from engine.ir.unsupported import refuse_unsupported
 from engine.pipeline import LoweringPlan
-from engine.policies import Selection
 
 
 def plan(
@@ -21,10 +20,10 @@ def plan(
     hoist_constants_as_args: bool,
     choices: Choices = NO_CHOICES,
 ) -> LoweringPlan:
-    """Lower the program as it is; there is nothing to hoist, so no choice changes anything.
+    """Plan to lower the program unchanged: nothing is hoisted, so no choice changes anything.
 
     Raises NotImplementedError for what neither pipeline can lower.
     """
     del hoist_constants_as_args, choices
-    refuse_unsupported(closed_jaxpr, Selection(max_bytes).is_hoisted)
+    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, max_bytes))
     return LoweringPlan(closed_jaxpr)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
-from engine import jax_internals
 from engine.pipeline import Pipeline
 from legacy_closedjaxpr import execution, export, lowering, tracing
-
-jax_internals.hide_from_tracebacks(os.path.dirname(__file__))
 
 PIPELINE = Pipeline(
     side="legacy",
     normalize=tracing.normalize,
     plan=lowering.plan,
-    operands=execution.operands,
+    const_args=execution.const_args,
     hoist_for_export=export.hoist_for_export,
 )

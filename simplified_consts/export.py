@@ -8,7 +8,7 @@ Source: the export document (seed 003); the constants note (seed 000), "Lowering
 
 from __future__ import annotations
 
-from engine.configuration.settings import Choices
+from engine.configuration.choices import Choices
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan
 from simplified_consts import lowering

@@ -12,24 +12,36 @@ embeds stays a Literal, which JAX inlines once per use. Where constants are prec
 is taken out of the program first, and its results are const args of any size. Arrays that a policy
 inlines or embeds take no part in it: computing with them is left to XLA.
 
-Source: the constants note (seed 000), "Lowering".
+Source: JAX's note "Handling of closed-over constants", section "Lowering".
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from engine.configuration.settings import NO_CHOICES, Choices
-from engine.deduplication import Deduplication
+from engine.configuration.choices import NO_CHOICES, Choices
 from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
 from engine.ir.lifting import lift
 from engine.ir.unsupported import refuse_unsupported
-from engine.liveness import live_part
 from engine.pipeline import LoweringPlan
-from engine.policies import Selection, select
-from engine.preamble_extraction import Result, extract
+from simplified_consts.hoisting.deduplication import Deduplication
+from simplified_consts.hoisting.liveness import live_part
+from simplified_consts.hoisting.selection import Selection, select
+from simplified_consts.preamble.extraction import Preamble, Result, extract
+
+
+@dataclass(frozen=True, eq=False)
+class PlanWithPreamble(LoweringPlan):
+    """A plan whose const args include results of a preamble: `Result`s, until it has run."""
+
+    preamble: Preamble = field(kw_only=True)
+
+    def with_results(self, const_args: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
+        """The const args, with what the preamble computed in the place of its `Result`s."""
+        return tuple(results[c.index] if isinstance(c, Result) else c for c in const_args)
 
 
 def plan(
@@ -80,12 +92,17 @@ def plan(
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     converted = conversion.body(live, constants)
-    return LoweringPlan(
+    whole = choices._replace(precompute="off")
+    planned = LoweringPlan(
         lift(converted, selection.is_inlined_by_policy) if selection.chosen else converted,
         tuple(constants.values() if same is None else map(same.representative, constants.values())),
         jax_hoists_the_rest=bool(conversion.unconverted),
-        preamble=extraction.preamble if extraction is not None else None,
+        choices=whole,
     )
+    if extraction is None:
+        return planned
+    fields = {**vars(planned), "choices": choices, "otherwise": whole}
+    return PlanWithPreamble(**fields, preamble=extraction.preamble)
 
 
 def _captures(closed_jaxpr: ClosedJaxpr, max_bytes: int) -> bool:

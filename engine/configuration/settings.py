@@ -9,118 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, cast, get_args
-
-import jax
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from engine import jax_internals
-from engine.configuration.policy_table import read_table
-
-Side = Literal["legacy", "simplified"]
-SIDES: tuple[Side, ...] = ("legacy", "simplified")
-
-# Takes an `engine.CapturedConstant` (a record of a floor above this one) and returns "inline",
-# "embed", "hoist" or None; `engine/policies.py` asks it.
-ConstantPolicy = Callable[[Any], str | None]
-
-# "off", or "auto": `engine/preamble.py` decides which equations are done once.
-Precompute = Literal["off", "auto"]
-
-
-# A tuple, since first calls look for it in tables: the hash of a dataclass is not made in C.
-class Choices(NamedTuple):
-    """What a program was staged with, and keeps: so does what transformations derive from it."""
-
-    policy: ConstantPolicy | None
-    precompute: Precompute
-    deduplicate: int = 0  # captured arrays up to this many bytes are compared by value
-
-
-NO_CHOICES = Choices(None, "off")
-
-# Hashing an array reads all of it, once for each program, and copies it from its device.
-DEDUPLICATED_MAX_BYTES = 64 * 2**20
-
-_TRUE = ("1", "true", "yes", "on", "y", "t")
-_FALSE = ("0", "false", "no", "off", "n", "f")
-
-
-def parse_bool(value: Any, what: str) -> bool:
-    """Read a boolean setting from Python or from the environment; `what` names it in the error."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().lower() in _TRUE:
-        return True
-    if isinstance(value, str) and value.strip().lower() in _FALSE:
-        return False
-    raise ValueError(
-        f"{what} must be True or False (or one of {', '.join(_TRUE + _FALSE)} as a string), "
-        f"got {value!r}"
-    )
-
-
-def parse_bytes(value: Any, what: str) -> int:
-    """Read a size in bytes, a whole number of at least 0."""
-    if isinstance(value, str) and value.strip().isdecimal():
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise ValueError(f"{what} must be a number of bytes, 0 or more, got {value!r}")
-
-
-def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
-    """Check a constant policy: a hashable callable, a table or its text, or None for no policy.
-
-    Of a table a copy is taken, so that who changes it afterwards changes nothing.
-    """
-    if value is None:
-        return None
-    if isinstance(value, (Mapping, str)):
-        return read_table(value, what)
-    if not callable(value):
-        raise ValueError(
-            f"{what} must be a function of a captured constant that returns 'inline', 'embed', "
-            "'hoist' or None, a table such as {'float32[64,64]': 'inline'}, or None for no policy, "
-            f"got {value!r}"
-        )
-    try:
-        hash(value)
-    except TypeError as error:
-        raise ValueError(
-            f"{what} must be hashable, since what is compiled is cached by it, got {value!r}"
-        ) from error
-    return value
-
-
-def parse_precompute(value: Any, what: str) -> Precompute:
-    """Read whether work on constants alone is done once."""
-    if isinstance(value, str) and value.strip().lower() in get_args(Precompute):
-        return cast(Precompute, value.strip().lower())
-    raise ValueError(
-        f"{what} must be {' or '.join(map(repr, get_args(Precompute)))}, got {value!r}"
-    )
-
-
-def parse_deduplicate(value: Any, what: str) -> int:
-    """Read up to how many bytes captured arrays are compared by value: True has a default size."""
-    if isinstance(value, str):  # from the environment, where "1" and "0" are words
-        word = value.strip().lower()
-        value = word in _TRUE if word in _TRUE + _FALSE else int(word) if word.isdecimal() else word
-    if value is True:
-        return DEDUPLICATED_MAX_BYTES
-    if value is False:
-        return 0
-    if isinstance(value, int) and value >= 0:
-        return value
-    raise ValueError(f"{what} must be True, False or a number of bytes, 0 or more, got {value!r}")
-
-
-def parse_side(value: Any) -> Side | None:
-    """Check the `constants` argument of a function of the engine."""
-    if value is None or (isinstance(value, str) and value in SIDES):
-        return value
-    raise ValueError(f"constants must be 'legacy', 'simplified' or None, got {value!r}")
+from engine.configuration.parsing import (
+    parse_bool,
+    parse_bytes,
+    parse_deduplicate,
+    parse_policy,
+    parse_precompute,
+)
 
 
 class Setting:
@@ -334,11 +233,6 @@ _SETTINGS = {
     )
 }
 
-# The side that the program now being traced was given. Whoever is traced into that program joins
-# it: the outermost program decides, so one program is never a mixture of two representations.
-# JAX's caches of traces need not be told: within a program JAX's own flag says the same.
-_program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=False)
-
 
 class Config:
     """The settings of the engine: read as attributes, changed with `update`.
@@ -379,56 +273,3 @@ class Config:
 
 
 config = Config()
-
-
-def side_now(constants: Side | None) -> Side:
-    """The side of a function traced now: the enclosing program's, else its own, else the flag's.
-
-    The enclosing program may be one of plain `jax.jit`. Its pipeline will lower the whole, so what
-    becomes a part of it takes the form that JAX is tracing in: Literals in a program that JAX
-    lowers without hoisting would be inlined once per use.
-    """
-    if (enclosing := _program_side.value) is not None:
-        return enclosing
-    if jax_internals.staged_by_jax():
-        return "simplified" if jax_internals.jax_emits_simplified_jaxprs() else "legacy"
-    if constants is not None:
-        return constants
-    return "simplified" if use_simplified_constants.value else "legacy"
-
-
-def choices_now(
-    policy: ConstantPolicy | None = None,
-    precompute: Precompute | None = None,
-    deduplicate: int | None = None,
-) -> Choices:
-    """The choices of a function staged now: its own, else those of the settings."""
-    return Choices(
-        policy if policy is not None else constant_policy.value,
-        precompute if precompute is not None else precompute_constants.value,
-        deduplicate if deduplicate is not None else deduplicate_constants.value,
-    )
-
-
-def tracing_a_program() -> bool:
-    """Whether a program of the engine is being traced in this thread."""
-    return _program_side.value is not None
-
-
-@contextlib.contextmanager
-def standing_alone() -> Iterator[None]:
-    """Trace what is no part of the program around it in this block, such as an export."""
-    with _program_side.local(None), jax.core.eval_context():
-        yield
-
-
-@contextlib.contextmanager
-def tracing_for(side: Side) -> Iterator[None]:
-    """Trace within this block for `side`: JAX's tracer emits its form, inner programs join it."""
-    simplified = side == "simplified"
-    with (
-        _program_side.local(side),
-        use_simplified_constants._state.local(simplified),
-        jax_internals.simplified_jaxprs(simplified),
-    ):
-        yield

@@ -22,8 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from engine import jax_internals
-from engine.configuration.settings import tracing_a_program
+from engine.configuration.trace_side import tracing_a_program
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
 
@@ -82,9 +81,6 @@ def while_tracing() -> Iterator[None]:
 def capture_while_tracing(value: np.ndarray) -> np.ndarray:
     """Capture an array by value in programs of the engine; leave programs of plain JAX alone."""
     return capture(value) if tracing_a_program() else value
-
-
-jax_internals.capture_numpy_arrays_with(capture_while_tracing)
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

@@ -17,6 +17,7 @@ import pytest
 from profiled import frames_of
 
 import engine
+from engine.jax_internals import lowering
 
 
 def assert_equal(actual, expected):
@@ -310,13 +311,13 @@ def test_stages_and_calls_share_one_lowering(side, table):
 
 def test_derived_programs_may_be_lowered_by_many_threads(table, monkeypatch):
     """JAX gives all threads the same computation; its const args must be added once."""
-    mark = engine.jax_internals._mark_const_args
+    mark = lowering.mark_const_args
 
     def slow_mark(*args):
         time.sleep(0.05)
         mark(*args)
 
-    monkeypatch.setattr(engine.jax_internals, "_mark_const_args", slow_mark)
+    monkeypatch.setattr(lowering, "mark_const_args", slow_mark)
     batched = jax.vmap(engine.jit(lambda x: x @ table, constants="simplified"))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda _: batched(table[None]), range(4)))
@@ -366,5 +367,5 @@ def test_source_locations_of_a_program_are_in_the_code_of_the_user(side, table):
     inner = engine.jit(lambda x: x + table, constants=side)
     text = engine.jit(lambda x: inner(x) * 2, constants=side).lower(1.0).as_text(debug_info=True)
     assert "test_jit.py" in text
-    assert "front_door.py" not in text
-    assert "jax_internals.py" not in text
+    assert "engine/api.py" not in text
+    assert "engine/jax_internals/" not in text

@@ -16,6 +16,7 @@ from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 import engine
+from engine.jax_internals import dispatch
 
 TABLE = jnp.arange(8.0)
 ON_HOST = np.arange(8, dtype=np.float32)
@@ -31,9 +32,9 @@ def jit(request):
 def misses(monkeypatch):
     """Count the calls that left C++ for Python, of functions of ours and of JAX."""
     seen = []
-    record = engine.jax_internals.pjit.util.test_event
+    record = dispatch._util.test_event
     monkeypatch.setattr(
-        engine.jax_internals.pjit.util,
+        dispatch._util,
         "test_event",
         lambda name, *args: (seen.append(name), record(name, *args))[1],
     )

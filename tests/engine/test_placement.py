@@ -19,8 +19,8 @@ from jax.sharding import (
 )
 
 import engine
-from engine import preamble_extraction
-from engine.preamble import Limits
+from simplified_consts.preamble import extraction
+from simplified_consts.preamble.choice import Limits
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("i",), axis_types=(AxisType.Auto,))
@@ -299,7 +299,7 @@ def test_the_platform_of_an_abstract_mesh_is_lowered_for(side):
 
 @pytest.mark.parametrize("precompute", ["off", "auto"])
 def test_an_argument_that_nothing_reads_may_be_anywhere(side, precompute, monkeypatch):
-    monkeypatch.setattr(preamble_extraction, "LIMITS", Limits(2**30, 0, 1))
+    monkeypatch.setattr(extraction, "LIMITS", Limits(2**30, 0, 1))
     array, unused = CAPTURED["split"], jax.device_put(np.float32(0), DEVICES[7])
 
     def fun(x, unused):

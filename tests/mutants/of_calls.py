@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from planting import attribute, mutant, replaced
 
 from engine import jax_internals, stages
-from engine.configuration import settings
+from engine.configuration import settings, trace_side
+from engine.jax_internals import lowering
 from engine.runtime import executable_cache
+from engine.runtime import lowering as engine_lowering
 from simplified_consts import execution
 
 FLAG = "jax_use_simplified_jaxpr_constants"
@@ -46,7 +48,7 @@ def cache_key_without_the_flag():
     says="not simplified",
 )
 def stale_side_after_a_flip():
-    stock, first = settings.side_now, []
+    stock, first = trace_side.side_now, []
 
     def side_now(constants):
         if constants is None:
@@ -132,7 +134,7 @@ def plan_not_remembered():
         return pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
 
     # Alone, or the plan would be lowered as the equal one before it, which hides the fault.
-    with replaced(stages.plan_of, plan_of), executable_cache.unshared():
+    with replaced(engine_lowering.plan_of, plan_of), executable_cache.unshared():
         yield
 
 
@@ -144,7 +146,7 @@ def plan_not_remembered():
     says="1 of 1 captured buffer are copied",
 )
 def const_args_copied():
-    stock = execution._operand
+    stock = execution._view
     with replaced(stock, lambda c, donatable: stock(jnp.copy(c), donatable)):
         yield
 
@@ -168,7 +170,7 @@ def sharding_lost():
     metric="output shardings",
 )
 def sharding_not_lowered():
-    stock = jax_internals._const_types
+    stock = lowering._const_types
     with replaced(
         stock,
         lambda *args: [

@@ -16,7 +16,7 @@ PROOF = "proof of the side"
 
 def _mapped_operands(change):
     """Const args that are changed when they are passed."""
-    stock = execution._operand
+    stock = execution._view
     return replaced(stock, lambda c, donatable: stock(change(c), donatable))
 
 
@@ -414,7 +414,7 @@ def legacy_leaves_literals():
 )
 def legacy_hoists():
     simplified = PIPELINES["simplified"].PIPELINE
-    with step("legacy", plan=simplified.plan, operands=simplified.operands):
+    with step("legacy", plan=simplified.plan, const_args=simplified.const_args):
         yield
 
 

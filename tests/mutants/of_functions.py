@@ -5,6 +5,7 @@ from planting import attribute, mutant, replaced, rule, step
 from engine import jax_internals
 from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.ir.jaxprs import ClosedJaxpr
+from engine.jax_internals import const_marks
 from simplified_consts import execution
 
 
@@ -30,8 +31,8 @@ def _shifted(primitive, table=CONTROL_FLOW):
     says="mismatch",
 )
 def const_args_swapped():
-    stock = execution.operands
-    with step("simplified", operands=lambda plan, donated: stock(plan, donated)[::-1]):
+    stock = execution.const_args
+    with step("simplified", const_args=lambda plan, request: stock(plan, request)[::-1]):
         yield
 
 
@@ -91,7 +92,7 @@ def const_args_of_inner_function_shifted():
     says="0 const args for 1 captured array",
 )
 def marks_missing():
-    with replaced(jax_internals._mark_const_args, lambda *_: None):
+    with replaced(const_marks.mark_const_args, lambda *_: None):
         yield
 
 
@@ -103,7 +104,7 @@ def marks_missing():
     says="argument, const against const, argument",
 )
 def mark_on_the_wrong_argument():
-    stock = jax_internals._mark_const_args
+    stock = const_marks.mark_const_args
     with replaced(stock, lambda module, count, after: stock(module, count, after - 1)):
         yield
 
@@ -116,7 +117,7 @@ def mark_on_the_wrong_argument():
     says="token and const",
 )
 def const_args_before_tokens():
-    stock = jax_internals._mark_const_args
+    stock = const_marks.mark_const_args
     with replaced(stock, lambda module, count, after: stock(module, count, after + 1)):
         yield
 
@@ -129,19 +130,19 @@ def const_args_before_tokens():
     says="are not marked as main's are",
 )
 def marks_missing_in_inner_functions():
-    mark = jax_internals._mark_const_args
+    mark = const_marks.mark_const_args
 
     def marked(module, count, after):
         kept = {
-            name: jax_internals._argument_attributes(function)
-            for name, function in jax_internals._functions(module).items()
+            name: const_marks._argument_attributes(function)
+            for name, function in const_marks._functions(module).items()
             if name != "main"
         }
         mark(module, count, after)
         for name, attributes in kept.items():
-            function = jax_internals._functions(module)[name]
+            function = const_marks._functions(module)[name]
             with module.context:
-                function.arg_attrs = jax_internals._ir.ArrayAttr.get(attributes)
+                function.arg_attrs = const_marks._ir.ArrayAttr.get(attributes)
 
     with replaced(mark, marked):
         yield

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import engine
-from simplified_consts.execution import operands
+from simplified_consts.execution import captured_arrays
 from simplified_consts.lowering import plan
 
 A, B = jnp.arange(12.0), jnp.ones((3, 4))
@@ -45,20 +45,20 @@ def test_threshold_is_inclusive():
     assert planned(lambda x: x + small, 1.0, max_bytes=31)[1].num_const_args == 1
 
 
-def test_operands_share_buffers_except_with_donated_arguments():
+def test_const_args_share_buffers_except_with_donated_arguments():
     _, made = planned(lambda x: x + A, jnp.ones(12))
-    [shared] = operands(made, ())
+    [shared] = captured_arrays(made, ())
     assert shared.unsafe_buffer_pointer() == A.unsafe_buffer_pointer()
-    [copied] = operands(made, [jax.core.ShapedArray((12,), jnp.float32)])
+    [copied] = captured_arrays(made, [jax.core.ShapedArray((12,), jnp.float32)])
     assert copied.unsafe_buffer_pointer() != A.unsafe_buffer_pointer()
-    [again] = operands(made, [jax.core.ShapedArray((12,), jnp.float32)])
+    [again] = captured_arrays(made, [jax.core.ShapedArray((12,), jnp.float32)])
     assert again is copied  # one copy, however often the program is called
 
 
-def test_operands_follow_the_arguments():
+def test_const_args_follow_the_arguments():
     committed = jax.device_put(A, jax.devices()[0])
     assert committed.committed
     _, made = planned(lambda x: x + committed, 1.0)
-    [operand] = operands(made, ())
-    assert not operand.committed
+    [const_arg] = captured_arrays(made, ())
+    assert not const_arg.committed
     assert not engine.jit(lambda x: x + committed, constants="simplified")(1.0).committed

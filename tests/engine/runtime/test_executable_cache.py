@@ -12,6 +12,7 @@ import pytest
 
 import engine
 from engine import jax_internals
+from engine.jax_internals import hooks
 from engine.runtime import executable_cache
 from parity_tests.observe.calls import work_of_jax
 
@@ -137,7 +138,7 @@ class Captured:
 
 
 def test_only_so_many_executables_of_one_text_are_kept(monkeypatch):
-    monkeypatch.setattr(jax_internals, "_MOST_OF_ONE_TEXT", 2)
+    monkeypatch.setattr(hooks, "MOST_OF_ONE_TEXT", 2)
 
     def compilations_with(level):
         with work_of_jax() as work:

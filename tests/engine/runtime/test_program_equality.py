@@ -15,7 +15,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 import engine
 from engine.ir.jaxprs import bodies_of
 from engine.runtime import executable_cache, program_equality
-from engine.stages import plan_of
+from engine.runtime.lowering import plan_of
 from parity_tests import targets
 from parity_tests.observe.calls import work_of_jax
 from simplified_consts.pipeline import PIPELINE

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import engine
-from engine import preamble, preamble_extraction
 from parity_tests import targets
 from parity_tests.evidence import ladder
 from parity_tests.program import Program
 from simplified_consts import lowering
+from simplified_consts.preamble import choice, extraction
 
 PROGRAMS = [each for each in targets.load(()) if isinstance(each, Program)]
 COMPARED = PROGRAMS if os.environ.get("CONSTPARITY_WHOLE_CORPUS") else PROGRAMS[::3]
@@ -23,9 +23,9 @@ COMPARED = PROGRAMS if os.environ.get("CONSTPARITY_WHOLE_CORPUS") else PROGRAMS[
 @pytest.fixture
 def extractions(monkeypatch):
     """Let all work be worth a preamble, also broadcasts; what was extracted from each program."""
-    limits = preamble.Limits(2**40, 0, 0)
-    monkeypatch.setattr(preamble_extraction, "LIMITS", limits)
-    monkeypatch.setattr(preamble, "_staying", lambda operations, least: set())
+    limits = choice.Limits(2**40, 0, 0)
+    monkeypatch.setattr(extraction, "LIMITS", limits)
+    monkeypatch.setattr(choice, "_staying", lambda operations, least: set())
     found = []
     stock = lowering.extract
 
@@ -58,7 +58,7 @@ def test_none_is_worth_a_preamble():
         fun, args, kwargs = program.build()
         traced = engine.jit(fun, constants="simplified").trace(*args, **kwargs)
         live = engine.jax_internals.live_part(traced.lojax.jaxpr)
-        assert preamble_extraction.extract(live, 32) is None, program.name
+        assert extraction.extract(live, 32) is None, program.name
 
 
 @pytest.mark.filterwarnings("default")

@@ -7,10 +7,11 @@ import pytest
 from jax import lax
 
 import engine
-from engine import jax_internals, liveness
+from engine import jax_internals
 from engine.ir.jaxprs import ClosedJaxpr, bodies_in
-from engine.liveness import live_part
 from parity_tests import targets
+from simplified_consts.hoisting import liveness
+from simplified_consts.hoisting.liveness import live_part
 
 X = np.ones((4, 4), np.float32)
 TABLE = np.ones((4, 4), np.float32)

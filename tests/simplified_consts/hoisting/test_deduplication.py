@@ -7,7 +7,8 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import engine
-from engine.configuration.settings import Setting, parse_deduplicate
+from engine.configuration.parsing import parse_deduplicate
+from engine.configuration.settings import Setting
 
 N = 41
 

@@ -18,7 +18,10 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.constant_graph import (
+from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from simplified_consts.hoisting.liveness import live_part
+from simplified_consts.preamble.choice import LIMITS, Limits, choose_results, operations_below
+from simplified_consts.preamble.constant_graph import (
     Captured,
     Computed,
     Known,
@@ -26,10 +29,7 @@ from engine.constant_graph import (
     bodies_within,
     constant_graph,
 )
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from engine.liveness import live_part
-from engine.meanings import meaning_of
-from engine.preamble import LIMITS, Limits, choose_results, operations_below
+from simplified_consts.preamble.program_key import meaning_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def extract(
     """Take the preamble out of a live program; None if no part of it is worth a preamble.
 
     `max_bytes` is the embed threshold, `is_constant` may leave captured arrays out, and `limits`
-    defaults to `engine.preamble.LIMITS`. `representative` says which array stands for an equal one.
+    defaults to `choice.LIMITS`. `representative` says which array stands for an equal one.
 
     Example::
 

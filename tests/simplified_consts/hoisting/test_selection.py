@@ -10,7 +10,7 @@ from evidence import inlined_bytes
 from profiled import frames_of
 
 import engine
-from engine.policies import select
+from simplified_consts.hoisting.selection import select
 
 SMALL = jnp.arange(4.0)  # 16 bytes: below the embed threshold
 MIDDLE = jnp.arange(16.0) + 1  # 64 bytes
@@ -202,17 +202,17 @@ def test_derived_programs_hoist_as_the_policy_says(monkeypatch):
     from simplified_consts import execution
 
     passed = []
-    stock = execution.operands
+    stock = execution.const_args
 
-    def operands(plan, donated):
+    def const_args(plan, request):
         passed.append(len(plan.const_args))
-        return stock(plan, donated)
+        return stock(plan, request)
 
     pipeline = engine.api.pipeline_of("simplified")
     monkeypatch.setattr(
         engine.api,
         "pipeline_of",
-        lambda side: dataclasses.replace(pipeline, operands=operands),
+        lambda side: dataclasses.replace(pipeline, const_args=const_args),
     )
     for policy, most in ((hoist, 3), (inline, 0), (keep_middle_out, 1)):
         passed.clear()

@@ -7,9 +7,10 @@ import pytest
 from jax import lax
 
 import engine
-from engine import constant_graph, preamble_extraction
-from engine.preamble import Limits
-from engine.preamble_extraction import Result, extract
+from simplified_consts.preamble import constant_graph
+from simplified_consts.preamble import extraction as preamble_extraction
+from simplified_consts.preamble.choice import Limits
+from simplified_consts.preamble.extraction import Result, extract
 
 TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
 KEY = jax.random.key(7)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.configuration.parsing import ConstantPolicy
 from engine.configuration.policy_table import CHOICES, Choice
-from engine.configuration.settings import ConstantPolicy
 from engine.ir.captured_constants import CapturedConstant, captured_constants
 from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
 

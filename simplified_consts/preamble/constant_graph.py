@@ -5,7 +5,7 @@ a body, so bodies are searched, too. An equation in the body of a loop is consta
 neither the carry nor a slice, so constant equations are also loop-invariant. A body that two
 equations share is searched once for each choice of known inputs.
 
-Nothing is judged here; `engine/preamble.py` does.
+Nothing is judged here; `simplified_consts/preamble/choice.py` does.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from engine.ir.jaxprs import (
     constant_key,
     jaxpr_const_args,
 )
-from engine.meanings import meaning_of_param
-from engine.operation_work import TURNS, Work, WorkTable
+from simplified_consts.preamble.operation_cost import TURNS, Work, WorkTable
+from simplified_consts.preamble.program_key import meaning_of_param
 
 # Scalar operations, at most, of one equation that may be computed in vain: they take some seconds.
 MOST_UNCERTAIN = 2.0**34

@@ -1,8 +1,8 @@
 """The constant preamble: compute what depends on constants alone once, and pass the results.
 
 XLA computes with inlined constants while it compiles, which may take minutes, and with const args
-at every call. Here the equations that depend on constants alone (`engine/constant_graph.py`) are
-taken out of a program where that is worth it (`choose_results`), and become a program of their own
+at every call. Here the equations that depend on constants alone (`constant_graph.py`) are taken
+out of a program where that is worth it (`choose_results`), and become a program of their own
 whose results are const args of the rest. It runs once, compiled, on the device.
 
 A table of work and the sizes decide what is worth it. Nothing is measured, so the same program is
@@ -30,8 +30,14 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from engine.constant_graph import Captured, Computed, ConstantGraph, Known, Operation
-from engine.operation_work import CHEAP_ELEMENTWISE, ELEMENTWISE, RELABELLING
+from simplified_consts.preamble.constant_graph import (
+    Captured,
+    Computed,
+    ConstantGraph,
+    Known,
+    Operation,
+)
+from simplified_consts.preamble.operation_cost import CHEAP_ELEMENTWISE, ELEMENTWISE, RELABELLING
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,10 @@ from jax.sharding import PartitionSpec as P
 from profiled import frames_of
 
 import engine
-from engine import preamble_extraction, stages
-from engine.preamble import Limits
+from engine.jax_internals import placement
+from engine.runtime import lowering
+from simplified_consts.preamble import extraction, running
+from simplified_consts.preamble.choice import Limits
 
 TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
 X = np.linspace(-1, 1, 16, dtype=np.float32)
@@ -24,22 +26,22 @@ X = np.linspace(-1, 1, 16, dtype=np.float32)
 def anything(monkeypatch):
     """Make any amount of work worth a preamble."""
     limits = Limits(extra_bytes=2**30, least_operations=0, least_operations_of_a_result=1)
-    monkeypatch.setattr(preamble_extraction, "LIMITS", limits)
+    monkeypatch.setattr(extraction, "LIMITS", limits)
 
 
 @pytest.fixture
 def runs(monkeypatch):
     """The device of each run of a preamble, in order."""
     found = []
-    stock = stages._run
+    stock = running._run
     # Otherwise preambles of other tests over the same table would be found.
-    monkeypatch.setattr(preamble_extraction, "_preambles", weakref.WeakValueDictionary())
+    monkeypatch.setattr(extraction, "_preambles", weakref.WeakValueDictionary())
 
-    def run(pipeline, closed_jaxpr, device, *rest):
+    def run(closed_jaxpr, device, *rest):
         found.append(device)
-        return stock(pipeline, closed_jaxpr, device, *rest)
+        return stock(closed_jaxpr, device, *rest)
 
-    monkeypatch.setattr(stages, "_run", run)
+    monkeypatch.setattr(running, "_run", run)
     return found
 
 
@@ -318,10 +320,10 @@ def test_results_of_sharded_constants_are_not_copied_to_each_device(runs, monkey
     """Sorting along a sharded axis may gather the array; then the program is lowered whole."""
     mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     table = jax.device_put(TABLE, NamedSharding(mesh, P("x")))
-    monkeypatch.setattr(stages, "LIMITS", Limits(extra_bytes=0))
+    monkeypatch.setattr(running, "LIMITS", Limits(extra_bytes=0))
     copied = []
-    stock = stages._copied_bytes
-    monkeypatch.setattr(stages, "_copied_bytes", lambda a: copied.append(stock(a)) or copied[-1])
+    stock = running._copied_bytes
+    monkeypatch.setattr(running, "_copied_bytes", lambda a: copied.append(stock(a)) or copied[-1])
     fun = lambda x: x * jnp.broadcast_to(jnp.sum(table), (16,)) + jnp.sum(table, axis=0)  # noqa: E731
     x = jax.device_put(X, NamedSharding(mesh, P()))
     lowered = auto(fun).lower(x)
@@ -412,7 +414,7 @@ def test_a_captured_array_may_be_donated_before_the_preamble_runs_on_another_dev
 def test_a_preamble_may_be_requested_while_the_same_thread_computes_it(runs, monkeypatch):
     """This happens if garbage is collected and a finalizer calls the function."""
     jitted, met = auto(using(TABLE)), []
-    stock = stages.run
+    stock = lowering.run
 
     def run(*args, **options):
         if not met:
@@ -420,7 +422,7 @@ def test_a_preamble_may_be_requested_while_the_same_thread_computes_it(runs, mon
             met.append(jitted.lower(X))
         return stock(*args, **options)
 
-    monkeypatch.setattr(stages, "run", run)
+    monkeypatch.setattr(lowering, "run", run)
     lowered = jitted.lower(X)
     assert len(runs) == 2
     for one, other in zip(lowered.const_args, met[1].const_args, strict=True):
@@ -464,7 +466,7 @@ def test_a_numpy_array_that_only_a_preamble_reads_does_not_stay_on_the_device():
 
 def test_no_preamble_runs_on_devices_that_can_only_be_compiled_for(runs, monkeypatch):
     client = type(jax.devices()[0].client)  # like the client of a topology, which CPUs do not have
-    monkeypatch.setattr(engine.jax_internals._jaxlib, "CompileOnlyPyClient", client)
+    monkeypatch.setattr(placement._jaxlib, "CompileOnlyPyClient", client)
     jitted = engine.jit(
         lambda x: x @ jnp.sort(TABLE), constants="simplified", precompute_constants="auto"
     )

@@ -17,7 +17,8 @@ from engine import jax_internals
 from engine.artifacts.hoisted_export import HeldConstant, HoistedExport, Inputs
 from engine.configuration.settings import embedded_constants_max_bytes
 from engine.ir.jaxprs import ClosedJaxpr, constant_key
-from engine.stages import Lowered, Traced, lower_traced
+from engine.runtime.lowering import lower_traced
+from engine.stages import Lowered, Traced
 
 
 class Exporting(jax.stages.Wrapped):

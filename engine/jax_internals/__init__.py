@@ -1,0 +1,120 @@
+"""Every private JAX name that the project uses: only this package imports `jax._src` and jaxlib.
+
+Linters and a test hold the rest of the tree to it, so who ports to another JAX reads these files.
+The version beside a branch is the one that it was read and run against; where versions differ,
+`differences.py` asks for the capability.
+
+Why private names at all: three subjects of this project have no public door. JAX latches the flag
+that chooses its representation at import, in two places, so both pipelines need the thread-local
+half of it. A call that runs no Python needs jaxlib's dispatcher with a cache miss of ours. And a
+lowered computation has to carry const args that JAX did not hoist itself.
+
+This file is the table of contents.
+"""
+
+from engine.jax_internals.differences import require_supported_version
+
+require_supported_version()  # before a name is imported that another version may not have
+
+from engine.jax_internals.arrays import (  # noqa: E402
+    buffer_type,
+    follows_arguments_as_it_is,
+    in_default_memory,
+    uncommitted,
+    undisturbed,
+)
+from engine.jax_internals.compiling import (  # noqa: E402
+    Executables,
+    compile_into,
+    const_shardings,
+    holds_callbacks,
+    register_cache,
+)
+from engine.jax_internals.dispatch import (  # noqa: E402
+    CallCache,
+    call_errors,
+    count_cache_miss,
+    fastpath_data,
+)
+from engine.jax_internals.executable_parts import (  # noqa: E402
+    KINDS_OF_SHARDINGS,
+    ExecutableParts,
+    all_input_avals,
+    executable_of,
+    executable_parts,
+    platform_version,
+)
+from engine.jax_internals.exporting import (  # noqa: E402
+    argument_info,
+    call_exported,
+    can_be_exported,
+    cotangent,
+    exported_shardings,
+    tangent_aval,
+)
+from engine.jax_internals.jaxprs import (  # noqa: E402
+    COMPARED_BY_EQUALITY,
+    argument_names,
+    give_type_to,
+    is_plain_array,
+    is_plain_equation,
+    is_reference,
+    is_tracer,
+    literal,
+    live_part,
+    nbytes,
+    new_var,
+    of_its_own_type,
+    prunes_operands,
+    stand_in_for,
+    typeof,
+)
+from engine.jax_internals.lowering import (  # noqa: E402
+    Computation,
+    Hoisted,
+    const_operands,
+    lower,
+    without_arguments,
+)
+from engine.jax_internals.names import (  # noqa: E402
+    JAXLIB_VERSION,
+    UNSPECIFIED,
+    Executable,
+    JitInfo,
+    LoweringParameters,
+    PjitParams,
+    api_boundary,
+)
+from engine.jax_internals.placement import (  # noqa: E402
+    computing_device,
+    placement_errors,
+    platforms_of_context,
+)
+from engine.jax_internals.settings import (  # noqa: E402
+    TracedSetting,
+    captured_constants_limits,
+    jax_embedded_constants_max_bytes,
+    jax_emits_simplified_jaxprs,
+    settings,
+    simplified_jaxprs,
+)
+from engine.jax_internals.source_info import (  # noqa: E402
+    NO_NAMES,
+    are_of_one_place,
+    hide_from_tracebacks,
+    named_within,
+    names_inside,
+    user_frames,
+)
+from engine.jax_internals.tracing import (  # noqa: E402
+    ProgramName,
+    argument_types,
+    bind_jit,
+    check_arguments,
+    check_tracing_is_allowed,
+    infer_params,
+    jit_info,
+    outside_of_transformations,
+    staged_by_jax,
+    stock_jit,
+)

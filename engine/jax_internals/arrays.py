@@ -1,0 +1,98 @@
+"""Arrays as they lie on devices: buffers, memories, layouts, committed-ness."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.experimental.layout
+from jax._src import array, config, core
+from jax._src import mesh as _mesh
+from jax._src.interpreters import pxla
+from jax._src.random import prng as _prng
+
+from engine.jax_internals.differences import holder_of
+
+_DEVICE_CONTEXT = holder_of("device_context")
+_ABSTRACT_MESH = holder_of("abstract_mesh_context_manager")
+
+
+def buffer_type(aval: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype of the buffer of an array; that of PRNG keys has their words."""
+    physical = core.physical_aval(aval)
+    return physical.shape, physical.dtype
+
+
+def in_default_memory(value: jax.Array) -> bool:
+    """Whether an array is in the default memory of its devices."""
+    devices: set[Any] = value.sharding.device_set
+    kind = value.sharding.memory_kind
+    return kind is None or all(kind == device.default_memory().kind for device in devices)
+
+
+def uncommitted(value: Any) -> Any:
+    """A view of a single-device array that follows the arguments of a call to their device.
+
+    Nothing is copied: the view shares the buffer. Arrays over several devices are returned as they
+    are, because their placement is their meaning.
+    """
+    if type(value) is not array.ArrayImpl:
+        if not isinstance(value, _prng.PRNGKeyArray):
+            return value
+        data = uncommitted(value._base_array)
+        return value if data is value._base_array else _prng.PRNGKeyArray(value._impl, data)
+    value._check_if_deleted()
+    if not value._committed or value.sharding.num_devices > 1:
+        return value
+    return array.ArrayImpl(
+        value.aval, value.sharding, value._arrays, committed=False, _skip_checks=True
+    )
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Do something that the user did not ask for as if nothing were going on around it.
+
+    No trace gets it, it runs on the devices that its operands are on whatever mesh is in context,
+    and whether NaN is an error is asked of the user's own operations.
+    """
+    mesh = _DEVICE_CONTEXT.swap_local(_mesh.empty_concrete_mesh)
+    abstract_mesh = _ABSTRACT_MESH.swap_local(_mesh.empty_abstract_mesh)
+    try:
+        with core.eval_context(), config.debug_nans(False), config.debug_infs(False):
+            yield
+    finally:
+        _ABSTRACT_MESH.set_local(abstract_mesh)
+        _DEVICE_CONTEXT.set_local(mesh)
+
+
+def follows_arguments_as_it_is(value: Any) -> bool:
+    """Whether `uncommitted` may be applied: not to a buffer with a layout of its own on a device.
+
+    JAX takes what is uncommitted to have the device's default layout (jax 0.10.2). Raises
+    RuntimeError for an array that has been deleted.
+    """
+    # Asked of each const arg at each first call, and of nearly all by this type alone.
+    if type(value) is not array.ArrayImpl:
+        if not isinstance(value, _prng.PRNGKeyArray):
+            return True
+        value = value._base_array
+    value._check_if_deleted()  # jaxlib does not: the process would crash when it looks for a layout
+    sharding = value.sharding
+    if type(sharding) is not jax.sharding.SingleDeviceSharding and sharding.num_devices > 1:
+        return True
+    try:
+        layout = value._pjrt_layout
+    except jax.errors.JaxRuntimeError:  # there are platforms without layouts
+        return pxla.is_default_layout(value.format.layout, sharding, value.aval)
+    return _is_default_layout(layout, sharding, value.aval)
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
+    """`pxla.is_default_layout` of a layout as PJRT has it; to convert each would take longer."""
+    layout = jax.experimental.layout.Layout.from_pjrt_layout(layout)
+    return pxla.is_default_layout(layout, sharding, aval)

@@ -1,0 +1,43 @@
+"""What exports are made of, below the public `jax.export`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jax._src import ad_util as _ad_util
+from jax._src import dtypes, stages
+from jax._src.export import _export
+
+
+def argument_info(aval: Any, donated: bool = False) -> Any:
+    """What a stage says of an argument."""
+    return stages.ArgInfo(aval, donated)
+
+
+def call_exported(exported: _export.Exported, operands: Sequence[Any]) -> list[Any]:
+    """Apply an exported program to flat operands, without a rule for its derivative."""
+    return _export.call_exported_p.bind(*operands, exported=exported)
+
+
+def cotangent(value: Any, aval: Any) -> Any:
+    """A cotangent as an exported derivative takes it: float0 where `aval` says so."""
+    return _ad_util.zeros_like_jaxval(value) if aval.dtype == dtypes.float0 else value
+
+
+def tangent_aval(aval: Any) -> Any:
+    """The aval of the cotangent of an output: float0 for what has no derivative."""
+    return aval.to_tangent_aval()
+
+
+def can_be_exported(node_type: type) -> bool:
+    """Whether a type of nodes of pytrees is registered with `jax.export`."""
+    return node_type in _export.serialization_registry
+
+
+def exported_shardings(exported: _export.Exported) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The shardings of inputs and outputs over the abstract mesh of an export, None where unsaid.
+
+    The public `in_shardings_jax` needs a mesh, which whoever holds an Exported does not have.
+    """
+    return exported._in_named_shardings, exported._out_named_shardings

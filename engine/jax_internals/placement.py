@@ -1,0 +1,83 @@
+"""The devices that a program runs on, and the error where they do not go together."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.experimental.layout
+from jax._src import dispatch, pjit, stages
+from jax._src.interpreters import partial_eval as _partial_eval
+from jax._src.interpreters import pxla
+from jax._src.lib import _jax as _jaxlib
+from jax._src.sharding_impls import UNSPECIFIED
+
+
+@contextlib.contextmanager
+def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) -> Iterator[None]:
+    """Turn devices that do not go together into the error of `jax.jit`, which names arguments."""
+    try:
+        yield
+    except stages.DeviceAssignmentMismatchError as error:
+        [fails] = error.args
+        of_arguments = [t.sharding._device_assignment for t in types if t.sharding is not None]
+        for fail in fails:
+            if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
+                fail.m_type = stages.MismatchType.CONST_SHARDING  # for JAX, ours are arguments
+        raise ValueError(
+            stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
+        ) from None
+
+
+def platforms_of_context(params: dict) -> tuple[str, ...] | None:
+    """The platform that a mesh without devices names, if it is the context that was traced in."""
+    mesh = params["ctx_mesh"]
+    if not isinstance(mesh, jax.sharding.AbstractMesh) or mesh.abstract_device is None:
+        return None
+    return (mesh.abstract_device.platform,)
+
+
+def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
+    """The device of this process on which a program with arguments of these types will run.
+
+    The first of several. None where there is none, as for an abstract mesh, or where the devices
+    are a description that programs are compiled for. Raises what lowering raises for devices that
+    do not go together.
+    """
+    devices, _ = devices_of(types, params)
+    of_process = (
+        device
+        for device in devices or ()
+        if not isinstance(device.client, _jaxlib.CompileOnlyPyClient)
+        and device.process_index == device.client.process_index()
+    )
+    return next(of_process, None)
+
+
+def devices_of(
+    types: Sequence[Any], params: dict, num_const_args: int = 0
+) -> tuple[tuple[jax.Device, ...] | None, bool]:
+    """The devices that a program will run on, in order, if its const args have no say.
+
+    None for an abstract mesh; and whether anything decides, or they are the default. `params` have
+    the shardings of `num_const_args` before those of the arguments, `types` has none of them.
+    """
+    jaxpr, resolved = params["jaxpr"].jaxpr, params["in_shardings"][num_const_args:]
+    read = [True] * len(jaxpr.invars)
+    if not params["keep_unused"]:  # an argument that is not read may be anywhere
+        _, read = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
+    resolved = pjit._resolve_in_shardings(types, resolved)
+    shardings = [
+        *((s, stages.MismatchType.ARG_SHARDING, None)
+          for s in itertools.compress(resolved, read[num_const_args:])),
+        *((s, stages.MismatchType.OUT_SHARDING, None) for s in params["out_shardings"]),
+        *((s, stages.MismatchType.SHARDING_INSIDE_COMPUTATION, source_info)
+          for s, source_info in dispatch.get_intermediate_shardings(jaxpr)),
+    ]  # fmt: skip
+    mesh = pxla._get_context_mesh(params["ctx_mesh"])
+    _, devices, _ = pxla._get_and_check_device_assignment(shardings, mesh)
+    is_decided = not mesh.empty or any(sharding is not UNSPECIFIED for sharding, _, _ in shardings)
+    return devices, is_decided

@@ -1,0 +1,101 @@
+"""Tracing for a call: the options of jit, its operands, and the names of our programs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.experimental.layout
+from jax._src import config, core, dispatch, pjit
+from jax._src.interpreters import partial_eval as _partial_eval
+
+from engine.jax_internals.names import JitInfo, PjitParams
+
+# Taken once, so that a user may put the engine's in its place: `jax.jit = engine.jit`.
+stock_jit: Any = jax.jit
+
+
+_JIT_OPTIONS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(stock_jit).parameters.items()
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+}
+
+
+def jit_info(fun: Callable, options: dict[str, Any]) -> JitInfo:
+    """The parsed options of `jax.jit`, with its errors, and without a dispatcher of its own."""
+    if not options.keys() <= _JIT_OPTIONS.keys():
+        stock_jit(fun, **options)  # names the one that it does not know
+    return pjit._parse_jit_arguments(fun, **_JIT_OPTIONS | options, use_resource_env=False)
+
+
+def check_tracing_is_allowed(jit_info: JitInfo) -> None:
+    """Raise RuntimeError within `jax.no_tracing`, as `jax.jit` does for what it has not seen."""
+    if config.no_tracing.value:
+        raise RuntimeError(
+            f"re-tracing function {jit_info.fun_sourceinfo} for `jit`, but 'no_tracing' is set"
+        )
+
+
+def infer_params(
+    fun: Callable, jit_info: JitInfo, args: tuple, kwargs: dict
+) -> tuple[PjitParams, list]:
+    """Trace a function for a call: what JAX would bind, and its operands."""
+    return pjit._infer_params(fun, jit_info, args, kwargs)
+
+
+def argument_types(args: Sequence[Any]) -> list:
+    """What lowering needs to know of each argument: aval, sharding, format, committed-ness."""
+    return [pjit.convert_to_metaty(arg) for arg in args]
+
+
+def staged_by_jax() -> bool:
+    """Whether what is called now becomes a part of a program that JAX is tracing."""
+    trace = core.trace_ctx.trace
+    while trace is not None:
+        if isinstance(trace, _partial_eval.DynamicJaxprTrace):
+            return True
+        trace = getattr(trace, "parent_trace", None)
+    return False
+
+
+def outside_of_transformations() -> bool:
+    """Whether a call made now executes, rather than being traced or differentiated."""
+    return core.trace_state_clean() and not config.debug_key_reuse.value
+
+
+def check_arguments(args: Sequence[Any]) -> list:
+    """Validate operands the way JAX does before it executes, and strip trivial tracers."""
+    for arg in args:
+        dispatch.check_arg(arg)
+    lowered = [core.full_lower(arg) for arg in args]
+    core.check_eval_args(lowered)
+    return lowered
+
+
+def bind_jit(args: Sequence[Any], params: dict) -> list:
+    """Apply JAX's jit primitive, so that every transformation finds the rules that it knows."""
+    return pjit.jit_p.bind(*args, **params)
+
+
+class ProgramName(str):
+    """The name of a jitted program, remembering the side and the choices it was staged with.
+
+    JAX's rules for jit carry `name` unchanged through jvp, vmap, partial evaluation and
+    transposition (jax 0.10.2), so what they derive from our programs still says whose it is. A
+    primitive of our own was the alternative; it would need a copy of each of those rules and would
+    be unknown to checkify, jet, sparsify and every other reader of jaxprs.
+    """
+
+    __slots__ = ("choices", "side")
+    side: str
+    choices: Any  # `engine.configuration.choices.Choices`
+
+    def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
+        """Name a program that was staged for `side` with `choices`."""
+        self = super().__new__(cls, name)
+        self.side = side
+        self.choices = choices
+        return self

@@ -1,0 +1,1 @@
+"""Which captured arrays are hoisted: live ones, by the embed threshold or a policy, each once."""

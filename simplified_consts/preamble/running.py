@@ -1,0 +1,56 @@
+"""Running a preamble: once for each device, on the device that the rest of the program runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from engine import jax_internals
+from engine.configuration.settings import strict_placement
+from engine.ir.jaxprs import ClosedJaxpr
+from engine.pipeline import ConstArgsRequest, LoweringPlan
+from simplified_consts.preamble.choice import LIMITS
+from simplified_consts.preamble.extraction import Preamble
+
+
+def results_of(
+    preamble: Preamble,
+    request: ConstArgsRequest,
+    captured_arrays: Callable[[LoweringPlan, Sequence[Any]], tuple[Any, ...]],
+) -> Sequence[Any] | None:
+    """The results of a preamble, which runs once for each device and the circumstances there.
+
+    None where there is no device to run it on (another platform is lowered for, a mesh is
+    abstract), and where the results of sharded constants would be copied to each device.
+    `captured_arrays(plan, donated)` makes the const args of the preamble itself.
+    """
+    device = request.find_device()
+    if device is None:
+        return None
+    program, strict = preamble.closed_jaxpr, strict_placement.value
+    # Copy the captured arrays before a call can donate them: the preamble may run again later, for
+    # another device, when they are gone.
+    plan = request.plan_of(program)
+    if not any(isinstance(c, jax.Array) and c.is_deleted() for c in plan.const_args):
+        captured_arrays(plan, request.donated)
+    key = device, strict, request.circumstances
+    return preamble.once(key, lambda: _run(program, device, strict, request))
+
+
+def _run(
+    program: ClosedJaxpr, device: jax.Device, strict: bool, request: ConstArgsRequest
+) -> Sequence[Any] | None:
+    results, const_args = request.run(program, device)
+    if _copied_bytes(results) > _copied_bytes(const_args) + LIMITS.extra_bytes:
+        return None
+    return results if strict else tuple(map(jax_internals.uncommitted, results))
+
+
+def _copied_bytes(arrays: Sequence[Any]) -> int:
+    """The bytes that the devices together hold beyond the bytes of the arrays."""
+    return sum(
+        sum(shard.data.nbytes for shard in array.addressable_shards) - array.nbytes
+        for array in arrays
+    )

@@ -1,0 +1,42 @@
+"""Each difference between JAX versions is decided by what the installed JAX has."""
+
+import dataclasses
+import types
+
+import jax
+import pytest
+
+from engine.jax_internals import differences
+
+
+@pytest.mark.parametrize("version", [(0, 10, 1), (0, 11, 0), (0, 12, 0)])
+def test_an_untried_jax_is_refused_by_name(monkeypatch, version):
+    monkeypatch.setattr(jax, "__version_info__", version)
+    monkeypatch.setattr(jax, "__version__", ".".join(map(str, version)))
+    with pytest.raises(ImportError, match=rf"found jax {jax.__version__}.*pip install"):
+        differences.require_supported_version()
+
+
+def test_the_installed_jax_is_supported():
+    differences.require_supported_version()
+
+
+@pytest.mark.parametrize("home", ["config", "mesh"])
+def test_a_context_is_found_where_this_jax_has_it(monkeypatch, home):
+    for name in ("config", "mesh"):
+        module = types.SimpleNamespace(**({"device_context": "found"} if name == home else {}))
+        monkeypatch.setattr(differences, name, module)
+    assert differences.holder_of("device_context") == "found"
+
+
+def test_only_an_aval_that_says_so_is_the_type_of_state():
+    assert differences.is_reference_type(types.SimpleNamespace(has_qdd=True))
+    assert not differences.is_reference_type(types.SimpleNamespace(has_qdd=False))
+    assert not differences.is_reference_type(types.SimpleNamespace())
+
+
+@pytest.mark.parametrize(("fields", "expected"), [(("_has_named_shardings",), True), ((), False)])
+def test_an_export_gets_the_fields_that_it_has_in_this_jax(monkeypatch, fields, expected):
+    exported = dataclasses.make_dataclass("Exported", fields)
+    monkeypatch.setattr(differences._export, "Exported", exported)
+    assert ("_has_named_shardings" in differences.exported_fields()) is expected
