@@ -116,6 +116,11 @@ def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes
     """The bytes of a file, in pieces; the tensors' own bytes are not copied.
 
     Raises ValueError for a name that a reader would refuse.
+
+    Example::
+
+        write("f", chunks({}, [as_tensor("table", np.eye(3))]))
+        table = parse(mapped("f")).tensors["table"]
     """
     entries: dict[str, Any] = {"__metadata__": {_DIGEST: _NO_DIGEST, **metadata}}
     data: list[bytes | memoryview] = []

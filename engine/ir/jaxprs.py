@@ -82,6 +82,10 @@ def constant_key(value: Any) -> Hashable:
 
     JAX wraps a captured NumPy array anew in each function that captures it, so the key of a NumPy
     array is the memory that it views. The key is valid only while the array is alive.
+
+    Example::
+
+        assert constant_key(table[:]) == constant_key(table) != constant_key(table.copy())
     """
     if isinstance(value, np.ndarray):
         interface = value.__array_interface__

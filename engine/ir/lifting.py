@@ -26,6 +26,11 @@ def lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) ->
     """Turn Literals of arrays into constvars, all of them or the `wanted` ones; idempotent.
 
     Returns its argument if there is nothing to lift, the usual case.
+
+    Example::
+
+        closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="simplified")(1.0)
+        assert lift(closed_jaxpr).consts[0] is table
     """
     if not _holds_literals(closed_jaxpr.jaxpr, wanted):
         return closed_jaxpr

@@ -40,6 +40,11 @@ def capture(value: Any) -> Any:
     An array that is unchanged since its last copy gets a view on that copy, so one array is one
     constant. Each object gets a view of its own: in the legacy form JAX tells constvars apart by
     the identity of the object, and our jaxprs must print as JAX's do.
+
+    Example::
+
+        captured = capture(table)
+        table[0] += 1  # `captured` keeps the old value
     """
     if not _may_change(value):
         return value

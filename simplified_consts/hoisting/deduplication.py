@@ -28,7 +28,8 @@ class Deduplication:
 
     Example::
 
-        assert Deduplication(2**20).key(np.ones(3)) == Deduplication(2**20).key(np.ones(3))
+        deduplication, one, other = Deduplication(2**20), np.ones(3), np.ones(3)
+        assert deduplication.key(one) == deduplication.key(other)
     """
 
     def __init__(self, max_bytes: int) -> None:
