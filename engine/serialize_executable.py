@@ -1,13 +1,12 @@
-"""Compiled programs as bytes, without their constants: whoever loads one passes them.
+"""Compiled programs as bytes, without their constants: the caller passes these when loading.
 
 The counterpart of `jax.experimental.serialize_executable` (jax 0.10.2), which refuses programs with
-const args and reads its bytes with pickle. What is written here is a container (`docs/export.md`)
-of the compiled code, of the interface in the format of `jax.export`, and of a manifest in JSON.
+const args and reads its bytes with pickle. Our bytes are a container (`docs/export.md`) of the
+compiled code, the interface in the format of `jax.export`, and a manifest in JSON.
 
-Compiled code is machine code: who loads it, runs it. The checksums find damage and not malice, so
-load what you, or those you trust, have written. It runs where it was compiled for: the platform,
-its version, the kind of device and, of CPUs, the instructions that XLA uses are compared, and
-another is refused.
+Loading compiled code means running machine code. The checksums find damage, not malice, so load
+only files of yours or of people you trust. A program is refused unless the platform, its version,
+the kind of device and, for CPUs, the instruction set that XLA uses are those it was compiled for.
 """
 
 from __future__ import annotations
@@ -48,16 +47,19 @@ _MANIFEST: dict[str, Any] = {
 
 
 def serialize(compiled: Compiled) -> bytearray:
-    """The bytes of a compiled program of `engine.jit`; its const args are not among them.
+    """The bytes of a compiled program of `engine.jit`, without its const args.
 
-    Raises NotImplementedError for a program with effects, callbacks or captured references,
-    ValueError for one that was itself loaded, and TypeError for what is no `engine.Compiled`.
-    Arguments and results may be in named tuples and in nodes of other types once these are
-    registered with `engine.export.register_namedtuple_serialization` and
-    `engine.export.register_pytree_node_serialization`, here and where they are loaded; ValueError
-    names the type otherwise, and a key of a dictionary that is more than data. On CPU, compile with
-    JAX's persistent compilation cache off: XLA does not serialize again what it has found there,
-    and calling the result fails with "Function ... not found" (jaxlib 0.10.2).
+    Arguments and results may contain named tuples and other node types if these are registered with
+    `engine.export.register_namedtuple_serialization` or
+    `engine.export.register_pytree_node_serialization`, here and where the program is loaded.
+
+    On CPU, compile with JAX's persistent compilation cache off: XLA cannot serialize an executable
+    from that cache again, and calling the result fails with "Function ... not found" (jaxlib
+    0.10.2).
+
+    Raises TypeError for anything but an `engine.Compiled`, NotImplementedError for a program with
+    effects, callbacks or captured references, and ValueError for a program that was itself loaded,
+    for an unregistered node type and for a dictionary key that cannot be written.
 
     Example::
 
@@ -72,7 +74,7 @@ def serialize(compiled: Compiled) -> bytearray:
         )
     if isinstance(compiled, _Loaded):
         raise ValueError(
-            "this program was loaded, and XLA does not serialize again what it has loaded; keep "
+            "this program was loaded, and XLA cannot serialize a loaded program again; keep "
             "the bytes that it was loaded from"
         )
     infos, _ = jax.tree.flatten(compiled.args_info)
@@ -103,7 +105,7 @@ def serialize(compiled: Compiled) -> bytearray:
 
 
 class _Loaded(Compiled):
-    """A program that came from bytes: XLA's CPU would write it without its code."""
+    """A program loaded from bytes: XLA's CPU backend would serialize it without its code."""
 
 
 def deserialize_and_load(
@@ -112,16 +114,15 @@ def deserialize_and_load(
     *,
     execution_devices: Sequence[jax.Device] | None = None,
 ) -> Compiled:
-    """Load a compiled program and give it its const args, in the order of `Lowered.const_args`.
+    """Load a compiled program with its const args, in the order of `Lowered.const_args`.
 
-    `execution_devices` take the places of the devices that it was compiled for; by default they
-    are the first ones of the default backend. The const args may be other arrays than those that
-    the program was compiled with. Those of NumPy are copied, and so are those of JAX that could be
-    given as a donated argument as well.
+    `execution_devices` replace the devices that it was compiled for; by default they are the first
+    devices of the default backend. The const args may be other arrays than at compile time. NumPy
+    arrays are copied, and so are JAX arrays that could also be passed as a donated argument.
 
-    Never load what a stranger wrote: compiled code is code. Raises ContainerError (a ValueError)
-    for bytes that are not what was written, ValueError for another platform, version, kind of CPU
-    or number of devices, and for const args of another count, shape or dtype.
+    Never load bytes from a stranger: compiled code is code. Raises ContainerError (a ValueError)
+    for damaged bytes, and ValueError for another platform, version, kind of CPU or number of
+    devices, and for const args of another count, shape or dtype.
 
     Example::
 
@@ -136,7 +137,7 @@ def deserialize_and_load(
     if not devices:
         raise ValueError("execution_devices has no devices")
     _refuse_other_platforms(manifest, devices)
-    # Through JAX first, which says what the code takes; the code itself comes last of all.
+    # JAX parses the interface first: all checks come before the code is loaded.
     interface = parsed(container.tensors["interface"].data, "the interface of the program")
     parts = _parts(container, manifest, interface)
     if len(devices) < interface.nr_devices or (
@@ -176,7 +177,7 @@ def _manifest(container: Container) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ContainerError(f"the manifest is not JSON ({error})") from error
     if not fits(manifest, _MANIFEST):
-        raise ContainerError("the manifest lacks what a manifest has")
+        raise ContainerError("the manifest lacks entries or has wrong ones")
     for name in _TENSORS:
         tensor = container.tensors.get(name)
         if tensor is None or hashlib.sha256(tensor.data).hexdigest() != manifest["sha256"].get(
@@ -212,7 +213,7 @@ def _refuse_other_platforms(manifest: dict[str, Any], devices: Sequence[jax.Devi
     for memory in (*parts["in_memories"], *parts["out_memories"]):
         if memory not in memories:
             raise ContainerError(
-                f"the manifest has a memory {memory!r}, and the device has no such"
+                f"the manifest has a memory {memory!r}, which the device does not have"
             )
 
 
@@ -230,7 +231,7 @@ def _parts(
     if kept != sorted(set(kept) & set(range(inputs))):
         raise ContainerError("the manifest has kept inputs that the program does not have")
     if count not in range(inputs + 1) or not takes_constants(interface, count):
-        raise ContainerError("the manifest has another number of const args than the program")
+        raise ContainerError("the manifest and the program differ in the number of const args")
     lengths = {
         "argument_names": inputs,
         "weak_inputs": inputs,
@@ -243,7 +244,7 @@ def _parts(
     found["donated"], lengths["donated"] = manifest["donated"], inputs - count
     for name, length in lengths.items():
         if len(found[name]) != length:
-            raise ContainerError(f"the manifest has {name} of another number of values")
+            raise ContainerError(f"the manifest has a wrong number of values in {name}")
     ins, outs = jax_internals.exported_shardings(interface)
     for name, kinds, shardings in [
         ("in_kinds", parts.in_kinds, [ins[i] for i in kept]),
@@ -251,7 +252,7 @@ def _parts(
     ]:
         for kind, sharding in zip(kinds, shardings, strict=True):
             if kind not in KINDS_OF_SHARDINGS or (kind == "mesh") == (sharding is None):
-                raise ContainerError(f"the manifest has {name} of another program")
+                raise ContainerError(f"the manifest has {name} that do not fit the program")
     return parts
 
 
@@ -269,11 +270,11 @@ def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
 
 
 def _held(given: Any, donated: Set[tuple[tuple[int, ...], Any]]) -> Any:
-    """A const arg that nobody else writes to, of its own dtype whatever the mode of x64 is.
+    """A const arg that nobody else can change, of its own dtype in every x64 mode.
 
-    An array of NumPy that is given to several programs is copied once. One of JAX is copied where
-    it could be given as a donated argument, too (it is of the shape and dtype of one), and where
-    its buffer has a layout of its own: the program was compiled for the default one.
+    A NumPy array is copied once for all programs. A JAX array is copied in two cases: if it has the
+    shape and dtype of a donated argument, since the caller could pass it as one; and if its layout
+    is not the default one, which the program was compiled for.
     """
     if isinstance(given, jax.Array):
         is_donatable = jax_internals.buffer_type(given.aval) in donated

@@ -1,1 +1,1 @@
-"""The file of a hoisted export: its container, its manifest, how it is written and read."""
+"""Files of hoisted exports: the container format, the manifest, the writer and the reader."""

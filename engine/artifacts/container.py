@@ -1,18 +1,20 @@
 """Files of named arrays in the safetensors format, read strictly and mapped rather than copied.
 
-The format: eight bytes, the length of the header as a little-endian number; the header, a JSON
-object that maps the name of each tensor to its dtype, shape and place among the bytes that follow,
-and `__metadata__` to strings; the bytes of the tensors, without gaps. What is written here adds two
-things that the format allows: every tensor begins at a multiple of 64 bytes in the file (the header
-ends in spaces, and tensors named `padding.*` fill up), so that a backend can use the mapped bytes
-as they are; and the metadata hold the SHA-256 of the header.
+A file has three parts. Eight bytes: the length of the header, a little-endian number. The header: a
+JSON object that maps the name of each tensor to its dtype, shape and offsets, and `__metadata__` to
+a map of strings. The bytes of the tensors, without gaps. Our files add two things that the format
+allows. Every tensor begins at a multiple of 64 bytes in the file, so that a backend can use the
+mapped bytes in place; spaces after the header and tensors named `padding.*` fill the gaps. And the
+metadata hold the SHA-256 of the header.
 
-The safetensors package is not used: its reader copies each tensor for NumPy, tells no offsets, and
-its writer aligns nothing to 64 bytes. A test reads our files with it.
+The safetensors package is not used: its reader copies each tensor for NumPy and reports no offsets,
+and its writer does not align to 64 bytes. A test reads our files with it.
 
-Nothing here knows what the tensors mean, and nothing imports JAX. A reader trusts no number of a
-file: all are compared with the size of the file before anything is sliced, and nothing is copied or
-allocated that is larger than the header. Source: https://github.com/huggingface/safetensors#format.
+This module gives the tensors no meaning and does not import JAX. The reader checks every number of
+a file against the size of the file before it slices, and copies or allocates nothing larger than
+the header.
+
+Source: https://github.com/huggingface/safetensors#format.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from typing import Any
 import numpy as np
 
 ALIGNMENT = 64
-# As in the safetensors package: a header of more is no header.
+# Bytes; the limit of the safetensors package, too.
 _MAX_HEADER = 100_000_000
 _MAX_RANK = 64
 _DIGEST = "header_sha256"
@@ -41,7 +43,7 @@ _NO_DIGEST = "0" * 64
 _CLAIM = re.compile(rb'"header_sha256":"([0-9a-f]{64})"')
 _PADDING = "padding."
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
-# What NumPy and ml_dtypes call the dtypes that the format has names for. Others are stored as U8.
+# From names of NumPy and ml_dtypes to names of the format. Other dtypes are stored as U8.
 _FORMAT_NAMES = {
     "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32",
     "int32": "I32", "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16",
@@ -54,14 +56,14 @@ _ITEM_BYTES = {
 
 
 class ContainerError(ValueError):
-    """A file that is not what it should be; the message says what is wrong and what to do."""
+    """A file is damaged or of another kind; the message says what is wrong and what to do."""
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a container: its name in the format's dtypes, its shape, and its bytes.
+    """One tensor of a container: name, dtype, shape, and bytes in row-major order.
 
-    `data` is a view of `nbytes` bytes of the mapped file.
+    `dtype` is the format's name of it. `data` is a view on the mapped file, not a copy.
     """
 
     name: str
@@ -77,7 +79,7 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Container:
-    """What a file holds: metadata, a map of strings, and tensors by name; padding is left out."""
+    """The content of a file of `nbytes` bytes: metadata, and tensors by name without padding."""
 
     metadata: Mapping[str, str]
     tensors: Mapping[str, Tensor]
@@ -85,14 +87,14 @@ class Container:
 
 
 def format_dtype(dtype: np.dtype) -> str:
-    """The format's name of a dtype, or "U8" for one that is stored as its bytes."""
+    """The format's name of a dtype; "U8" for a dtype without one, which is stored as bytes."""
     return _FORMAT_NAMES.get(dtype.name, "U8")
 
 
 def as_tensor(name: str, array: np.ndarray) -> Tensor:
-    """A tensor of an array's values, in row-major order; without copying where they lie so.
+    """The tensor of an array in row-major order; copies only if the array has another order.
 
-    A dtype that the format has no name for gets one more dimension, of its bytes.
+    For a dtype without a name in the format, the tensor has one more dimension: the item's bytes.
     """
     array = np.ascontiguousarray(array).reshape(array.shape)
     dtype = format_dtype(array.dtype)
@@ -103,7 +105,7 @@ def as_tensor(name: str, array: np.ndarray) -> Tensor:
 
 
 def raw_tensor(name: str, data: bytes | bytearray) -> Tensor:
-    """A tensor of bytes that are no array."""
+    """A U8 tensor of bytes that are no array."""
     return Tensor(name, "U8", (len(data),), memoryview(data).toreadonly())
 
 
@@ -114,6 +116,11 @@ def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes
     """The bytes of a file, in pieces; the tensors' own bytes are not copied.
 
     Raises ValueError for a name that a reader would refuse.
+
+    Example::
+
+        write("f", chunks({}, [as_tensor("table", np.eye(3))]))
+        table = parse(mapped("f")).tensors["table"]
     """
     entries: dict[str, Any] = {"__metadata__": {_DIGEST: _NO_DIGEST, **metadata}}
     data: list[bytes | memoryview] = []
@@ -141,15 +148,15 @@ def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes
     return [len(header).to_bytes(8, "little"), header, *data]
 
 
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows has that
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # the last: Windows
 
 
 def write(path: str | os.PathLike, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write a file under a temporary name beside `path`, then give it its name.
+    """Write a file under a temporary name beside `path`, then rename it to `path`.
 
-    A reader sees the whole file or none, and one that has the former file mapped keeps it. Who may
-    read and write it is as `open` would have it: as the former file had it, or as the system does
-    for a new one. Raises OSError as `open` does.
+    A reader sees the whole file or none, and whoever has mapped a previous file keeps it. The
+    permissions are those of the previous file, or the system's default for a new one, as with
+    `open`. Raises OSError as `open` does.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_urlsafe(6)}")
@@ -171,9 +178,9 @@ def write(path: str | os.PathLike, pieces: Iterable[bytes | memoryview]) -> None
 
 
 def mapped(path: str | os.PathLike) -> memoryview:
-    """The bytes of a file, mapped and read-only; they stay as long as a view of them does.
+    """The bytes of a file, mapped and read-only; the mapping lives as long as a view on it.
 
-    Raises OSError as `open` does, and ContainerError for what is empty or no regular file.
+    Raises OSError as `open` does, and ContainerError where the file is empty or not a regular one.
     """
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
@@ -182,11 +189,11 @@ def mapped(path: str | os.PathLike) -> memoryview:
 
 
 def parse(data: memoryview) -> Container:
-    """Read the header of a container and check it against the bytes that are there.
+    """Read the header of a container and check it against the bytes of the file.
 
-    Raises ContainerError for anything but a container as `chunks` makes it: too short or too long,
-    tensors that overlap, leave a gap or reach beyond the end, a header that is not what was
-    written, names that could be paths.
+    Raises ContainerError for anything but a container made by `chunks`: too few or too many bytes,
+    tensors that overlap, leave a gap or reach beyond the end, a header that was changed, names that
+    could be paths.
     """
     header, start = _header(data)
     metadata = header.pop("__metadata__")
@@ -199,8 +206,8 @@ def parse(data: memoryview) -> Container:
     for tensor, (first, last) in places:
         if first != end:
             raise ContainerError(
-                f"tensor {tensor.name} begins at {first}, where {end} was due: the tensors of a "
-                "file lie one after the other"
+                f"tensor {tensor.name} begins at byte {first} instead of {end}: tensors must "
+                "follow each other without gaps"
             )
         end = last
         view = data[start + first : start + last]
@@ -211,7 +218,7 @@ def parse(data: memoryview) -> Container:
             tensors[tensor.name] = Tensor(tensor.name, tensor.dtype, tensor.shape, view)
     if start + end != len(data):
         raise ContainerError(
-            f"the file has {len(data)} bytes and its header speaks of {start + end}; {_DAMAGED}"
+            f"the file has {len(data)} bytes and its header describes {start + end}; {_DAMAGED}"
         )
     return Container(metadata, tensors, len(data))
 
@@ -220,9 +227,9 @@ _DAMAGED = "it was damaged or cut off on its way: copy it again, or export again
 
 
 def looks_like_a_container(data: bytes | bytearray | memoryview) -> bool:
-    """Whether bytes begin as a container does; what follows may be damaged all the same.
+    """Whether bytes begin like a container; the rest may be damaged.
 
-    Either sign is enough, so that damage to one of them is found by `parse`.
+    Either of two signs is enough, so that `parse` reports damage to the other one.
     """
     head = bytes(data[:40])
     return head[8:9] == b"{" or b"__metadata__" in head
@@ -230,7 +237,7 @@ def looks_like_a_container(data: bytes | bytearray | memoryview) -> bool:
 
 def _header(data: memoryview) -> tuple[dict[str, Any], int]:
     if len(data) < 8:
-        raise ContainerError(f"the file has {len(data)} bytes, too few to be one; {_DAMAGED}")
+        raise ContainerError(f"the file has only {len(data)} bytes; {_DAMAGED}")
     size = int.from_bytes(data[:8], "little")
     if size > len(data) - 8 or size > _MAX_HEADER:
         raise ContainerError(
@@ -246,7 +253,7 @@ def _header(data: memoryview) -> tuple[dict[str, Any], int]:
             f"the header of the file has no {_DIGEST}: the file was made by another program, or "
             f"{_DAMAGED}"
         )
-    # Before anything is parsed or copied: JSON takes many times its size in memory.
+    # Check before parsing: JSON takes many times its size in memory.
     found = hashlib.sha256(raw[: claimed.start(1)])
     found.update(_NO_DIGEST.encode())
     found.update(raw[claimed.end(1) :])
@@ -258,14 +265,14 @@ def _header(data: memoryview) -> tuple[dict[str, Any], int]:
         raise ContainerError(f"the header of the file is not JSON ({error})") from error
     metadata = header.get("__metadata__")
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise ContainerError("the file says nothing of itself: it is no exported file")
+        raise ContainerError("the header has no map of metadata: it is no exported file")
     return header, 8 + size
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
@@ -276,7 +283,7 @@ def _tensor(name: str, entry: Any, available: int) -> tuple[Tensor, tuple[int, i
             "none is a path"
         )
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise ContainerError(f"tensor {name}: the header's entry is not one")
+        raise ContainerError(f"tensor {name}: its entry must have dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if (
         not isinstance(shape, list)
@@ -285,7 +292,7 @@ def _tensor(name: str, entry: Any, available: int) -> tuple[Tensor, tuple[int, i
         or len(offsets) != 2
         or not all(type(n) is int and 0 <= n < 2**63 for n in [*shape, *offsets])
     ):
-        raise ContainerError(f"tensor {name}: shape {shape!r} or offsets {offsets!r} are none")
+        raise ContainerError(f"tensor {name}: invalid shape {shape!r} or offsets {offsets!r}")
     if not isinstance(dtype, str) or dtype not in _ITEM_BYTES:
         raise ContainerError(f"tensor {name}: unknown dtype {dtype!r}")
     first, last = offsets

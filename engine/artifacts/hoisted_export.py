@@ -1,12 +1,12 @@
-"""An export whose constants are inputs of its module and stand beside it, each once.
+"""An export with its constants beside it, each once, instead of inlined into its module.
 
-A HoistedExport holds a *program*, which is an ordinary `jax.export.Exported` with a tuple of
-constants as its first argument, and those constants. The program is small, portable and JAX's own
-in every respect; whoever reads it without this project passes the constants by hand.
+A HoistedExport holds the constants and a *program*: an ordinary `jax.export.Exported` whose first
+argument is a tuple of constants. The program is small and portable, and JAX alone can read it;
+without this project, one passes the constants by hand.
 
-Derivatives are taken with respect to the arguments alone. The derivative of a program is a program
-with constants of its own: rules of `jax.custom_vjp` may capture arrays that the function itself
-does not use.
+Derivatives are taken with respect to the user's arguments alone. The derivative of a program is a
+program with constants of its own: rules of `jax.custom_vjp` may capture arrays that the function
+itself does not use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.artifacts.writer import Constant
 
 @dataclass(frozen=True, eq=False)
 class HeldConstant:
-    """A constant that is in memory: the captured array, and the view of it that is passed."""
+    """A constant in memory: the captured array (`value`), and the array to pass for it."""
 
     key: Hashable
     value: Any
@@ -38,10 +38,10 @@ class HeldConstant:
 
     @property
     def operand(self) -> Any:
-        """What is passed; for a call that executes, an array of NumPy is on a device.
+        """The array to pass; a call that executes gets NumPy arrays as device arrays.
 
-        A program that is traced gets it as it is: there the memory of an array tells that it is
-        one constant, wherever else it is captured.
+        A trace gets the NumPy array itself: its memory is its identity, so the trace sees one
+        constant even if it captures the array elsewhere, too.
         """
         if isinstance(self.passed, np.ndarray) and jax_internals.outside_of_transformations():
             return self._on_device
@@ -53,17 +53,17 @@ class HeldConstant:
 
 
 def put(value: Any, where: Any = None) -> jax.Array:
-    """Put a constant on devices, now: also while a program that calls an export is traced."""
-    with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # or 64 bits would become 32
+    """Put a constant on devices at once, even during a trace of a program that calls an export."""
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # without x64, 64 bits become 32
         return jax.device_put(value, where)
 
 
 @jax.tree_util.register_pytree_with_keys_class
 class Inputs:
-    """The positional arguments of a program: the constants, then those of the user.
+    """The positional arguments of a program: the constants, then the user's arguments.
 
-    As a pytree it names the arguments of the user as the user counts them, so that JAX's errors
-    say `args[0]` of the first one, and not of the constants.
+    As a pytree it counts the user's arguments as the user does: in JAX's errors, `args[0]` is the
+    first of them, not the tuple of constants.
     """
 
     def __init__(self, constants: Sequence[Any], args: Sequence[Any]) -> None:
@@ -78,25 +78,25 @@ class Inputs:
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Sequence[Any]) -> Inputs:
-        """The inverse."""
+        """The inverse of `tree_flatten_with_keys`."""
         constants, *args = children
         return cls(constants, args)
 
 
-def _of_the_program(name: str) -> Any:
+def _attribute_of_program(name: str) -> Any:
     def read(self: Any) -> Any:
         return getattr(self.program, name)
 
-    return property(read, doc=f"As in `jax.export.Exported`: its `{name}`.")
+    return property(read, doc=f"The `{name}` of the program, as in `jax.export.Exported`.")
 
 
 @dataclass(frozen=True, eq=False)
 class HoistedExport:
     """A function lowered to StableHLO with its constants beside it; made by `engine.export`.
 
-    It has the attributes of `jax.export.Exported`, and they describe the function of the user:
-    `in_avals`, `in_tree`, `in_shardings_hlo` and `module_kept_var_idx` leave the constants out,
-    while main of `mlir_module()` takes them before the arguments, marked `jax.const`.
+    It has the attributes of `jax.export.Exported`, and they describe the user's function:
+    `in_avals`, `in_tree`, `in_shardings_hlo` and `module_kept_var_idx` leave the constants out.
+    The main function of `mlir_module()` takes them before the arguments, marked `jax.const`.
 
     - `program`: the `jax.export.Exported` that takes the constants as its first argument, a tuple.
     - `constants`: the arrays, in the order in which `program` takes them.
@@ -108,25 +108,25 @@ class HoistedExport:
         exported.save("f.safetensors", vjp_order=1)
         y = engine.export.load("f.safetensors").call(x)
 
-    Source: `jax.export.Exported`; the export document (seed 003).
+    Source: `jax.export.Exported`; JAX's guide "Exporting and serializing staged-out computations".
     """
 
     program: jax.export.Exported
     held: tuple[Constant, ...]
     _get_vjp: Callable[[HoistedExport], HoistedExport] | None = None
 
-    fun_name = _of_the_program("fun_name")
-    out_tree = _of_the_program("out_tree")
-    out_avals = _of_the_program("out_avals")
-    out_shardings_hlo = _of_the_program("out_shardings_hlo")
-    nr_devices = _of_the_program("nr_devices")
-    platforms = _of_the_program("platforms")
-    ordered_effects = _of_the_program("ordered_effects")
-    unordered_effects = _of_the_program("unordered_effects")
-    disabled_safety_checks = _of_the_program("disabled_safety_checks")
-    mlir_module_serialized = _of_the_program("mlir_module_serialized")
-    calling_convention_version = _of_the_program("calling_convention_version")
-    uses_global_constants = _of_the_program("uses_global_constants")
+    fun_name = _attribute_of_program("fun_name")
+    out_tree = _attribute_of_program("out_tree")
+    out_avals = _attribute_of_program("out_avals")
+    out_shardings_hlo = _attribute_of_program("out_shardings_hlo")
+    nr_devices = _attribute_of_program("nr_devices")
+    platforms = _attribute_of_program("platforms")
+    ordered_effects = _attribute_of_program("ordered_effects")
+    unordered_effects = _attribute_of_program("unordered_effects")
+    disabled_safety_checks = _attribute_of_program("disabled_safety_checks")
+    mlir_module_serialized = _attribute_of_program("mlir_module_serialized")
+    calling_convention_version = _attribute_of_program("calling_convention_version")
+    uses_global_constants = _attribute_of_program("uses_global_constants")
 
     @property
     def constants(self) -> tuple[Any, ...]:
@@ -146,12 +146,12 @@ class HoistedExport:
 
     @property
     def in_shardings_hlo(self) -> tuple[Any, ...]:
-        """As in `jax.export.Exported`, of the arguments."""
+        """The shardings of the arguments, as in `jax.export.Exported`."""
         return self.program.in_shardings_hlo[len(self.held) :]
 
     @property
     def module_kept_var_idx(self) -> tuple[int, ...]:
-        """Which of `in_avals` main takes, after the constants."""
+        """Indices of the `in_avals` that the main function takes after the constants."""
         n = len(self.held)
         return tuple(i - n for i in self.program.module_kept_var_idx if i >= n)
 
@@ -172,24 +172,24 @@ class HoistedExport:
         return self._get_vjp is not None
 
     def vjp(self) -> HoistedExport:
-        """The exported derivative: arguments and cotangents of the results to those of arguments.
+        """The exported derivative: from arguments and output cotangents to input cotangents.
 
-        Raises ValueError where there is none.
+        Raises ValueError where no derivative was exported.
         """
         if self._get_vjp is None:
             raise ValueError("No VJP is available")
         return self._get_vjp(self)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, also while JAX traces or takes derivatives in reverse mode.
+        """Call the function; works in JAX's traces and in reverse-mode derivatives, too.
 
         Raises ValueError for arguments of another tree, dtype or shape than exported, for another
-        platform or number of devices, and "No VJP is available" for a derivative beyond those
-        that were exported.
+        platform or number of devices, and, with "No VJP is available", for a derivative that was
+        not exported.
         """
         flat, in_tree = jax.tree.flatten((args, kwargs))
         if in_tree != self.in_tree:
-            # Raises, in JAX's words.
+            # Raises JAX's own error.
             dataclasses.replace(self.program, in_tree=self.in_tree).call(*args, **kwargs)
         try:
             outputs = self._differentiable()(*flat)
@@ -206,16 +206,16 @@ class HoistedExport:
     def serialize(self, vjp_order: int = 0) -> bytearray:
         """The bytes of the file that `save` writes, with derivatives up to `vjp_order`.
 
-        Raises ValueError where there is no derivative of that order, and for a constant that cannot
-        be written: one of which this process holds a part only, or a PRNG key of a generator that
-        the user made.
+        Raises ValueError where no derivative of that order was exported, and for a constant that
+        cannot be written: an array of which this process holds only a part, or a PRNG key of a
+        user's own generator.
         """
         return bytearray().join(self._pieces(vjp_order))
 
     def save(self, path: str | os.PathLike, vjp_order: int = 0) -> None:
         """Write a file for `engine.export.load`, with derivatives up to `vjp_order`.
 
-        The file appears under its name when it is complete, and no constant is copied in memory.
+        The file appears under its name once it is complete. No constant is copied in memory.
         Raises ValueError as `serialize` does, and OSError as `open` does.
         """
         container.write(path, self._pieces(vjp_order))
@@ -237,7 +237,7 @@ class HoistedExport:
 
         @jax.custom_vjp
         def call(*flat: Any) -> list[Any]:
-            # A program that may hoist captures the arrays themselves: each is one constant of it.
+            # A trace that may hoist captures the arrays themselves, so each is one constant in it.
             hoists = jax_internals.staged_by_jax() and jax_internals.jax_emits_simplified_jaxprs()
             operands = [constant.value if hoists else constant.operand for constant in self.held]
             return jax_internals.call_exported(program, [*operands, *flat])
@@ -256,22 +256,23 @@ class HoistedExport:
 
 
 def _arguments(tree: PyTreeDef) -> tuple[list[PyTreeDef], PyTreeDef]:
-    """The structures of positional arguments, one by one, and of keyword arguments.
+    """The structure of each positional argument, and the structure of the keyword arguments.
 
-    A structure is taken apart and never filled: nodes of the user may look at their leaves.
+    Structures are taken apart, never filled with placeholders: a user's node may inspect its
+    leaves.
     """
     args, kwargs = treedef_children(_of_default_registry(tree))
     return treedef_children(args), kwargs
 
 
 def _of_default_registry(tree: PyTreeDef) -> PyTreeDef:
-    """The same structure as `jax.tree.structure` makes it: `jax.export` flattens with another."""
+    """The same structure in JAX's default registry; `jax.export` flattens with another one."""
     children = [_of_default_registry(child) for child in treedef_children(tree)]
     return node(tree.node_data(), children)
 
 
 def takes_constants(program: jax.export.Exported, count: int) -> bool:
-    """Whether the first argument of a program is a tuple of so many constants."""
+    """Whether the first argument of a program is a tuple of `count` constants."""
     tree: Any = program.in_tree
     children = tree.children()
     args = children[0].children() if children else []
@@ -279,7 +280,7 @@ def takes_constants(program: jax.export.Exported, count: int) -> bool:
 
 
 def inputs_as_arguments(program: jax.export.Exported) -> jax.export.Exported:
-    """Let a program whose positional arguments are `Inputs` take a tuple of constants first."""
+    """Turn a program of `Inputs` into one of a tuple of constants and the user's arguments."""
     inputs, kwargs = _arguments(program.in_tree)
     in_tree = treedef_tuple((treedef_tuple(inputs), kwargs))
     return dataclasses.replace(program, in_tree=in_tree, _get_vjp=None)

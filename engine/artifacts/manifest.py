@@ -1,4 +1,4 @@
-"""What the file of a hoisted export says of itself: its manifest, read with no trust.
+"""The manifest of an exported file: a description of its programs and constants, fully checked.
 
 `docs/export.md` describes the format.
 """
@@ -22,14 +22,14 @@ FORMAT_VERSION = "1"
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """What a file says of its programs and constants, with the types that it should have.
+    """The description of a file's programs and constants, after its types were checked.
 
-    - `versions`: of what wrote the file.
-    - `programs`, one for each order of derivatives: `tensor`, `sha256`, `constants` (numbers), and
-      for people `function`, `inputs`, `outputs`, `platforms`, `devices`,
+    - `versions`: the versions of JAX and jaxlib that wrote the file.
+    - `programs`, one for each order of derivatives: `tensor`, `sha256`, `constants` (their
+      numbers), and, for people, `function`, `inputs`, `outputs`, `platforms`, `devices`,
       `calling_convention_version`.
     - `constants`: `tensor`, `dtype`, `shape`, `key_impl` (the generator of a typed PRNG key).
-    - `crc32`: of each tensor of a constant.
+    - `crc32`: the checksum of each tensor that holds a constant.
     """
 
     versions: dict[str, str]
@@ -39,7 +39,11 @@ class Manifest:
 
     @classmethod
     def of(cls, container: Container) -> Manifest:
-        """Read and check it; raises ContainerError for a file of another format or version."""
+        """Read and check the manifest of a container.
+
+        Raises ContainerError for a file of another format or version, and for a manifest that does
+        not fit the file.
+        """
         metadata = container.metadata
         if metadata.get("format") != FORMAT:
             raise ContainerError(
@@ -57,7 +61,7 @@ class Manifest:
         except (ValueError, RecursionError) as error:
             raise ContainerError(f"the manifest of the file is not JSON ({error})") from error
         if not fits(found, _MANIFEST) or not found["programs"]:
-            raise ContainerError("the manifest of the file lacks what a manifest has")
+            raise ContainerError("the manifest of the file lacks entries or has wrong ones")
         manifest = cls(*(found[name] for name in _MANIFEST))
         manifest._check_references(container)
         return manifest
@@ -112,7 +116,7 @@ _MANIFEST: dict[str, Any] = {
 
 
 def described(program: jax.export.Exported, num_constants: int) -> dict[str, Any]:
-    """What a manifest says of a program for people: read from it, so that it can be compared."""
+    """The part of a manifest that describes a program to people; a reader compares it, too."""
     return {
         "function": program.fun_name,
         "inputs": [spelled(aval) for aval in program.in_avals[num_constants:]],
@@ -124,17 +128,25 @@ def described(program: jax.export.Exported, num_constants: int) -> dict[str, Any
 
 
 def spelled(aval: Any) -> str:
-    """An aval's dtype and shape, such as float32[8,n]; JAX's own spelling differs by version."""
+    """The dtype and shape of an aval, as in float32[8,n]; JAX's own spelling varies by version."""
     dtype = "float0" if aval.dtype == jax.dtypes.float0 else str(aval.dtype)
     return f"{dtype}[{','.join(map(str, aval.shape))}]"
 
 
-# The generators whose keys `jax.export` knows, and how many words a key of theirs has.
+# The PRNG generators that `jax.export` knows, and the number of uint32 words in a key of each.
 _KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 
 
 def fits(value: Any, form: Any) -> bool:
-    """Whether a value parsed from JSON has a form: types, [of items], {str: of values}, {names}."""
+    """Whether a value parsed from JSON has a form.
+
+    A form is a type or a tuple of types; `[form]`, a list of such items; `{str: form}`, a map to
+    such values; or a dict from all names of an object to their forms.
+
+    Example::
+
+        assert fits({"shape": [8, 8]}, {"shape": [int]})
+    """
     if isinstance(form, list):
         return isinstance(value, list) and all(fits(item, form[0]) for item in value)
     if isinstance(form, dict) and str in form:
@@ -143,7 +155,7 @@ def fits(value: Any, form: Any) -> bool:
         return (
             isinstance(value, dict)
             and set(value) == set(form)
-            and all(fits(value[name], of_name) for name, of_name in form.items())
+            and all(fits(value[name], named_form) for name, named_form in form.items())
         )
     if form is bool:
         return isinstance(value, bool)
@@ -156,8 +168,8 @@ def _tensor_of(container: Container, name: str, whose: str) -> Tensor:
     return container.tensors[name]
 
 
-# Those that `jax.export` has a code for (jax 0.10.2). A file names one of these, and no text of it
-# is given to NumPy's parser of dtypes.
+# The dtypes that `jax.export` can encode (jax 0.10.2). A file must name one of these: NumPy's dtype
+# parser never gets text from a file.
 _DTYPES = frozenset(
     np.dtype(getattr(jnp, name)).name
     for name in (
@@ -172,10 +184,10 @@ _DTYPES = frozenset(
 
 
 def stored_dtype(name: str) -> np.dtype:
-    """The dtype of that name; raises ContainerError for one that no constant of a file has."""
+    """The dtype of that name; raises ContainerError if constants of it cannot be in a file."""
     if name not in _DTYPES:
         raise ContainerError(
-            f"constants of dtype {name} cannot be kept in a file, since jax.export has no code for "
+            f"constants of dtype {name} cannot be kept in a file, since jax.export cannot encode "
             "that dtype; convert the array before it is captured"
         )
     return jnp.dtype(name)

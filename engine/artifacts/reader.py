@@ -1,8 +1,8 @@
-"""Reading the file of a hoisted export, and replacing its constants.
+"""Read the file of a hoisted export, and replace its constants on request.
 
-What is read is checked before it is used: the header and the programs when the file is opened, a
-constant when it is first needed, which is when its bytes are read at all. The checksums find
-damage, not malice: a program is code for XLA, and one from a stranger should not be run.
+Everything is checked before it is used: the header and the programs when the file is opened, each
+constant when it is first needed and its bytes are read. The checksums find damage, not malice: a
+program is code for XLA, so do not run one from a stranger.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from engine.artifacts.writer import Constant
 
 Replacements = Mapping[int, Any] | Sequence[Any]
 
-# What JAX's parser of exports raises for bytes that are none (jax 0.9.2 and 0.10.2): flatbuffers
-# reads beyond the end or finds no number, and JAX finds nothing where it looks something up.
+# The errors that JAX's parser raises for bytes that are no export (jax 0.9.2 and 0.10.2):
+# flatbuffers reads beyond the end or finds no number, or a look-up in JAX fails.
 _NO_EXPORT = (
     struct.error,
     ValueError,
@@ -47,11 +47,10 @@ _UNREGISTERED = "Cannot deserialize a PyTreeDef containing an unregistered type"
 def read(
     container: Container, constants: Replacements | None = None, mesh: Any = None
 ) -> HoistedExport:
-    """The export that a container holds; `constants` replaces those of the file.
+    """The export in a container; `constants` replaces the file's constants, by number or all.
 
-    Raises ContainerError for a container that is none of an export, whose programs are damaged, or
-    whose manifest says something else than they do, and ValueError for a replacement of another
-    shape, dtype or sharding.
+    Raises ContainerError where the container holds no export, a program is damaged, or the manifest
+    contradicts a program; ValueError where a replacement has another shape, dtype or sharding.
     """
     manifest = Manifest.of(container)
     file = _File(container, manifest)
@@ -62,27 +61,28 @@ def read(
     held = file.replaced(constants, programs, mesh)
     exported: HoistedExport | None = None
     for order in reversed(range(len(programs))):
-        of_program = tuple(held[i] for i in manifest.programs[order]["constants"])
-        exported = HoistedExport(programs[order], of_program, _always(exported))
+        held_by_program = tuple(held[i] for i in manifest.programs[order]["constants"])
+        exported = HoistedExport(programs[order], held_by_program, _always(exported))
     assert exported is not None
     return exported
 
 
 def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Exported:
-    """Have JAX read an export; raises ContainerError, with JAX's reason, for what it cannot read.
+    """Have JAX parse the bytes of an export; `what` names them in errors.
 
-    Raises ValueError for a type of nodes that is registered where the export was written, and not
-    here. JAX reads no file and runs nothing here, so what it raises speaks of the bytes.
+    Raises ContainerError, with JAX's reason, for bytes that JAX cannot read, and ValueError for a
+    node type that is not registered in this process. JAX reads no file and runs nothing here, so
+    its errors can only be about the bytes.
     """
     try:
-        # Bytes cannot be changed by whoever gave them, and JAX reads a derivative only when it is
-        # asked for. It reads bytes as well as the bytearray of its annotation.
+        # A copy as `bytes`, which the caller cannot change: JAX parses a derivative only on demand.
+        # It accepts bytes as well as the bytearray of its annotation.
         return jax.export.deserialize(bytes(data))  # type: ignore[arg-type]
     except _NO_EXPORT as error:
         if _UNREGISTERED in str(error):
             raise ValueError(
                 f"{what} has nodes of a type that is not registered in this process. Register it "
-                "as where it was written, with engine.export.register_namedtuple_serialization or "
+                "as its writer did, with engine.export.register_namedtuple_serialization or "
                 f"engine.export.register_pytree_node_serialization ({error})"
             ) from error
         raise ContainerError(
@@ -93,35 +93,35 @@ def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Export
 
 
 def check_constants(container: Container, manifest: Manifest) -> None:
-    """Raise ContainerError unless the bytes of all constants are those that were written."""
+    """Raise ContainerError unless the bytes of all constants match their checksums."""
     file = _File(container, manifest)
     for number in range(len(manifest.constants)):
         file.checked_bytes(number)
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of JAX or NumPy; masks, which JAX drops, are none."""
+    """Whether a value is an array of JAX or NumPy, but not a masked one: JAX drops masks."""
     return isinstance(value, jax.Array | np.ndarray | np.generic) and not isinstance(
         value, np.ma.MaskedArray
     )
 
 
 def named(value: Any) -> str:
-    """What was given for an array, for an error."""
+    """The value that was given for an array, in words for an error."""
     if not is_array(value):
         return f"{type(value).__name__}, which is no array of JAX or NumPy"
     return f"{value.dtype} of shape {value.shape}"
 
 
 def _numbered(given: Replacements | None, count: int) -> dict[int, Any]:
-    """Replacements by the numbers of the constants that they replace."""
+    """The replacements, keyed by the number of the constant that each replaces."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
         for number in given:
             if type(number) is not int or number not in range(count):
                 raise ValueError(
-                    f"there is no constant {number!r} to replace: the file has {count}"
+                    f"there is no constant {number!r} to replace: the file has {count} constants"
                 )
         return dict(given)
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
@@ -140,15 +140,15 @@ def _always(derivative: HoistedExport | None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _File:
-    """An open file: its arrays are read, checked and put on a device when first asked for."""
+    """An open file; each constant is read, checked and put on a device when first needed."""
 
     container: Container
     manifest: Manifest
-    # By number: a constant is told by the identity of its array, also beside an equal one.
+    # Arrays by number, not by content: two equal constants stay two arrays.
     _constants: dict[int, Any] = field(default_factory=dict)
 
     def check_programs(self) -> None:
-        """Raise ContainerError unless all programs are what was written; JAX sees none before."""
+        """Raise ContainerError unless all programs match their digests; JAX parses them later."""
         for entry in self.manifest.programs:
             data = self.container.tensors[entry["tensor"]].data
             if hashlib.sha256(data).hexdigest() != entry["sha256"]:
@@ -158,7 +158,7 @@ class _File:
                 )
 
     def program(self, order: int) -> jax.export.Exported:
-        """Read a program and compare what it takes with the constants of the file."""
+        """Read a program; raises ContainerError unless it fits the constants and the manifest."""
         entry = self.manifest.programs[order]
         program = parsed(self.container.tensors[entry["tensor"]].data, entry["tensor"])
         avals = program.in_avals[: len(entry["constants"])]
@@ -173,14 +173,14 @@ class _File:
             if entry[name] != found:
                 raise ContainerError(
                     f"the manifest says of {entry['tensor']} that its {name} is {entry[name]!r}, "
-                    f"and it is {found!r}: the file is not what was written; export again"
+                    f"but it is {found!r}: the file was changed; export again"
                 )
         return program
 
     def check_derivative(
         self, order: int, program: jax.export.Exported, derivative: jax.export.Exported
     ) -> None:
-        """Compare what a derivative takes and returns with the program before it."""
+        """Raise ContainerError unless a derivative's inputs and outputs fit its program."""
         before, after = (self.manifest.programs[i] for i in (order, order + 1))
         args = program.in_avals[len(before["constants"]) :]
         takes = [*args, *map(jax_internals.tangent_aval, program.out_avals)]
@@ -212,27 +212,27 @@ class _File:
         return data
 
     def array(self, number: int, in_host_memory: bool) -> Any:
-        """A constant in a memory of the default device, which follows the arguments of a call.
+        """A constant as an uncommitted array of the default device: it follows a call's arguments.
 
-        Where the backend takes mapped bytes as they are (XLA's CPU does), nothing is copied.
-        Raises ContainerError where the bytes are not those that were written.
+        Nothing is copied where the backend can use mapped bytes in place, as XLA's CPU can. Raises
+        ContainerError where the bytes do not match their checksum.
         """
         if number in self._constants:
             return self._constants[number]
         entry = self.manifest.constants[number]
         dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
         stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
-        # Constants with one tensor have a buffer each: one of them may be donated.
+        # Constants that share a tensor still get a buffer each: one of them may be donated.
         constant = _put(stored, in_host_memory)
         if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
                 constant = jax.random.wrap_key_data(constant, impl=entry["key_impl"])
-        return self._constants.setdefault(number, constant)  # of several threads, the first one's
+        return self._constants.setdefault(number, constant)  # the first of several threads wins
 
     def replaced(
         self, given: Replacements | None, programs: Sequence[jax.export.Exported], mesh: Any
     ) -> list[Constant]:
-        """The constants of the file, or those that are given for them, put on `mesh` if any."""
+        """The constants of the file or their replacements, on `mesh` if there is one."""
         count = len(self.manifest.constants)
         numbered = _numbered(given, count)
         held: list[Constant] = []
@@ -259,7 +259,10 @@ class _File:
         raise ContainerError(f"no program of the file takes its constant {number}")
 
     def _checked(self, number: int, given: Any, program: jax.export.Exported, place: int) -> Any:
-        """A replacement that fits; of what NumPy holds, a copy, which nobody else writes to."""
+        """A replacement that fits the constant; NumPy arrays are copied, lest others change them.
+
+        Raises ValueError for another shape, dtype or sharding.
+        """
         shape, dtype = self._type_of(number)
         if not is_array(given) or (given.shape, given.dtype) != (shape, dtype):
             raise ValueError(
@@ -294,10 +297,10 @@ def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -
 
 
 def _sharding_on(mesh: Any, program: jax.export.Exported, place: int) -> NamedSharding:
-    """The sharding of an input over a mesh of devices; replicated where the export says nothing.
+    """The sharding of an input over a mesh of devices; replicated if the export names none.
 
-    Whether the axes of the mesh are explicit is for the caller to choose, unlike in JAX's
-    `in_shardings_jax`. Raises ValueError for a mesh of other axes.
+    Unlike in JAX's `in_shardings_jax`, the axes of the mesh may be explicit or not. Raises
+    ValueError for a mesh with other axes.
     """
     exported = jax_internals.exported_shardings(program)[0][place]
     memory_kind = "pinned_host" if _in_host_memory(program, place) else None
@@ -322,10 +325,10 @@ def _in_host_memory(program: jax.export.Exported, place: int) -> bool:
 
 
 def _put(value: np.ndarray, in_host_memory: bool) -> Any:
-    """Put a constant in a memory of the default device; it follows the arguments of a call."""
+    """Put a constant, uncommitted, in the default device's own memory or in host memory."""
     sharding = None
     if in_host_memory:
-        # Not `jax.memory.Space.Host`, with which JAX compiles a program for the mesh in context.
+        # Not `jax.memory.Space.Host`: with that, JAX compiles a program for the mesh in context.
         [device] = put(np.empty(0)).devices()
         sharding = SingleDeviceSharding(device, memory_kind="pinned_host")
     return jax_internals.uncommitted(put(value, sharding))
@@ -333,7 +336,7 @@ def _put(value: np.ndarray, in_host_memory: bool) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _MappedConstant:
-    """A constant that stays in its file until it is needed."""
+    """A constant that is not read from its file until it is needed."""
 
     file: _File
     key: int
@@ -348,7 +351,7 @@ class _MappedConstant:
 
 @dataclass(frozen=True, eq=False)
 class _PlacedConstant:
-    """A constant on a mesh, sharded as it was exported, or replicated where no sharding was."""
+    """A constant on a mesh, sharded as it was exported, or replicated if it had no sharding."""
 
     constant: Constant
     program: jax.export.Exported

@@ -1,8 +1,8 @@
-"""Structures of pytrees: taken apart and put together without filling them, and as data.
+"""Pytree structures: rebuilt without filling in leaves, and made writable to files.
 
-`jax.export` writes a structure as data: a type of the user by the name that the user registered,
-and dictionaries whose keys are strings. What is added here is dictionaries of other keys. Nothing
-that is read names code.
+`jax.export` writes a structure as data: user types by the name that the user registered, and
+dictionaries if their keys are strings. This module adds dictionaries with other keys. Reading a
+structure never imports code.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _BUILT_IN = (type(None), tuple, list, dict)
 
 
 def node(node_data: tuple[type, Any] | None, children: Sequence[PyTreeDef]) -> PyTreeDef:
-    """A structure of the default registry from what `PyTreeDef.node_data` and its children say."""
-    structure: Any = PyTreeDef  # its stubs leave the registry's type out
+    """A structure of the default registry, from a node's `PyTreeDef.node_data` and children."""
+    structure: Any = PyTreeDef  # its stubs do not know the registry's type
     return structure.from_node_data_and_children(
         jax.tree_util.default_registry, node_data, children
     )
 
 
 class _Keyed:
-    """A node that stands for a dictionary with keys that `jax.export` cannot write."""
+    """Node type, used in files alone, for a dictionary with keys that are not all strings."""
 
 
 def _written(named_keys: tuple[str, tuple]) -> bytes:
@@ -42,8 +42,8 @@ def _read(auxdata: bytes) -> tuple[str, list]:
     return name, [_key(key) for key in keys]
 
 
-def _key(read: Any) -> Any:
-    return tuple(map(_key, read)) if isinstance(read, list) else read
+def _key(parsed: Any) -> Any:
+    return tuple(map(_key, parsed)) if isinstance(parsed, list) else parsed
 
 
 def _mapping(aux_data: Any, children: Any) -> Any:
@@ -52,7 +52,7 @@ def _mapping(aux_data: Any, children: Any) -> Any:
 
 
 def _never_filled(_: _Keyed) -> tuple[tuple, Any]:
-    raise AssertionError("a structure of this type stands in files alone")
+    raise AssertionError("structures of this type exist in files alone")
 
 
 jax.tree_util.register_pytree_node(_Keyed, _never_filled, _mapping)
@@ -66,10 +66,10 @@ jax.export.register_pytree_node_serialization(
 
 
 def writable(tree: PyTreeDef) -> PyTreeDef:
-    """A structure that `jax.export` writes, and reads as the structure that was given.
+    """An equivalent structure that `jax.export` can write; reading it gives the original again.
 
-    Raises ValueError for a type that nobody has registered with `jax.export`, and for a dictionary
-    with a key that is no string, number or tuple of those.
+    Raises ValueError for a type that is not registered with `jax.export`, and for a dictionary with
+    a key that is no string, number, or tuple of these.
     """
     children = [writable(child) for child in treedef_children(tree)]
     node_data: Any = tree.node_data()
@@ -81,7 +81,7 @@ def writable(tree: PyTreeDef) -> PyTreeDef:
             if not _is_data(key):
                 raise ValueError(
                     f"a {kind.__name__} with the key {key!r} cannot be written to a file: keys may "
-                    "be strings, numbers of Python and tuples of those"
+                    "be strings, Python numbers and tuples of these"
                 )
         return node((_Keyed, (kind.__name__, tuple(auxdata))), children)
     if kind not in _BUILT_IN and not jax_internals.can_be_exported(kind):
@@ -90,7 +90,7 @@ def writable(tree: PyTreeDef) -> PyTreeDef:
         raise ValueError(
             f"nodes of type {kind.__module__}.{kind.__qualname__} cannot be written to a file "
             f"until it is registered with engine.export.register_{registers}_serialization; "
-            "whoever reads the file registers it, too"
+            "register it where the file is read, too"
         )
     return node(node_data, children)
 

@@ -1,9 +1,9 @@
-"""Writing the file of a hoisted export: its programs and its constants in one container.
+"""Write the file of a hoisted export: its programs and its constants in one container.
 
-A file holds one program for each order of derivatives, each an export in JAX's own format whose
-first argument is a tuple of constants, and the constants. A constant is told by the identity of its
-array; two of equal content are two constants, which can be replaced one by one, and share their
-bytes.
+A file holds the constants and one program for each order of derivatives: an export in JAX's own
+format whose first argument is a tuple of constants. The identity of its array identifies a
+constant. Two arrays of equal content are two constants, which can be replaced one by one, but their
+bytes are stored once.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from engine.artifacts.manifest import FORMAT, FORMAT_VERSION, described, stored_
 
 
 class Constant(Protocol):
-    """A constant of an exported program: in memory, or in a file and not yet read."""
+    """A constant of an exported program: in memory, or still unread in a file."""
 
     @property
     def key(self) -> Hashable:
-        """What makes two constants the same: the identity of the array, or its place in a file."""
+        """Equal for the same constant: the identity of the array, or its number in a file."""
 
     @property
     def value(self) -> Any:
-        """The array, as the user knows it."""
+        """The array that the user captured or gave."""
 
     @property
     def operand(self) -> Any:
-        """The array as it is passed to the program."""
+        """The array to pass to the program."""
 
 
 def pieces(
     programs: Sequence[tuple[jax.export.Exported, Sequence[Constant]]],
 ) -> list[bytes | memoryview]:
-    """The bytes of the file of a program and of its derivatives, each with its constants.
+    """The bytes of a file, in pieces: a program, its derivatives, and the constants of each.
 
     The bytes of the constants are not copied. Raises ValueError for a constant that cannot be
-    written: one of which this process holds a part only, or a PRNG key of a generator that the user
-    made.
+    written: an array of which this process holds only a part, or a PRNG key of a user's own
+    generator.
     """
     numbers: dict[Hashable, int] = {}
     entries: list[dict[str, Any]] = []
     stored: list[Tensor] = []
     by_content: dict[tuple, list[Tensor]] = {}
-    blobs, of_programs = [], []
+    blobs, program_entries = [], []
     for order, (program, held) in enumerate(programs):
         for constant in held:
             if constant.key in numbers:
@@ -61,14 +61,14 @@ def pieces(
             array, entry = _stored_form(constant.value, i)
             tensor = container.as_tensor(f"constant.{i}", array)
             alike = by_content.setdefault((tensor.dtype, tensor.shape, zlib.crc32(tensor.data)), [])
-            same = next((t for t in alike if t.data == tensor.data), None)
-            if same is None:
+            equal = next((t for t in alike if t.data == tensor.data), None)
+            if equal is None:
                 alike.append(tensor)
                 stored.append(tensor)
-            entries.append({"tensor": (same or tensor).name, **entry})
+            entries.append({"tensor": (equal or tensor).name, **entry})
         blob = program.serialize()
         blobs.append(container.raw_tensor(f"program.{order}", blob))
-        of_programs.append(
+        program_entries.append(
             {
                 "tensor": f"program.{order}",
                 "sha256": hashlib.sha256(blob).hexdigest(),
@@ -78,7 +78,7 @@ def pieces(
         )
     manifest = {
         "versions": {"jax": jax.__version__, "jaxlib": jax_internals.JAXLIB_VERSION},
-        "programs": of_programs,
+        "programs": program_entries,
         "constants": entries,
         "crc32": {tensor.name: zlib.crc32(tensor.data) for tensor in stored},
     }
@@ -91,20 +91,20 @@ def pieces(
 
 
 def _stored_form(value: Any, i: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """The numbers of a constant, and what the manifest says of it."""
+    """The array to store for a constant, and its entry in the manifest."""
     impl = None
     if isinstance(value, jax.Array):
         if not value.is_fully_addressable:
             raise ValueError(
-                f"constant {i} ({value.aval.str_short()}) lies on devices of other processes; "
+                f"constant {i} ({value.aval.str_short()}) is partly on devices of other processes; "
                 "gather it before it is captured, or export on one process"
             )
         if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
             impl = jax.random.key_impl(value)
             if not isinstance(impl, str):
                 raise ValueError(
-                    f"constant {i} is a PRNG key of {impl}, which a reader could not know; pass it "
-                    "as an argument"
+                    f"constant {i} is a PRNG key of {impl}, which other processes cannot know; "
+                    "pass the key as an argument"
                 )
             value = jax.random.key_data(value)
     array = np.asarray(value)

@@ -1,10 +1,10 @@
-"""A constant policy written down: a table from names of arrays to what becomes of them.
+"""A constant policy as a table: it maps names of arrays to choices (inline, embed or hoist).
 
 A key is a type as JAX writes it (`float32[64,64]`), the place of the first use (`model.py:31`), or
-both with a space between them. A place is matched to the end of the path, by whole names of folders
-and files, so that a table holds wherever a program is installed. Of several keys that name an array
-the most specific one decides: both before a place, a place before a type, a longer path before a
-shorter one; so the order in which a table is written means nothing.
+both with a space between them. A place matches the end of a path, by whole names of folders and
+files, so a table works wherever a program is installed. If several keys match an array, the most
+specific one decides: both before a place, a place before a type, a longer path before a shorter
+one. The order of a table means nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Choice = Literal["inline", "embed", "hoist"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 PolicyMapping = Mapping[str, str | None]
 
-# dtype, perhaps a memory kind; dimensions, perhaps with axes of a mesh; perhaps more on those
+# A dtype, which may contain a memory kind; dimensions, each with optional mesh axes after an "@";
+# an optional part in braces on the mesh axes.
 _DIM = r"\s*\d+(?:@(?:\([^()]*\)|[^\s,()\[\]]+))?\s*"
 _AVAL = (
     r"(?P<dtype>[^\s\[\]]+)\[(?P<dims>" + rf"{_DIM}(?:,{_DIM})*,?\s*" + r")\]"
@@ -34,9 +35,9 @@ _KEY = re.compile(rf"(?:{_AVAL}(?:\s+|$))?(?:(?P<file>\S.*?):(?P<line>\d+))?")
 
 @dataclass(frozen=True)
 class Entry:
-    """What becomes of the arrays of an aval, of a place, or of both; None is for any.
+    """One row of a table: the choice for arrays of an aval, of a place, or of both; None is any.
 
-    `place` has the names of folders and file, and the line, as texts.
+    `place` has the names of the folders and the file, then the line, all as strings.
     """
 
     aval: str | None
@@ -44,7 +45,7 @@ class Entry:
     choice: Choice | None
 
     def names(self, constant: Any) -> bool:
-        """Whether the entry is about an `engine.CapturedConstant` (of a floor above this one)."""
+        """Whether the entry matches an `engine.CapturedConstant` (a class of a higher layer)."""
         if self.aval is not None and self.aval != constant.aval:
             return False
         if self.place is None:
@@ -57,29 +58,29 @@ class Entry:
 
     @property
     def specificity(self) -> tuple[bool, bool, int]:
-        """By this, the last one of the entries that name an array decides; no two are equal."""
+        """Sort key: of the entries that match an array, the greatest decides; no two are equal."""
         both = self.aval is not None and self.place is not None
         return both, self.place is not None, len(self.place or ())
 
     @property
     def key(self) -> str:
-        """The entry's key, as one writes it."""
+        """The entry's key as a user writes it."""
         place = "" if self.place is None else f"{PurePath(*self.place[:-1])}:{self.place[-1]}"
         return " ".join(filter(None, (self.aval, place)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolicyTable:
-    """A constant policy that is a table; `read_table` makes one object of all that are equal.
+    """A constant policy made from a table; `read_table` returns one object for equal tables.
 
-    So it is hashed and compared by its identity: a policy is hashed at each call of a function that
-    was jitted while it was the setting, and that call must run no Python.
+    So identity can serve as hash and equality: while a policy is set, each call of a jitted
+    function hashes it, and such a call must run no Python.
     """
 
     entries: tuple[Entry, ...]
 
     def __call__(self, constant: Any) -> Choice | None:
-        """What becomes of a captured array; None where no key names it, as for every policy."""
+        """The choice for a captured array; None (the embed threshold decides) if no key matches."""
         named = [entry for entry in self.entries if entry.names(constant)]
         return max(named, key=lambda entry: entry.specificity).choice if named else None
 
@@ -91,10 +92,12 @@ _tables: weakref.WeakValueDictionary[tuple[Entry, ...], PolicyTable] = weakref.W
 
 
 def read_table(table: PolicyMapping | str, what: str) -> PolicyTable:
-    """Read a table from a mapping, or from text that is a JSON object; `what` names it in errors.
+    """Read a table from a mapping, or from the text of a JSON object; `what` names it in errors.
 
-    Raises ValueError for what is no table, for a key that cannot be read, for two keys that are
-    the same and for an answer that is none, and names it.
+    Raises ValueError for text that is no JSON object, for an unreadable or repeated key and for an
+    unknown choice; the message quotes it.
+
+    Example::
 
         read_table({"float32[64,64] model.py:31": "inline"}, "constant_policy")
     """
@@ -109,7 +112,7 @@ def read_table(table: PolicyMapping | str, what: str) -> PolicyTable:
 
 def _pairs_of_json(text: str, what: str) -> Iterable[tuple[Any, Any]]:
     try:
-        # Pairs and no dictionary, so that a key that stands there twice is seen.
+        # Pairs instead of a dictionary, to see a repeated key.
         pairs = json.loads(text, object_pairs_hook=tuple)
     except ValueError:
         pairs = None
@@ -152,11 +155,11 @@ def _read_key(key: Any, what: str) -> tuple[str | None, tuple[str, ...] | None]:
 
 
 def _is_dtype(name: str) -> bool:
-    if name == "key":  # of random numbers: the generator is in the brackets behind it
+    if name == "key":  # a typed PRNG key; its generator follows in angle brackets
         return True
     try:
         return np.dtype(name).name == name  # "f" is a dtype, but JAX writes float32
-    except (TypeError, ValueError, SyntaxError):  # NumPy reads what has a comma as several
+    except (TypeError, ValueError, SyntaxError):  # NumPy parses a name with a comma as a struct
         return False
 
 

@@ -1,1 +1,1 @@
-"""The vocabulary of jaxprs, and the rewritings that both pipelines use."""
+"""Constants in jaxprs, and the passes over jaxprs that both pipelines use."""

@@ -1,10 +1,10 @@
-"""What a program captured, where, and a warning where that is a lot.
+"""Report which arrays a program captured and where, and warn if they are large.
 
 JAX's settings decide: `jax_captured_constants_warn_bytes` (-1 never warns) and
-`jax_captured_constants_report_frames` (0 reports no places, -1 all frames). Both modes are told
-alike: about the total of a program, and about each constant that reaches the limit alone. Stock JAX
-warns of totals in one mode and of single constants in the other (jax 0.10.2), so that many medium
-arrays, or one array in a program that is under its limit, go unseen on one side.
+`jax_captured_constants_report_frames` (0 reports no places, -1 all frames). Both pipelines warn
+about the total of a program and about each constant that reaches the limit alone. Stock JAX warns
+about totals in one mode and about single constants in the other (jax 0.10.2), so each mode misses
+programs that the other one reports.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from engine.ir.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, valu
 
 @dataclass(frozen=True, eq=False)
 class CapturedConstant:
-    """A captured array and the equations that use it; what a constant policy decides about.
+    """A captured array and the places that use it: the argument of a constant policy.
 
-    `nbytes` is its size in bytes. `source_infos` are JAX's records of the equations, in order.
+    `nbytes` is its size in bytes. `source_infos` are JAX's source records of the equations that use
+    it, in program order.
     """
 
     value: Any
@@ -38,7 +39,7 @@ class CapturedConstant:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the array; that of a typed PRNG key is an extended one of JAX."""
+        """The dtype of the array; one of JAX's extended dtypes for typed PRNG keys."""
         return self.value.dtype
 
     @property
@@ -47,7 +48,7 @@ class CapturedConstant:
         return jax_internals.typeof(self.value).str_short()
 
     def captured_at(self) -> tuple[str, int, str] | None:
-        """File, line and function of the first use; None where only an output is the array."""
+        """File, line and function of the first use; None if the array is only an output."""
         for info in self.source_infos:
             if frames := jax_internals.user_frames(info, 1):
                 return frames[0]
@@ -61,7 +62,9 @@ class CapturedConstant:
 def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
     """The arrays that a program captured, in either form, unique by identity, largest first.
 
-    Scalars are left out. Example::
+    Scalars are left out.
+
+    Example::
 
         for constant in captured_constants(engine.jit(f).trace(x).jaxpr):
             print(constant.describe(), constant.captured_at())
@@ -99,12 +102,12 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
 
 
 def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
-    """Warn (UserWarning) if what a program captured reaches the limit that JAX's settings name."""
+    """Warn (UserWarning) if the captured arrays of a program reach the limit in JAX's settings."""
     limit, frames = jax_internals.captured_constants_limits()
     if limit < 0:
         return
-    # An array counts here as often as it stands in the program. That is below the limit in nearly
-    # all programs; who captured what, and where, is looked for in the others.
+    # This sum counts an array at each use, so it is an upper bound of the total. Nearly all
+    # programs stay below the limit; only the others pay for the search by array and place.
     if sum(map(jax_internals.nbytes, values_in(closed_jaxpr))) < limit:
         return
     constants = captured_constants(closed_jaxpr)

@@ -1,19 +1,18 @@
-"""Make constants explicit: rewrite a jaxpr so that no body refers to an array by itself.
+"""Closure conversion: rewrite a jaxpr so that every body receives its constants as inputs.
 
-A jaxpr is first-order and its bodies have no free variables, so a constant that is an input of the
-whole must be handed down to every body that needs it. This pass does that, primitive by primitive;
-it is what both pipelines are built on: *lift* hands constants to the bodies of control flow and
-stops at constvars, *hoist* goes on and makes them inputs of each lowered function.
+The bodies of a jaxpr have no free variables, so a constant that is an input of the program must be
+passed down to every body that uses it. This pass does so, primitive by primitive. Both pipelines
+are built on it: *lift* passes constants to the bodies of control flow and stops at constvars;
+*hoist* goes on and makes them inputs of each lowered function.
 
 `const_lowering` maps the key of a constant to the Var that stands for it in the function being
-rewritten. An inner function (the body of a jit) gets its own, smaller, mapping, and so does a body
-of control flow; since the pass runs on jaxprs and before JAX emits anything, JAX's lowering rules
-need to know nothing of constants. Threading the map through those rules, as JAX does itself, was
-the alternative: it depends on every rule that makes a function, and gives one array several
-arguments.
+rewritten. Each inner function (the body of a jit) and each body of control flow has its own,
+smaller map. The pass runs on jaxprs before JAX emits anything, so JAX's lowering rules need to know
+nothing about constants. JAX itself threads the map through those rules instead; that depends on
+every rule that makes a function, and gives one array several arguments.
 
-When not to use it: on a jaxpr that a user will read. Operands are added, so the result prints
-differently from what JAX prints.
+When not to use it: on a jaxpr that a user will read. It adds operands, so the result prints
+differently from JAX's.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, bodies_
 Body = Jaxpr | ClosedJaxpr
 B = TypeVar("B", bound=Body)
 ConstLowering = Mapping[Hashable, Var]
-# Given the bodies that share operands: the bodies taking their constants as leading inputs, and the
-# operands to pass for those.
+# Takes bodies that share operands. Returns these bodies with their constants as leading inputs, and
+# the operands to pass for the constants.
 Close = Callable[[Sequence[Body]], tuple[list[Body], list[Var]]]
 Rule = Callable[[JaxprEqn, Close], tuple[list, dict[str, Any]]]
 
 
-# -- how each primitive hands operands to its bodies -----------------------------------------------
+# -- how each primitive passes operands to its bodies ----------------------------------------------
 
 
 def _scan(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
@@ -47,15 +46,15 @@ def _scan(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
 
 def _while(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
     n = eqn.params["cond_nconsts"]
-    [cond], of_cond = close([eqn.params["cond_jaxpr"]])
-    [body], of_body = close([eqn.params["body_jaxpr"]])
+    [cond], cond_operands = close([eqn.params["cond_jaxpr"]])
+    [body], body_operands = close([eqn.params["body_jaxpr"]])
     params = {
         "cond_jaxpr": cond,
-        "cond_nconsts": n + len(of_cond),
+        "cond_nconsts": n + len(cond_operands),
         "body_jaxpr": body,
-        "body_nconsts": eqn.params["body_nconsts"] + len(of_body),
+        "body_nconsts": eqn.params["body_nconsts"] + len(body_operands),
     }
-    return [*of_cond, *eqn.invars[:n], *of_body, *eqn.invars[n:]], params
+    return [*cond_operands, *eqn.invars[:n], *body_operands, *eqn.invars[n:]], params
 
 
 def _cond(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
@@ -80,14 +79,14 @@ def _call(param: str) -> Rule:
 
 def _checkpoint(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
     invars, params = _call("jaxpr")(eqn, close)
-    of_operands = eqn.params["prevent_cse"]
-    if isinstance(of_operands, tuple):  # one entry for each; what is captured is not set apart
-        params["prevent_cse"] = (False,) * (len(invars) - len(eqn.invars)) + of_operands
+    prevent_cse = eqn.params["prevent_cse"]
+    if isinstance(prevent_cse, tuple):  # one entry per operand; constants need no barrier
+        params["prevent_cse"] = (False,) * (len(invars) - len(eqn.invars)) + prevent_cse
     return invars, params
 
 
 def _custom_derivative(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
-    # `num_consts` is what keeps the derivative rules right: JAX passes them the rest alone.
+    # JAX passes its derivative rules only the operands after the first `num_consts`.
     [body], operands = close([eqn.params["call_jaxpr"]])
     params = {"call_jaxpr": body, "num_consts": eqn.params["num_consts"] + len(operands)}
     return [*operands, *eqn.invars], params
@@ -143,27 +142,27 @@ FUNCTIONS: dict[str, Rule] = {
 
 @dataclass
 class Conversion:
-    """One run of the pass; shared bodies are converted once, so they stay shared.
+    """One run of the pass; it converts a shared body once, so the body stays shared.
 
-    `rules` says which primitives are entered. `key_if_wanted` gives the constants that are made
-    explicit a key, by which it says which of them are one and the same, and None to all others.
-    `unconverted` collects the names of the primitives without a rule that hold such constants.
+    `rules` says which primitives it enters. `key_if_wanted` returns None for a constant to leave
+    alone and a key for each other one; constants with equal keys become one input. `unconverted`
+    collects the names of primitives without a rule whose bodies hold such constants.
     """
 
     rules: Mapping[str, Rule]
     key_if_wanted: Callable[[Any], Hashable | None]
     unconverted: set[str] = field(default_factory=set)
-    _bodies: dict[tuple, tuple[Body, Body]] = field(default_factory=dict)
+    _converted: dict[tuple, tuple[Body, Body]] = field(default_factory=dict)
     _needs: dict[int, tuple[Body, dict[Hashable, Any]]] = field(default_factory=dict)
     _keys: dict[int, tuple[Any, Hashable | None]] = field(default_factory=dict)
 
     def needs(self, body: Body) -> dict[Hashable, Any]:
-        """The wanted constants in a body and, through known primitives, in the bodies within."""
+        """The wanted constants of a body and of its inner bodies, as far as `rules` reach."""
         if id(body) not in self._needs:
-            self._needs[id(body)] = body, self._scan(body)  # holding it keeps the id its own
+            self._needs[id(body)] = body, self._find_needs(body)  # holding it prevents id reuse
         return self._needs[id(body)][1]
 
-    def _scan(self, body: Body) -> dict[Hashable, Any]:
+    def _find_needs(self, body: Body) -> dict[Hashable, Any]:
         found: dict[Hashable, Any] = {}
         if isinstance(body, ClosedJaxpr):
             if not body.consts:
@@ -194,43 +193,43 @@ class Conversion:
         return found
 
     def _add(self, value: Any, found: dict[Hashable, Any]) -> None:
-        """Add a constant that stands as a Literal if it is wanted; remember the answer."""
-        own = id(value)
-        if own not in self._keys:
-            self._keys[own] = value, self.key_if_wanted(value)  # holding it keeps the id its own
-        if (key := self._keys[own][1]) is not None:
+        """Add the value of a Literal if it is wanted, and remember its key."""
+        value_id = id(value)
+        if value_id not in self._keys:
+            self._keys[value_id] = value, self.key_if_wanted(value)  # holding it prevents id reuse
+        if (key := self._keys[value_id][1]) is not None:
             found.setdefault(key, value)
 
     def body(self, body: B, constants: Mapping[Hashable, Any]) -> B:
-        """The body taking `constants` as leading inputs, in that order."""
+        """The body with `constants` as its leading inputs, in that order."""
         if not constants and not self.needs(body):
             return body
         memo_key = (id(body), tuple(constants))
-        if memo_key not in self._bodies:
-            self._bodies[memo_key] = body, self._convert(body, constants)
-        return cast(B, self._bodies[memo_key][1])
+        if memo_key not in self._converted:
+            self._converted[memo_key] = body, self._convert(body, constants)
+        return cast(B, self._converted[memo_key][1])
 
     def _convert(self, body: Body, constants: Mapping[Hashable, Any]) -> Body:
-        self.needs(body)  # which finds the keys of its Literals
+        self.needs(body)  # fills `_keys` for the Literals of the body
         variables = {
             k: jax_internals.new_var(jax_internals.typeof(c)) for k, c in constants.items()
         }
         if isinstance(body, Jaxpr):
             return self._rewrite(body, variables, leading=list(variables.values()))
-        kept_vars, kept, substitution = [], [], {}
+        kept_vars, kept_consts, substitution = [], [], {}
         for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
             key = self.key_if_wanted(const)
             if key is not None:
-                if key in variables:  # it is not where nothing reads it
+                if key in variables:  # otherwise nothing reads the constvar
                     substitution[var] = variables[key]
             else:
                 kept_vars.append(var)
-                kept.append(const)
+                kept_consts.append(const)
         jaxpr = body.jaxpr
         if kept_vars != jaxpr.constvars:
             jaxpr = jaxpr.replace(constvars=kept_vars, debug_info=jaxpr.debug_info)
         rewritten = self._rewrite(jaxpr, variables, substitution, list(variables.values()))
-        return ClosedJaxpr(rewritten, kept)
+        return ClosedJaxpr(rewritten, kept_consts)
 
     def _rewrite(
         self,
@@ -239,7 +238,7 @@ class Conversion:
         substitution: Mapping[Var, Var] | None = None,
         leading: Sequence[Var] = (),
     ) -> Jaxpr:
-        """Replace wanted Literals, and the Vars in `substitution`, by the Vars of constants."""
+        """Replace wanted Literals, and the Vars in `substitution`, with the Vars of constants."""
 
         def read(atoms: Sequence[Any]) -> list:
             atoms = list(atoms)

@@ -1,9 +1,9 @@
-"""The words of the jaxpr language that concern constants, under the seeds' names.
+"""The vocabulary of constants in jaxprs: which values are constants, where they are, their keys.
 
-The types are JAX's own (`jax.extend.core`), not classes of ours: `trace(...).jaxpr` must be usable
-wherever a jaxpr of JAX is, and prints as JAX prints it. Two forms of one program are told apart:
-*legacy*, in which captured arrays are `constvars` of a ClosedJaxpr, and *simplified*, in which each
-stands as a `Literal` in the equation or output that uses it.
+The types are JAX's own (`jax.extend.core`), not classes of ours: `trace(...).jaxpr` must work
+wherever a jaxpr of JAX does, and print as JAX prints it. A program has one of two forms. *Legacy*:
+captured arrays are `constvars` of a ClosedJaxpr. *Simplified*: each is a `Literal` in the equation
+or output that uses it. Names follow JAX's note "Handling of closed-over constants".
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ __all__ = [
 
 
 def is_literalable(value: Any) -> bool:
-    """Whether a captured value may stand in a jaxpr as a Literal.
+    """Whether a captured value may be a Literal in a jaxpr.
 
-    Scalars of Python and NumPy may, and so may `np.ndarray` and `jax.Array` of any shape; PRNG key
-    arrays and mutable references stay constvars, as in JAX.
+    True for Python and NumPy scalars, and for `np.ndarray` and `jax.Array` of any shape. False for
+    PRNG key arrays and mutable references, which stay constvars, as in JAX.
 
     Example::
 
         assert engine.is_literalable(np.ones((3, 3)))
 
-    Source: the constants note (seed 000), "Tracing".
+    Source: JAX's note "Handling of closed-over constants", section "Tracing".
     """
     if isinstance(value, jax.Array):
         return not jax_internals.is_tracer(value) and not jax.dtypes.issubdtype(
@@ -55,16 +55,19 @@ def is_literalable(value: Any) -> bool:
 
 
 def is_hoistable(value: Any, max_bytes: int) -> bool:
-    """Whether a constant becomes a const arg: it is an array, and larger than `max_bytes`.
+    """Whether a constant becomes a const arg: it is an array of more than `max_bytes` bytes.
 
-    `max_bytes` is in bytes. Scalars are left for XLA to fold; mutable references are state, not
-    constants. Example::
+    A negative `max_bytes` sets no threshold. Scalars are left for XLA to fold; mutable references
+    are state, not constants.
+
+    Example::
 
         assert engine.is_hoistable(np.ones(9, np.float32), 32)
 
-    Source: the constants note (seed 000), "Lowering"; `jax_embedded_constants_max_bytes`.
+    Source: JAX's note "Handling of closed-over constants", section "Lowering";
+    `jax_embedded_constants_max_bytes`.
     """
-    # Asked of each constant several times while a program is lowered; `np.ndim` takes longer.
+    # Lowering asks this several times for each constant; `np.ndim` is slower.
     if not getattr(value, "shape", ()):
         return False
     if max_bytes >= 0 and jax_internals.nbytes(value) <= max_bytes:
@@ -75,10 +78,14 @@ def is_hoistable(value: Any, max_bytes: int) -> bool:
 
 
 def constant_key(value: Any) -> Hashable:
-    """What makes a constant the same constant: the identity of its array, never its value.
+    """Key of a constant: the identity of its array, never its value.
 
-    JAX wraps a captured NumPy array anew in each function that captures it, so for NumPy arrays the
-    identity is that of the memory that they view.
+    JAX wraps a captured NumPy array anew in each function that captures it, so the key of a NumPy
+    array is the memory that it views. The key is valid only while the array is alive.
+
+    Example::
+
+        assert constant_key(table[:]) == constant_key(table) != constant_key(table.copy())
     """
     if isinstance(value, np.ndarray):
         interface = value.__array_interface__
@@ -88,8 +95,8 @@ def constant_key(value: Any) -> Hashable:
 
 def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
     """The jaxprs among the params of an equation."""
-    # A list: each walk over a program asks this of each equation, and a generator takes longer.
-    # Those of a first call do not even ask it of an equation without params, which most are.
+    # A list: every walk over a program calls this for each equation, and a generator is slower.
+    # The walks of a first call skip equations without params, as most are.
     bodies: list[Jaxpr | ClosedJaxpr] = []
     for param in eqn.params.values():
         if isinstance(param, (Jaxpr, ClosedJaxpr)):
@@ -101,8 +108,8 @@ def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
 
 def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
     """A program and the bodies within it, at any depth, each once."""
-    # A list, and no function that calls itself: that is a cycle, which would keep the arrays until
-    # the garbage collector comes by.
+    # A list of what is left to visit: a recursive inner function would be a reference cycle, which
+    # keeps the arrays alive until garbage is collected.
     bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
     seen: set[int] = set()
     for body in bodies:
@@ -115,7 +122,7 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 
 def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
-    """What a program holds in all its bodies: consts and Literals, as often as it stands there."""
+    """The consts and Literal values of a program and its bodies, one for each occurrence."""
     for body in bodies_in(closed_jaxpr):
         if isinstance(body, ClosedJaxpr):
             yield from body.consts
@@ -129,9 +136,9 @@ def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
 def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:
     """The constants above the embed threshold in a jaxpr and its bodies, unique by identity.
 
-    `max_bytes` defaults to `engine.config.embedded_constants_max_bytes`. The order is that in which
-    the constants are met: outputs first, then equation by equation, each with its bodies. Memoized
-    per jaxpr with weak references.
+    `max_bytes` defaults to `engine.config.embedded_constants_max_bytes`. Constants of outputs come
+    first, then those of each equation and its bodies, in program order. Memoized per jaxpr with
+    weak references.
 
     Example::
 
@@ -139,8 +146,8 @@ def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -
         closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="simplified")(0.)
         [only] = engine.jaxpr_const_args(closed_jaxpr)
 
-    Source: the constants note (seed 000), "Lowering". Unlike JAX's own function of this name, one
-    array is one entry, however many Literals hold it.
+    Source: JAX's note "Handling of closed-over constants", section "Lowering". Unlike in JAX's
+    function of this name, one array is one entry, however many Literals hold it.
     """
     if max_bytes is None:
         max_bytes = embedded_constants_max_bytes.value

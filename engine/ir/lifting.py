@@ -1,4 +1,4 @@
-"""Lifting: arrays that stand as Literals become constvars, and nothing else changes.
+"""Lifting: turn Literals of arrays into constvars, and change nothing else.
 
 Bodies of control flow receive the arrays as leading operands; the body of a jit is a ClosedJaxpr
 with constvars of its own. This is the legacy form of a program, in which JAX inlines each array
@@ -23,9 +23,14 @@ def is_array(value: Any) -> bool:
 
 
 def lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) -> ClosedJaxpr:
-    """Lift the arrays that stand as Literals into constvars, all or those `wanted`; idempotent.
+    """Turn Literals of arrays into constvars, all of them or the `wanted` ones; idempotent.
 
-    Returns its argument where there is nothing to lift, which is the rule.
+    Returns its argument if there is nothing to lift, the usual case.
+
+    Example::
+
+        closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="simplified")(1.0)
+        assert lift(closed_jaxpr).consts[0] is table
     """
     if not _holds_literals(closed_jaxpr.jaxpr, wanted):
         return closed_jaxpr
@@ -33,7 +38,7 @@ def lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) ->
 
 
 def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
-    # No `any`, which runs a generator: each first call of legacy waits for this.
+    # Loops, because `any` runs a slower generator: each first call of legacy waits for this.
     for atoms in (jaxpr.outvars, *[eqn.invars for eqn in jaxpr.eqns]):
         for atom in atoms:
             if isinstance(atom, Literal) and wanted(atom.val):

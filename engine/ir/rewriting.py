@@ -1,7 +1,7 @@
-"""Rewriting the equations and constants of a program in all its bodies.
+"""Rewrite the equations and constants of a program in all its bodies.
 
-A body that is shared stays shared, and one in which nothing changes stays the object that it is:
-JAX, and libraries that read jaxprs, tell bodies apart by identity.
+A shared body stays shared, and an unchanged body stays the same object: JAX, and libraries that
+read jaxprs, tell bodies apart by identity.
 """
 
 from __future__ import annotations
@@ -12,35 +12,37 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, bodies_of
 
 
 class BodyRewriting:
-    """One run over a program. Whoever rewrites says what becomes of constants, atoms and params.
+    """One run over a program; a subclass overrides `constant`, `atom` or `params`.
 
-    class Doubling(BodyRewriting):
-        def constant(self, value):
-            return 2 * value
+    Example::
 
-    Doubling().closed(closed_jaxpr)
+        class Doubling(BodyRewriting):
+            def constant(self, value):
+                return 2 * value
+
+        Doubling().closed(closed_jaxpr)
     """
 
     def __init__(self) -> None:
         self._done: dict[int, tuple[Any, Any]] = {}
 
     def constant(self, value: Any) -> Any:
-        """The value of a constvar."""
+        """The new value of a constvar."""
         return value
 
     def atom(self, atom: Any) -> Any:
-        """What an equation or a body reads: a Var or a Literal."""
+        """The new Var or Literal for one that an equation or a body reads."""
         return atom
 
     def params(self, eqn: JaxprEqn) -> dict[str, Any]:
-        """The params of an equation; the same object where they are to stay."""
+        """The new params of an equation; the same object if nothing changes."""
         if not bodies_of(eqn):
             return eqn.params
         params = {name: self.param(value) for name, value in eqn.params.items()}
         return eqn.params if _are_same(params.values(), eqn.params.values()) else params
 
     def param(self, value: Any) -> Any:
-        """A param, with the bodies in it rewritten."""
+        """A param with its bodies rewritten."""
         if isinstance(value, ClosedJaxpr):
             return self.closed(value)
         if isinstance(value, Jaxpr):
@@ -52,7 +54,7 @@ class BodyRewriting:
         return value
 
     def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        """The program with everything in it rewritten; itself where nothing changes."""
+        """The rewritten program; the same object if nothing changes."""
         if id(closed_jaxpr) not in self._done:
             jaxpr = self.jaxpr(closed_jaxpr.jaxpr)
             consts = [self.constant(const) for const in closed_jaxpr.consts]
@@ -63,20 +65,20 @@ class BodyRewriting:
         return cast(ClosedJaxpr, self._done[id(closed_jaxpr)][1])
 
     def jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        """A body with everything in it rewritten; itself where nothing changes."""
+        """The rewritten body; the same object if nothing changes."""
         if id(jaxpr) not in self._done:
             eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
             outvars = [self.atom(atom) for atom in jaxpr.outvars]
             if _are_same(eqns, jaxpr.eqns) and _are_same(outvars, jaxpr.outvars):
                 self._remember(jaxpr, jaxpr)
             else:
-                debug_info = jaxpr.debug_info  # JAX forgets names where it is not given
+                debug_info = jaxpr.debug_info  # without it, JAX drops names
                 new = jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=debug_info)
                 self._remember(jaxpr, new)
         return cast(Jaxpr, self._done[id(jaxpr)][1])
 
     def _remember(self, body: Any, rewritten: Any) -> None:
-        self._done[id(body)] = body, rewritten  # holding the body keeps the id its own
+        self._done[id(body)] = body, rewritten  # holding the body prevents reuse of its id
 
     def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
         invars = [self.atom(atom) for atom in eqn.invars]

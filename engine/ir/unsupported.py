@@ -1,7 +1,7 @@
-"""What neither pipeline can lower, refused by name before JAX fails in words of its own.
+"""Refuse programs that neither pipeline can lower, with a clear error before JAX fails.
 
-XLA's reducers compute on scalars and see nothing from outside, so a reducer that captured an array
-has no lowering. Stock JAX ends in a bare AssertionError in one mode and in a verifier error of MLIR
+XLA's reducers compute on scalars and have no other inputs, so a reducer that captured an array
+cannot be lowered. Stock JAX ends in a bare AssertionError in one mode and in an MLIR verifier error
 in the other (jax 0.10.2).
 """
 
@@ -17,9 +17,9 @@ REDUCERS = frozenset({"reduce", "reduce_window"})
 
 
 def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bool]) -> None:
-    """Raise NotImplementedError if a reducer captured an array that would have to be passed to it.
+    """Raise NotImplementedError if a reducer captured an array that would be passed to it.
 
-    `is_hoisted` says which arrays those are; the others are inlined into the reducer.
+    `is_hoisted` says which arrays are passed; all others are inlined into the reducer.
     """
     seen: set[int] = set()
     bodies: list[Jaxpr] = [closed_jaxpr.jaxpr]
@@ -44,7 +44,7 @@ def _check_reducer(
         raise NotImplementedError(
             f"the computation of `{eqn.primitive.name}`{where} captured an array, "
             f"{jax_internals.typeof(value).str_short()}; a reducer computes on scalars alone. "
-            "Compute what it needs of the array before, or write the reduction with lax.scan."
+            "Compute the values it needs before the reduction, or write it with lax.scan."
         )
 
 

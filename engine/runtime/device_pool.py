@@ -1,9 +1,9 @@
-"""Host arrays on devices: each captured NumPy array is transferred once, not once per executable.
+"""Pool of device arrays: each captured NumPy array is transferred once, not once per executable.
 
-JAX transfers the const args of an executable when that runs first. The pool remembers the device
-arrays weakly, by the host memory that they came from: they live as long as an executable that uses
-them, and the next one gets the same buffers. What a `jax.Array` holds is on a device already and is
-shared without a pool.
+JAX transfers the const args of an executable at its first run. The pool maps host memory to the
+device arrays made from it, with weak references: they live as long as an executable uses them, and
+further executables get the same buffers. Captured `jax.Array`s need no pool, as they are on a
+device already.
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ import numpy as np
 from engine import jax_internals
 from engine.ir.jaxprs import constant_key
 
-# For each piece of host memory: who owns it, for an address alone may come back as other memory,
-# and the arrays on devices that were made of it, one for each placement.
-_Placed = tuple[weakref.ref, list[weakref.ref]]
-_pool: dict[Hashable, _Placed] = {}
+# For each piece of host memory: its owner, because the address may be reused after the owner is
+# gone, and the device arrays made from it, one for each placement.
+_Entry = tuple[weakref.ref, list[weakref.ref]]
+_pool: dict[Hashable, _Entry] = {}
 
 
 def place(executable: Any, const_args: Sequence[Any]) -> list[Any]:
-    """The const args as they lie on the devices of an executable.
+    """Put const args on the devices of an executable, or find them there; in the same order.
+
+    Example::
+
+        arrays = place(executable, lowered.const_args)
 
     Source: `MeshExecutable.shard_const_args` (jax 0.10.2).
     """
@@ -54,7 +58,7 @@ def _find(const: Any, sharding: Any) -> Any:
             for array in alive
             if array is not None
             and not array.is_deleted()
-            and array.dtype == const.dtype  # without x64 JAX makes 32 bits of a plain array
+            and array.dtype == const.dtype  # without x64, JAX turned 64 bits into 32
             and array.sharding.is_equivalent_to(sharding, array.ndim)
         ),
         None,
@@ -65,7 +69,7 @@ def _remember(const: np.ndarray, array: jax.Array) -> None:
     key, owner = constant_key(const), _owner(const)
     entry = _pool.get(key)
     if entry is None or entry[0]() is not owner:
-        # When the memory is freed, so is its entry, unless the address has a new owner by then.
+        # Drop the entry when the memory is freed, unless the address has a new owner by then.
         forget = weakref.ref(owner, lambda reference: _forget(key, reference))
         entry = _pool[key] = forget, []
     arrays = [reference for reference in entry[1] if reference() is not None]

@@ -1,18 +1,17 @@
-"""Whether two programs that JAX is to lower are one program.
+"""Decide whether two programs lower to the same module.
 
-They are where nothing that lowering reads of a jaxpr differs: equations with their params, types,
-effects and contexts, the values that are embedded, and the names and source locations. The module
-of the one is then, to the byte, that of the other.
+Two programs are equal if all that lowering reads of a jaxpr is equal: equations with their params,
+types, effects and contexts, embedded values, names and source locations. Equal programs lower to
+the same module, byte for byte.
 
-Of a program that others are compared with, a copy is `kept` where it holds what is the user's:
-arrays that are embedded may be deleted, donated or written to after it was lowered, and must not
-live as long.
+Cached programs are copied (`kept`) if they hold the user's arrays: these may be deleted, donated or
+written to after the lowering, and the cache must not keep them alive.
 
-Types and contexts are interned by JAX (0.10.2) and compared by identity. Params are compared by
-value where their type is known to be a value; a program with any other param (a callback, a policy,
-an exported program) equals none. That errs on one side alone: what is not known is lowered anew.
-Hashing all of a program was the alternative. It would be paid by each program that is lowered
-once, which are most of them; so an `outline`, which is cheap, finds the few to compare with.
+JAX (0.10.2) interns types and contexts, so they are compared by identity. Params are compared by
+value if their type is known to be a value type. A program with any other param (a callback, a
+policy, an exported program) equals no other program: at worst a program is lowered anew. An
+`outline`, which is cheap, finds the few candidates to compare. Hashing the whole program instead
+would slow down every program that is lowered once, as most are.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from engine.ir.snapshots import without_repeats
 
 Body = Jaxpr | ClosedJaxpr
 
-# Bytes of an embedded array that is compared: each comparison reads it.
+# Largest embedded array, in bytes, that is compared: each comparison reads all of it.
 MOST_BYTES = 4096
 
-# What lowering does not read. They are functions of the user, and may hold his arrays.
+# Params that lowering does not read: functions of the user, which may hold arrays.
 UNREAD = {
     "custom_jvp_call": {"jvp_jaxpr_fun"},
     "custom_vjp_call": {"fwd_jaxpr_thunk", "bwd", "out_trees"},
@@ -52,16 +51,18 @@ COMPARED_BY_EQUALITY = (
 
 @dataclass(frozen=True)
 class Outline:
-    """What equal programs have in common: a number; and whether one is to be copied to be kept."""
+    """A hash that equal programs share, and whether a program must be copied to be cached."""
 
     number: int
     to_be_copied: bool = field(compare=False)
 
 
 def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
-    """The outline of a program; None for a program that equals no other.
+    """The outline of a program; None for a program that equals no other one.
 
-    candidates = lowered_before.get(outline(closed_jaxpr), ())
+    Example::
+
+        candidates = lowered_before.get(outline(closed_jaxpr), ())
     """
     if closed_jaxpr.effects:
         return None
@@ -98,7 +99,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
 
 
 def _is_param(param: Any, bodies: list[Body]) -> bool:
-    """Whether a param can be compared; the bodies in it, as `bodies_of` has it, go to `bodies`."""
+    """Whether a param can be compared; adds its bodies, the same as `bodies_of`, to `bodies`."""
     several = isinstance(param, (tuple, list)) and not isinstance(param, COMPARED_BY_EQUALITY)
     for each in param if several else (param,):
         if isinstance(each, (Jaxpr, ClosedJaxpr)):
@@ -110,7 +111,7 @@ def _is_param(param: Any, bodies: list[Body]) -> bool:
 
 def _is_value(value: Any) -> bool:
     if isinstance(value, jax_internals.ProgramName):
-        return value.choices.policy is None  # a function of the user, which may hold his arrays
+        return value.choices.policy is None  # the user's function, which may hold arrays
     if isinstance(value, COMPARED_BY_EQUALITY) or _is_number(value):
         return True
     return isinstance(value, (tuple, list)) and all(map(_is_value, value))
@@ -121,9 +122,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_embedded_value(value: Any, max_bytes: int) -> bool:
-    """Whether a value can be compared: a number, or an array that the embed threshold embeds.
+    """Whether a value can be compared: a number, or an array within the embed threshold.
 
-    What a policy embeds beyond it is to JAX an array with a place and an identity.
+    JAX tells larger arrays, which only a policy embeds, apart by placement and identity.
     """
     if isinstance(value, jax.Array):
         if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
@@ -136,24 +137,26 @@ def _is_embedded_value(value: Any, max_bytes: int) -> bool:
 
 
 def kept(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The program as it is to be kept, and lowered: without any object of the user.
+    """A copy of a program that holds none of the user's objects, to be lowered and cached.
 
-    It has copies of the arrays that are embedded, and stand-ins for what lowering does not read.
+    Embedded arrays are copied; params that lowering does not read become stand-ins.
+
+    Example::
 
         assert are_equal(kept(closed_jaxpr), closed_jaxpr)
     """
-    return _Keeping().closed(closed_jaxpr)
+    return _PrivateCopy().closed(closed_jaxpr)
 
 
-class _Keeping(BodyRewriting):
+class _PrivateCopy(BodyRewriting):
     """One run of `kept`."""
 
     def constant(self, value: Any) -> Any:
-        return _private(value) if _is_array(value) else value
+        return _private_copy(value) if _is_array(value) else value
 
     def atom(self, atom: Any) -> Any:
         if isinstance(atom, Literal) and _is_array(atom.val):
-            return jax_internals.literal(_private(atom.val), atom.aval)
+            return jax_internals.literal(_private_copy(atom.val), atom.aval)
         return atom
 
     def params(self, eqn: JaxprEqn) -> dict[str, Any]:
@@ -167,81 +170,81 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (jax.Array, np.ndarray))
 
 
-def _private(value: Any) -> np.ndarray:
-    """A copy of an array with its repeats (zero strides): JAX inlines those as a broadcast."""
+def _private_copy(value: Any) -> np.ndarray:
+    """A copy of an array that keeps its repeats (zero strides): JAX inlines them as a broadcast."""
     array = np.asarray(value)
-    once = without_repeats(array).copy()
+    small = without_repeats(array).copy()
     strides = [
-        0 if stride == 0 else own for stride, own in zip(array.strides, once.strides, strict=True)
+        0 if stride == 0 else own for stride, own in zip(array.strides, small.strides, strict=True)
     ]
-    return np.lib.stride_tricks.as_strided(once, array.shape, strides, writeable=False)
+    return np.lib.stride_tricks.as_strided(small, array.shape, strides, writeable=False)
 
 
 def are_equal(one: ClosedJaxpr, other: ClosedJaxpr) -> bool:
-    """Whether two programs that have one outline are equal.
+    """Whether two programs with equal outlines are equal.
 
     Example::
 
         assert are_equal(plan_of_closure_1.closed_jaxpr, plan_of_closure_2.closed_jaxpr)
     """
-    return one is other or _Comparison().bodies(one, other)
+    return one is other or _Comparison().same_body(one, other)
 
 
 @dataclass
 class _Comparison:
-    """One run of a comparison: which variable and which body of the one is which of the other.
+    """One comparison: pairs the variables and bodies of one program with those of the other.
 
-    A body that the one has in two places must be one body in the other, too: JAX makes one
-    function of it.
+    A body that is shared in one program must be shared in the other, too: JAX lowers a shared body
+    to one function.
     """
 
-    variables: dict[int, Any] = field(default_factory=dict)
-    partners: dict[int, Body] = field(default_factory=dict)
-    taken: dict[int, Body] = field(default_factory=dict)
+    other_variable: dict[int, Any] = field(default_factory=dict)
+    other_body: dict[int, Body] = field(default_factory=dict)
+    one_body: dict[int, Body] = field(default_factory=dict)
 
-    def bodies(self, one: Body, other: Body) -> bool:
-        if id(one) in self.partners or id(other) in self.taken:
-            return self.partners.get(id(one)) is other and self.taken.get(id(other)) is one
-        self.partners[id(one)], self.taken[id(other)] = other, one
+    def same_body(self, one: Body, other: Body) -> bool:
+        if id(one) in self.other_body or id(other) in self.one_body:
+            return self.other_body.get(id(one)) is other and self.one_body.get(id(other)) is one
+        self.other_body[id(one)], self.one_body[id(other)] = other, one
         if isinstance(one, ClosedJaxpr):
             return (
                 isinstance(other, ClosedJaxpr)
                 and len(one.consts) == len(other.consts)
                 and all(map(_are_equal_embedded, one.consts, other.consts))
-                and self.bodies(one.jaxpr, other.jaxpr)
+                and self.same_body(one.jaxpr, other.jaxpr)
             )
         return (
             isinstance(other, Jaxpr)
             and len(one.eqns) == len(other.eqns)
             and one.effects == other.effects
             and one.debug_info == other.debug_info
-            and self.bound(one.constvars, other.constvars)
-            and self.bound(one.invars, other.invars)
-            and all(map(self.equations, one.eqns, other.eqns))
-            and self.atoms(one.outvars, other.outvars)
+            and self.bind(one.constvars, other.constvars)
+            and self.bind(one.invars, other.invars)
+            and all(map(self.same_equation, one.eqns, other.eqns))
+            and self.same_atoms(one.outvars, other.outvars)
         )
 
-    def equations(self, one: JaxprEqn, other: JaxprEqn) -> bool:
+    def same_equation(self, one: JaxprEqn, other: JaxprEqn) -> bool:
         return (
             one.primitive is other.primitive
             and one.ctx is other.ctx
             and one.effects == other.effects
             and jax_internals.are_of_one_place(one.source_info, other.source_info)
-            and self.atoms(one.invars, other.invars)
-            and self.params(one, other)
-            and self.bound(one.outvars, other.outvars)
+            and self.same_atoms(one.invars, other.invars)
+            and self.same_params(one, other)
+            and self.bind(one.outvars, other.outvars)
         )
 
-    def params(self, one: JaxprEqn, other: JaxprEqn) -> bool:
+    def same_params(self, one: JaxprEqn, other: JaxprEqn) -> bool:
         unread = UNREAD.get(one.primitive.name, _ALL_READ)
         return one.params.keys() == other.params.keys() and all(
-            name in unread or self.values(value, other.params[name])
+            name in unread or self.same_value(value, other.params[name])
             for name, value in one.params.items()
         )
 
-    def values(self, one: Any, other: Any) -> bool:
+    def same_value(self, one: Any, other: Any) -> bool:
         if isinstance(one, (Jaxpr, ClosedJaxpr)):
-            return self.bodies(one, other)
+            return self.same_body(one, other)
         if one is other:
             return True
         if type(one) is not type(other):
@@ -249,36 +252,36 @@ class _Comparison:
         if isinstance(one, COMPARED_BY_EQUALITY):
             return bool(one == other)
         if isinstance(one, (tuple, list)):
-            return len(one) == len(other) and all(map(self.values, one, other))
+            return len(one) == len(other) and all(map(self.same_value, one, other))
         return _are_equal_embedded(one, other)
 
-    def bound(self, one: list[Any], other: list[Any]) -> bool:
-        """Whether variables are bound alike: from here on, these of the other are those."""
+    def bind(self, one: list[Any], other: list[Any]) -> bool:
+        """Pair the variables of two binders; False if their number, kinds or types differ."""
         if len(one) != len(other):
             return False
         for var, partner in zip(one, other, strict=True):
             if type(var) is not type(partner) or var.aval is not partner.aval:
                 return False
-            self.variables[id(var)] = partner
+            self.other_variable[id(var)] = partner
         return True
 
-    def atoms(self, one: list[Any], other: list[Any]) -> bool:
-        return len(one) == len(other) and all(map(self.atom, one, other))
+    def same_atoms(self, one: list[Any], other: list[Any]) -> bool:
+        return len(one) == len(other) and all(map(self.same_atom, one, other))
 
-    def atom(self, one: Any, other: Any) -> bool:
+    def same_atom(self, one: Any, other: Any) -> bool:
         if isinstance(one, Literal):
             return (
                 isinstance(other, Literal)
                 and one.aval is other.aval
                 and _are_equal_embedded(one.val, other.val)
             )
-        return self.variables[id(one)] is other
+        return self.other_variable[id(one)] is other
 
 
 def _are_equal_embedded(one: Any, other: Any) -> bool:
-    """Whether two numbers or arrays have the same type and bits: 0.0 is not -0.0, nor 1 True.
+    """Whether two numbers or arrays have the same type and bits: 0.0 is not -0.0, 1 is not True.
 
-    Of arrays it does not matter whose they are: JAX's or NumPy's.
+    An array of JAX may equal one of NumPy.
     """
     if type(one) is not type(other) and not (_is_array(one) and _is_array(other)):
         return False

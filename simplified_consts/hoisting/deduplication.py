@@ -1,8 +1,7 @@
-"""Equal arrays as one constant: what captured arrays hold decides, not which objects they are.
+"""Deduplicate constants: captured arrays with equal values become one const arg.
 
-Optional (`engine.deduplicate_constants`), because it reads every array. Arrays of a program that
-are equal become one const arg. The first array of a value stands for all others in the process, as
-long as it lives, so that programs share its buffer.
+Optional (`engine.deduplicate_constants`), because it reads every array. The first array of a value
+stands for all equal ones in the process while it lives, so programs share its buffer.
 """
 
 from __future__ import annotations
@@ -18,35 +17,38 @@ import numpy as np
 from engine import jax_internals
 from engine.ir.jaxprs import constant_key
 
-# The first array of each value; it is not kept alive for this.
+# The first array of each value, held weakly.
 _first: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
 
 
 class Deduplication:
-    """Says for the constants of one program which array stands for each.
+    """Finds the array that stands for each constant of one program.
 
-    `max_bytes` is the size in bytes above which an array is not read and stands for itself.
+    An array of more than `max_bytes` bytes is not read and stands for itself.
 
-        Deduplication(2**20).key(np.ones(3)) == Deduplication(2**20).key(np.ones(3))
+    Example::
+
+        deduplication, one, other = Deduplication(2**20), np.ones(3), np.ones(3)
+        assert deduplication.key(one) == deduplication.key(other)
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        # With the array, which keeps its key its own.
+        # Values are (array, representative): holding the array prevents reuse of its id.
         self._known: dict[Hashable, tuple[Any, Any]] = {}
 
     def key(self, value: Any) -> Hashable:
-        """What makes a constant the same constant: `constant_key` of what stands for it."""
+        """Key of a constant: the `constant_key` of its representative."""
         return constant_key(self.representative(value))
 
     def representative(self, value: Any) -> Any:
         """The array that stands for a captured value."""
-        own = constant_key(value)
-        if own not in self._known:
-            self._known[own] = value, self._found(value)
-        return self._known[own][1]
+        key = constant_key(value)
+        if key not in self._known:
+            self._known[key] = value, self._find(value)
+        return self._known[key][1]
 
-    def _found(self, value: Any) -> Any:
+    def _find(self, value: Any) -> Any:
         if not self._is_compared(value):
             return value
         digest = _digest(value)
@@ -68,12 +70,12 @@ class Deduplication:
 
 
 def _digest(value: Any) -> bytes:
-    """A hash of the bytes, and of all else in which two arrays may differ as const args."""
+    """A hash of the bytes and of all else that distinguishes arrays as const args."""
     placement: tuple[Any, ...] = ()
     if not isinstance(value, np.ndarray):
-        # In the order of the devices, which the text of a sharding does not say.
-        where = list(map(str, value.sharding.devices_indices_map(value.shape).items()))
-        placement = (str(value.sharding), where, value.committed, str(value.format.layout))
+        # With the order of the devices, which the text of a sharding leaves out.
+        shards = list(map(str, value.sharding.devices_indices_map(value.shape).items()))
+        placement = (str(value.sharding), shards, value.committed, str(value.format.layout))
     described = (type(value).__name__, str(jax_internals.typeof(value)), placement)
     digest = hashlib.sha256(repr(described).encode())
     digest.update(np.ascontiguousarray(value).tobytes())

@@ -1,4 +1,4 @@
-"""The live part of a program: what its outputs and its effects depend on."""
+"""The live part of a program: the equations that its outputs and effects depend on."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Var, bodies_of
 
 
 def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The same program without the equations that nothing depends on; all inputs stay.
+    """The same program without dead equations; all inputs stay.
 
-    Where it is plain that there are none, as in most programs, JAX's pass is left out: it would
-    find so too, and each first call waits for it. What is returned is never the argument itself,
-    for which a plan of it could not be remembered.
+    Most programs have no dead equations. A quick check finds most of these and saves JAX's pass,
+    which each first call would wait for. Never returns the argument itself: a table of plans, keyed
+    weakly by programs, could not hold a plan that keeps its own key alive.
+
+    Example::
 
         live_part(engine.make_jaxpr(f)(x))
     """
@@ -23,10 +25,11 @@ def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> bool:
-    """Whether these inputs are read, and a result of each equation: all of one that has bodies.
+    """Whether all inputs and the results of all equations are read: a sufficient sign of liveness.
 
-    Only an output can read what the last equation gives, so that is live, and so is what it reads.
-    Of equations that give nothing, JAX alone knows which have effects for which they stay.
+    One result of an equation must be read, or all if it has bodies or a pruning rule. Only an
+    output can read the last equation, so that one is live, and so, in turn, are the equations that
+    it reads. Only JAX knows which equations without results have effects, so these give False.
     """
     read = {id(atom) for eqn in jaxpr.eqns for atom in eqn.invars}
     read.update([id(atom) for atom in jaxpr.outvars])
@@ -36,7 +39,7 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
         if not eqn.outvars:
             return False
         bodies = bodies_of(eqn) if eqn.params else []
-        if len(eqn.outvars) == 1:  # as most have: then all of them are any of them
+        if len(eqn.outvars) == 1:  # the usual case, checked faster
             is_read = id(eqn.outvars[0]) in read
         else:
             is_whole = bodies or jax_internals.prunes_operands(eqn.primitive)

@@ -1,8 +1,8 @@
-"""Which captured arrays become const args: the embed threshold, or a constant policy before it.
+"""Select the captured arrays that become const args: by a constant policy, then by size.
 
-A policy is asked once for each array, before the program is rewritten, and its answers are kept by
-the identity of the arrays: a policy that was asked again and again could contradict itself between
-the bodies of one program.
+A policy is asked once for each array, before the program is rewritten, and its answers are stored
+by the identity of the arrays. If it were asked again for each body of a program, it could
+contradict itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Which captured arrays of one program are hoisted.
+    """The captured arrays of one program that are hoisted.
 
-    `max_bytes` is the embed threshold in bytes; `chosen` has what a policy said of arrays, by their
-    `constant_key`, and lacks those that it left to the threshold.
+    `max_bytes` is the embed threshold in bytes. `chosen` maps the `constant_key` of an array to the
+    policy's choice; arrays that the policy left to the threshold are not in it.
     """
 
     max_bytes: int
@@ -30,12 +30,12 @@ class Selection:
 
     def is_hoisted(self, value: Any) -> bool:
         """Whether a captured value becomes a const arg."""
-        # Nearly all programs have no policy, and this is asked of each of their constants.
+        # The fast path: nearly all programs have no policy, and each constant is asked about.
         choice = self._choice(value) if self.chosen else None
         return is_hoistable(value, self.max_bytes) if choice is None else choice == "hoist"
 
     def is_inlined_by_policy(self, value: Any) -> bool:
-        """Whether a captured value is inlined once per function because the policy said so."""
+        """Whether the policy wants a captured value inlined, once per function."""
         return self._choice(value) == "inline"
 
     def is_left_to_xla(self, value: Any) -> bool:
@@ -48,11 +48,11 @@ class Selection:
         return self.chosen.get(constant_key(value))
 
     def refuse_what_jax_cannot_follow(self, primitives: Collection[str]) -> None:
-        """Raise NotImplementedError if the policy said anything at all.
+        """Raise NotImplementedError if the policy chose for any array.
 
-        `primitives` hold arrays in bodies that this project has no rule for. JAX hoists from those
-        by the threshold alone, also what the policy has inlined; a policy that is followed in one
-        body and not in another would be worse than none.
+        `primitives` have bodies with captured arrays, and this project has no rule for them. JAX
+        hoists from such bodies by the threshold alone, even arrays that the policy inlines. A
+        policy that holds in one body but not in another would be worse than none.
         """
         if self.chosen:
             raise NotImplementedError(
@@ -66,7 +66,10 @@ class Selection:
 def select(closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy) -> Selection:
     """Ask a policy about each array that a program captured.
 
-    Raises ValueError, naming the array, for an answer that is none of `CHOICES`, nor None.
+    `max_bytes` is the embed threshold in bytes. Raises ValueError, naming the array, for an answer
+    other than one of `CHOICES` or None.
+
+    Example::
 
         select(closed_jaxpr, 32, lambda constant: "inline").is_hoisted(table)
     """

@@ -1,23 +1,23 @@
-"""The constant preamble: what depends on constants alone is computed once, and passed.
+"""The constant preamble: compute what depends on constants alone once, and pass the results.
 
 XLA computes with inlined constants while it compiles, which may take minutes, and with const args
 at every call. Here the equations that depend on constants alone (`constant_graph.py`) are taken
 out of a program where that is worth it (`choose_results`), and become a program of their own
 whose results are const args of the rest. It runs once, compiled, on the device.
 
-What is worth it is judged by a table of work and by sizes, and by nothing that is measured, so the
-same program is cut at the same place everywhere:
+A table of work and the sizes decide what is worth it. Nothing is measured, so the same program is
+cut at the same place everywhere:
 
-- Equations that only relabel or repeat elements (broadcasts, reshapes, iotas, conversions), and
-  cheap elementwise ones whose result is larger than what they read, stay in the program, where a
-  fusion does them for nothing. So do elementwise ones of what is repeated, for XLA does them before
-  it repeats, and what is less work than passing a result.
-- Where many results are made of one value with little work (its rows, its elements), that value is
-  passed and they are made in the program: each const arg is a cost of each call.
-- A result is as wide as the program reads it: a narrow float that is only widened is passed wide.
-- The results may not take more memory than the arrays that they replace and `Limits.extra_bytes`.
-  Where they would, the largest ones are given up for what they are made of, until they do not.
-- Less than `Limits.least_operations` in a call is not worth compiling a second program.
+- Some equations stay in the program, where a fusion does them for nothing: those that only relabel
+  or repeat elements (broadcasts, reshapes, iotas, conversions), and cheap elementwise ones whose
+  result is larger than their operands. Elementwise equations on repeated elements stay, too, since
+  XLA computes before it repeats; and so does all that is less work than passing a result.
+- If little work makes many results from one value (its rows, its elements), the value is passed and
+  the program makes the results: each const arg costs time in each call.
+- A result has the width that the program reads: a narrow float that is only widened is passed wide.
+- The results may take `Limits.extra_bytes` more memory than the arrays that they replace. Beyond
+  that, the largest results are dropped, and the values that they are made from are passed instead.
+- To save less than `Limits.least_operations` in a call is not worth compiling a second program.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from simplified_consts.preamble.operation_cost import CHEAP_ELEMENTWISE, ELEMENT
 class Limits:
     """What a preamble may cost, and what it must save.
 
-    - `extra_bytes`: how much larger the const args may be than without a preamble, in bytes.
-    - `least_operations`: scalar operations that it must save in each call.
-    - `least_operations_of_a_result`: those without which a result is not worth being passed.
-    - `most_of_one_value`: how many results may be made of one value with less work than that.
+    - `extra_bytes`: bytes that the const args may have more than without a preamble.
+    - `least_operations`: scalar operations that a preamble must save in each call.
+    - `least_operations_of_a_result`: scalar operations that a result must save to be passed.
+    - `most_of_one_value`: most results that are passed if one value makes them with less work.
     """
 
     extra_bytes: int = 2**20
@@ -62,12 +62,16 @@ LIMITS = Limits()
 def choose_results(graph: ConstantGraph, max_bytes: int, limits: Limits = LIMITS) -> list[Computed]:
     """The values to compute in a preamble, in the order of their operations; none if not worth it.
 
-    Captured arrays of at most `max_bytes` are embedded in the program and count as nothing.
+    Captured arrays of at most `max_bytes` bytes are embedded in the program and do not count.
+
+    Example::
+
+        choose_results(constant_graph(closed_jaxpr), max_bytes=32)
     """
     judge = _Judge(graph, max_bytes, limits)
-    judge.settle(graph.demanded)
-    judge.gather()
-    judge.give_up_the_largest()
+    judge.demand(graph.demanded)
+    judge.pass_common_sources()
+    judge.drop_the_largest()
     chosen = {value for values in judge.results.values() for value in values}
     operations = operations_below(chosen)
     if sum(operation.work for operation in operations) < limits.least_operations:
@@ -76,7 +80,7 @@ def choose_results(graph: ConstantGraph, max_bytes: int, limits: Limits = LIMITS
 
 
 def operations_below(values: Iterable[Known]) -> set[Operation]:
-    """The operations that it takes to compute values."""
+    """The operations that compute values, directly or indirectly."""
     found: set[Operation] = set()
     pending = list(values)
     while pending:
@@ -88,10 +92,10 @@ def operations_below(values: Iterable[Known]) -> set[Operation]:
 
 
 class _Judge:
-    """Where the line runs between a preamble and the rest.
+    """Draws the line between a preamble and the rest of the program.
 
-    `results` are the values that are to be passed, by operation; `kept` the captured arrays that
-    the rest goes on reading.
+    `results` are the values to pass, by operation; `kept` are the captured arrays that the rest
+    still reads.
     """
 
     def __init__(self, graph: ConstantGraph, max_bytes: int, limits: Limits) -> None:
@@ -112,8 +116,8 @@ class _Judge:
     def _size(self, constant: Captured) -> int:
         return constant.nbytes if constant.nbytes > self._max_bytes else 0
 
-    def settle(self, demanded: Sequence[Known]) -> None:
-        """Let the rest of the program read values, or what those that stay in it are made of."""
+    def demand(self, demanded: Sequence[Known]) -> None:
+        """Pass values to the rest, or, for operations that stay in it, their operands."""
         pending = list(demanded)
         while pending:
             known = pending.pop()
@@ -134,26 +138,26 @@ class _Judge:
         size = sum(value.nbytes for value in self.results[operation])
         heapq.heappush(self._heap, (-size, self._order[operation]))
 
-    def gather(self) -> None:
-        """Pass a value that many results are made of with little work, in the place of those.
+    def pass_common_sources(self) -> None:
+        """Pass one value in the place of the many results that little work makes from it.
 
-        Unless it is too large for that: then many small ones are what saves the work.
+        A value that is too large is not passed: then the many small results save the work.
         """
-        made_of: dict[Operation, list[list[Operation]]] = {}
+        chains_from: dict[Operation, list[list[Operation]]] = {}
         for operation in self.results:
-            *chain, root = self._made_with_little_work(operation)
+            *chain, root = self._cheap_chain(operation)
             if chain and root not in self._stays:
-                made_of.setdefault(root, []).append(chain)
-        for root, chains in made_of.items():
+                chains_from.setdefault(root, []).append(chain)
+        for root, chains in chains_from.items():
             size = sum(value.nbytes for value in root.outputs)
             passed = sum(len(self.results[chain[0]]) for chain in chains)
             if passed > self._limits.most_of_one_value and self._bytes + size <= self._most_bytes():
                 self._stays.update(*chains)
                 for chain in chains:
-                    self._give_up(chain[0])
+                    self._drop(chain[0])
 
-    def _made_with_little_work(self, operation: Operation) -> list[Operation]:
-        """An operation, and what it is made of with little work in all: each of one array alone."""
+    def _cheap_chain(self, operation: Operation) -> list[Operation]:
+        """An operation and its sources, as long as each reads one array and little work adds up."""
         chain, work = [operation], operation.work
         while work < self._limits.least_operations_of_a_result:
             arrays = {known for known in chain[-1].reads if _shape(known)}
@@ -167,31 +171,31 @@ class _Judge:
     def _most_bytes(self) -> int:
         return self._bytes_without + self._limits.extra_bytes
 
-    def give_up_the_largest(self) -> None:
-        """Give results up, the largest first, until const args are within their limit."""
+    def drop_the_largest(self) -> None:
+        """Drop results, the largest first, until the const args are within their limit."""
         while self._bytes > self._most_bytes():
             _, index = heapq.heappop(self._heap)
             operation = self._operations[index]
-            if operation in self.results:  # it is not where it has grown, and was met before
-                self._give_up(operation)
+            if operation in self.results:  # an operation that grew is in the heap several times
+                self._drop(operation)
 
-    def _give_up(self, operation: Operation) -> None:
+    def _drop(self, operation: Operation) -> None:
         self._bytes -= sum(value.nbytes for value in self.results.pop(operation))
         self._stays.add(operation)
         self._expanded.add(operation)
-        self.settle(operation.reads)
+        self.demand(operation.reads)
 
 
 def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
-    """The operations that are done where they are, given their inputs.
+    """The operations that stay in the program and take their inputs from the preamble.
 
-    The work that a result stands for is that of the longest chain below it: a sum over all that is
-    below would count what several operations share again and again.
+    The work of a result is the work of the longest chain that leads to it: a sum over all its
+    sources would count shared ones many times.
     """
     stays: set[Operation] = set()
-    repeated: dict[Operation, _Repeated] = {}
+    repetitions: dict[Operation, _Repetition] = {}
     chain: dict[Operation, float] = {}
-    below: dict[Operation, float] = {}  # bytes that the operation reads, seen through those before
+    below: dict[Operation, float] = {}  # bytes that the operation and staying ones before it read
 
     def read(known: Known) -> float:
         if isinstance(known, Computed) and known.operation in stays:
@@ -204,11 +208,11 @@ def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
         below[operation] = sum(read(known) for known in set(operation.reads))
         made = sum(value.nbytes for value in operation.outputs)
         name = operation.eqn.primitive.name
-        if (of := _repeated(operation, repeated)) is not None:
-            repeated[operation] = of
+        if (repetition := _repetition(operation, repetitions)) is not None:
+            repetitions[operation] = repetition
         if (
             chain[operation] < least
-            or operation in repeated
+            or operation in repetitions
             or (name in RELABELLING and made >= below[operation] and not _widens(operation))
             or (name in CHEAP_ELEMENTWISE and made > below[operation])
         ):
@@ -219,8 +223,8 @@ def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
 def _widens(operation: Operation) -> bool:
     """Whether an operation converts a computed float to a wider one.
 
-    XLA computes such a value in the wider type to begin with, where it sees both: a result in the
-    narrow type would be rounded as it is nowhere in the program.
+    Where XLA sees both operations, it computes in the wider type from the start: a result passed in
+    the narrow type would be rounded, unlike anywhere in the program.
     """
     if operation.eqn.primitive.name != "convert_element_type":
         return False
@@ -228,41 +232,43 @@ def _widens(operation: Operation) -> bool:
     if not isinstance(known, Computed):
         return False
     narrow, wide = known.aval.dtype, operation.outputs[0].aval.dtype
-    of_floats = all(jnp.issubdtype(dtype, jnp.floating) for dtype in (narrow, wide))
-    return bool(of_floats and narrow.itemsize < wide.itemsize)
+    are_floats = all(jnp.issubdtype(dtype, jnp.floating) for dtype in (narrow, wide))
+    return bool(are_floats and narrow.itemsize < wide.itemsize)
 
 
-# The shape of what is repeated, and which dimensions of the result are its own.
-_Repeated = tuple[tuple[int, ...], tuple[int, ...]]
-_A_NUMBER: _Repeated = (), ()
+# The shape of the array that is repeated, and the dimensions of the result that it fills.
+_Repetition = tuple[tuple[int, ...], tuple[int, ...]]
+_A_NUMBER: _Repetition = (), ()
 
 
-def _repeated(operation: Operation, repeated: Mapping[Operation, _Repeated]) -> _Repeated | None:
-    """What the result of an operation repeats; None where its elements are all its own.
+def _repetition(
+    operation: Operation, repetitions: Mapping[Operation, _Repetition]
+) -> _Repetition | None:
+    """How the result of an operation repeats elements; None if it does not.
 
-    `repeated` has those of the operations before. What is elementwise of one array that is
-    repeated, and of numbers, is repeated as that is: XLA computes it before it repeats.
+    `repetitions` has the answers for the operations before. An elementwise operation on numbers and
+    one repeated array repeats like this array: XLA computes it before it repeats.
     """
     if not operation.outputs[0].aval.shape:
         return None
 
-    def of(known: Known) -> _Repeated | None:
+    def repetition_of(known: Known) -> _Repetition | None:
         if not _shape(known):
             return _A_NUMBER
-        return repeated.get(known.operation) if isinstance(known, Computed) else None
+        return repetitions.get(known.operation) if isinstance(known, Computed) else None
 
     name, params = operation.eqn.primitive.name, operation.eqn.params
     if name == "broadcast_in_dim":
         [operand] = operation.inputs
         dimensions = params["broadcast_dimensions"]
-        if (inner := of(operand)) is not None:
+        if (inner := repetition_of(operand)) is not None:
             return inner[0], tuple(dimensions[i] for i in inner[1])
         is_repeated = math.prod(_shape(operand)) < math.prod(params["shape"])
         return (_shape(operand), dimensions) if is_repeated else None
     if name in ELEMENTWISE or name == "convert_element_type":
-        arrays = [known for known in set(operation.inputs) if of(known) != _A_NUMBER]
+        arrays = [known for known in set(operation.inputs) if repetition_of(known) != _A_NUMBER]
         if len(arrays) <= 1:
-            return of(arrays[0]) if arrays else _A_NUMBER
+            return repetition_of(arrays[0]) if arrays else _A_NUMBER
     return None
 
 

@@ -1,10 +1,9 @@
-"""What in a program depends on constants alone: the values, and the equations that make them.
+"""Find the part of a program that depends on constants alone: values, and equations that make them.
 
-The bodies of a program are looked into where their inputs are known: a constant may reach an
-equation as a Literal, as a constvar, or as an operand that is handed down to a body. An equation in
-the body of a loop is constant where it reads neither the carry nor a slice, so it is
-loop-invariant, too. A body that two equations share is looked at once for each choice of known
-inputs.
+A constant reaches an equation as a Literal, as a constvar, or as an operand that is passed down to
+a body, so bodies are searched, too. An equation in the body of a loop is constant if it reads
+neither the carry nor a slice, so constant equations are also loop-invariant. A body that two
+equations share is searched once for each choice of known inputs.
 
 Nothing is judged here; `simplified_consts/preamble/choice.py` does.
 """
@@ -33,10 +32,10 @@ from engine.ir.jaxprs import (
 from simplified_consts.preamble.operation_cost import TURNS, Work, WorkTable
 from simplified_consts.preamble.program_key import meaning_of_param
 
-# Scalar operations of one equation that may be done in vain: it takes some seconds.
+# Scalar operations, at most, of one equation that may be computed in vain: they take some seconds.
 MOST_UNCERTAIN = 2.0**34
 
-# The body is called once, with the operands as its inputs, and its outputs are the results.
+# Primitives that call one body once: the operands are its inputs, its outputs are the results.
 CALLS = frozenset(
     {
         "checkpoint", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "jit",
@@ -47,14 +46,14 @@ CALLS = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Captured:
-    """A constant that a program begins with: an array, or a scalar that stands as a Literal."""
+    """A constant of the program itself: a captured array, or a scalar Literal."""
 
     value: Any
     atom: Any  # the Literal or the constvar
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array; 0 for a scalar of Python."""
+        """Bytes of the array; 0 for a Python scalar."""
         return getattr(self.value, "nbytes", 0)
 
 
@@ -79,7 +78,7 @@ class Operation:
     """An equation that depends on constants alone; `work` counts its scalar operations per call.
 
     `inputs` are its operands, `within` the arrays that its bodies captured, and `scope` is the name
-    stack of the functions and loops that it stands in.
+    stack of the functions and loops around it.
     """
 
     eqn: JaxprEqn
@@ -91,16 +90,16 @@ class Operation:
 
     @property
     def reads(self) -> tuple[Known, ...]:
-        """All that it is computed from."""
+        """All values that it is computed from."""
         return self.inputs + self.within
 
 
 @dataclass(eq=False)
 class Scope:
-    """One body of a program, and what is known in it.
+    """One body of a program, and the known values in it.
 
-    `within` has the scopes of the bodies of an equation, by its index; `constant` are the indices
-    of the equations that are operations.
+    Two maps from the index of an equation: `within` to the scopes of its bodies, and `constant` to
+    its operation if it depends on constants alone.
     """
 
     body: Jaxpr | ClosedJaxpr
@@ -116,9 +115,9 @@ class Scope:
 
 @dataclass(frozen=True)
 class ConstantGraph:
-    """The operations of a program in an order in which they can be done.
+    """The operations of a program, in an order in which they can run.
 
-    `demanded` are the known values that the rest of the program reads: its equations, its outputs.
+    `demanded` are the known values that the other equations and the outputs of the program read.
     """
 
     program: Scope
@@ -131,14 +130,15 @@ def constant_graph(
     is_constant: Callable[[Any], bool] = lambda value: True,
     representative: Callable[[Any], Any] = lambda value: value,
 ) -> ConstantGraph:
-    """Find what depends on constants alone; `is_constant` may leave captured arrays out.
+    """Find what depends on constants alone; `is_constant` may exclude captured arrays.
 
-    `representative` says which array stands for an equal one. What is computed in two places from
-    the same is one operation.
+    `representative` returns the array that stands for an equal one. Equal computations from the
+    same values in two places are one operation.
 
-    Never constant: mutable references, arrays over devices of other processes, arrays outside of
-    the default memory of their device, and arrays over several devices where another one lies on
-    other ones.
+    Never constant: mutable references; arrays on devices of other processes; arrays outside the
+    default memory of their device; arrays sharded over other devices than the first sharded one.
+
+    Example::
 
         constant_graph(closed_jaxpr).operations
     """
@@ -151,7 +151,7 @@ def constant_graph(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a body stands: how often a call runs it, whether it surely does, in which scopes."""
+    """How a call reaches a body: how many times, whether it surely does, in which name stack."""
 
     times: float = 1
     certain: bool = True
@@ -168,10 +168,10 @@ class _Walk:
     ) -> None:
         self._is_constant = is_constant
         self._representative = representative
-        self._same: dict[Hashable, Operation] = {}
+        self._by_meaning: dict[Hashable, Operation] = {}
         self._work = WorkTable()
         self._captured: dict[Hashable, Captured | None] = {}
-        self._of_value: dict[Hashable, Captured] = {}
+        self._by_value: dict[Hashable, Captured] = {}
         self._scopes: dict[tuple[Any, ...], Scope] = {}
         self._devices: set[Any] | None = None
         self.operations: list[Operation] = []
@@ -193,7 +193,7 @@ class _Walk:
             if self._is_usable(value) and self._is_constant(value):
                 if _is_array(value):
                     value = self._representative(value)
-                    captured = self._of_value.setdefault(constant_key(value), Captured(value, atom))
+                    captured = self._by_value.setdefault(constant_key(value), Captured(value, atom))
                 else:
                     captured = Captured(value, atom)
             self._captured[key] = captured
@@ -233,9 +233,9 @@ class _Walk:
         for var, value in values.items():
             if (known := self.captured(value, var)) is not None:
                 scope.known[var] = known
-        for var, handed in zip(jaxpr.invars, given, strict=True):
-            if handed is not None:
-                scope.known[var] = handed
+        for var, passed in zip(jaxpr.invars, given, strict=True):
+            if passed is not None:
+                scope.known[var] = passed
         for index, eqn in enumerate(jaxpr.eqns):
             inputs = [self.look_up(scope, atom) for atom in eqn.invars]
             if eqn.primitive.name in CALLS and jax_internals.is_plain_equation(eqn):
@@ -245,8 +245,8 @@ class _Walk:
                 operations = work.operations * place.times
                 self._note(scope, index, eqn, (inputs, within), operations, place)
             elif not self._enter(scope, index, eqn, inputs, place):
-                for handed in inputs:
-                    self.demand(handed)
+                for passed in inputs:
+                    self.demand(passed)
                 for value in _captured_in_bodies(eqn):
                     self.demand(self.captured(value, None))
         return scope
@@ -258,7 +258,7 @@ class _Walk:
         if work is None:
             return None
         if not place.certain and (work.may_not_end or work.operations > MOST_UNCERTAIN):
-            return None  # in a branch that is not taken, or a loop without turns, it is not met
+            return None  # a call does not reach branches not taken and loops without turns
         if any(self.captured(value, None) is None for value in _captured_in_bodies(eqn)):
             return None
         return work
@@ -282,11 +282,11 @@ class _Walk:
             tuple(var.aval for var in eqn.outvars),
             id(eqn.ctx),
         )
-        operation = self._same.get(key)
+        operation = self._by_meaning.get(key)
         if operation is None:
             operation = Operation(eqn, inputs, within, work, place.stack)
             operation.outputs = [Computed(operation, var.aval) for var in eqn.outvars]
-            self._same[key] = operation
+            self._by_meaning[key] = operation
             self.operations.append(operation)
         else:
             operation.work += work
@@ -316,7 +316,7 @@ class _Walk:
         inputs: Sequence[Known | None],
         place: _Place,
     ) -> bool:
-        """Look into the bodies of control flow; False for what has none, or none that is known."""
+        """Search the bodies of control flow; False if `bodies_within` finds none."""
         bodies = list(bodies_within(eqn))
         for body, first, count in bodies:
             jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
@@ -325,23 +325,23 @@ class _Walk:
             scope.within.setdefault(index, []).append(inner)
             for atom in inner.jaxpr.outvars:
                 self.demand(self.look_up(inner, atom))
-        handed = {i for _, first, count in bodies for i in range(first, first + count)}
+        passed = {i for _, first, count in bodies for i in range(first, first + count)}
         if bodies:
             for i, known in enumerate(inputs):
-                if i not in handed:
+                if i not in passed:
                     self.demand(known)
         return bool(bodies)
 
 
 def _identity(known: Known) -> Hashable:
-    """What makes a known value the same: a scalar that stands as a Literal is one in each place."""
+    """Key of a known value; equal scalar Literals have equal keys wherever they stand."""
     if isinstance(known, Captured) and not np.ndim(known.value):
         return meaning_of_param(known.value), known.atom.aval
-    return id(known)  # the graph holds it, so its id is its own
+    return id(known)  # the graph holds it, which prevents reuse of its id
 
 
 def _identity_of_param(param: Any) -> Hashable:
-    """`meaning_of_param` but for bodies, which are what they are: to go into each would add up."""
+    """`meaning_of_param`, but by identity for bodies: their meaning would be costly in sum."""
     if isinstance(param, (Jaxpr, ClosedJaxpr)):
         return id(param)
     if isinstance(param, (tuple, list)):
@@ -354,9 +354,9 @@ def _captured_in_bodies(eqn: JaxprEqn) -> list[Any]:
 
 
 def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int]]:
-    """The bodies of control flow that run with operands of it: each with the first, and how many.
+    """The bodies of control flow, each with the index and the number of operands passed to it.
 
-    Those operands are the leading inputs of the body; the others change from turn to turn.
+    These operands are the leading inputs of the body; its other inputs change from turn to turn.
     """
     name, params = eqn.primitive.name, eqn.params
     if name == "scan":
@@ -365,7 +365,7 @@ def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int
         yield params["cond_jaxpr"], 0, params["cond_nconsts"]
         yield params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"]
     elif name == "cond" and params.get("branches_platforms") is None:
-        # The branches of other platforms are never lowered here, where they may not be possible.
+        # Branches by platform are left out: those of other platforms may not compile here.
         for branch in params["branches"]:
             yield branch, 1, len(eqn.invars) - 1
 

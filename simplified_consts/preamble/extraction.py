@@ -1,9 +1,9 @@
-"""Taking a preamble out of a program: two jaxprs, and a stand-in for each result.
+"""Split a program into a preamble and a rest, which has a stand-in for each result of the preamble.
 
-The rest of the program has a Literal wherever it read a value that the preamble computes, in bodies
-too: a result is a constant like those that were captured, and what hoists those carries it
-(`engine/ir/closure_conversion.py`). Passing results down as operands was the alternative; it would
-be that pass, written again.
+The rest has a Literal wherever it reads a value that the preamble computes, in bodies, too. A
+result is then a constant like a captured one, and the same pass hoists both
+(`engine/ir/closure_conversion.py`). The alternative, to pass results down as operands, would be
+that pass written again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from simplified_consts.preamble.program_key import meaning_of
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Stands for a result of a preamble until the preamble has run, with its number and aval."""
+    """Stand-in for result number `index` of a preamble, until the preamble has run."""
 
     index: int
     aval: Any
@@ -45,21 +45,15 @@ jax_internals.give_type_to(Result)
 
 @dataclass(frozen=True, eq=False)
 class Preamble:
-    """A program without arguments, and what it computed for whom.
-
-    `results` holds what `compute` returned, by the key that it was asked for with.
-    """
+    """A program without arguments, and its results by key (`results`), filled by `once`."""
 
     closed_jaxpr: ClosedJaxpr
     results: dict[Hashable, Any] = field(default_factory=dict)
-    # Collecting garbage may run code of the user, which calls programs.
+    # Reentrant: a finalizer of the user's may call programs.
     _computing: threading.RLock = field(default_factory=threading.RLock)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """What `compute` returns, which is called once for each key, or first for each.
-
-        It is called again where it asks for the very key itself.
-        """
+        """The result of `compute` for a key, called at most once; a re-entrant call recomputes."""
         with self._computing:
             if key not in self.results:
                 computed = compute()
@@ -69,7 +63,7 @@ class Preamble:
 
 @dataclass(frozen=True, eq=False)
 class Extraction:
-    """A preamble and the rest of its program, in which `Result`s stand as Literals."""
+    """A preamble, and the rest of its program with Literals of `Result`s."""
 
     preamble: Preamble
     rest: ClosedJaxpr
@@ -82,10 +76,12 @@ def extract(
     limits: Limits | None = None,
     representative: Callable[[Any], Any] = lambda value: value,
 ) -> Extraction | None:
-    """Take what is worth it out of a live program, or return None where nothing is.
+    """Take the preamble out of a live program; None if no part of it is worth a preamble.
 
     `max_bytes` is the embed threshold, `is_constant` may leave captured arrays out, and `limits`
     defaults to `choice.LIMITS`. `representative` says which array stands for an equal one.
+
+    Example::
 
         extract(closed_jaxpr, 32).preamble.closed_jaxpr
     """
@@ -104,7 +100,7 @@ def extract(
 
 
 class _Rest:
-    """Rewrites each scope once; a body in which nothing changes stays the object that it is."""
+    """Rewrites each scope once; an unchanged body stays the same object."""
 
     def __init__(self, stand_ins: Mapping[Computed, Result]) -> None:
         self._literals = {value: Literal(r, r.aval) for value, r in stand_ins.items()}
@@ -169,12 +165,12 @@ def _with_bodies(params: Mapping[str, Any], changed: Mapping[int, Any]) -> dict[
 
 
 def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
-    """An equation whose bodies do not compute, and are not handed, what they no longer read.
+    """An equation without dead code in its bodies, and without the operands that these do not read.
 
-    JAX does this for the other primitives when it removes dead code (jax 0.10.2). What is handed on
-    in vain would keep alive all that it is computed from. Rules for derivatives may want all the
-    operands, but nothing is derived from a program that is being lowered. A loop is traced with no
-    operand that it does not read, so it has one only where its bodies `are_changed`.
+    JAX does this for other primitives when it removes dead code (jax 0.10.2). An unread operand
+    would keep alive all that it is computed from. Derivative rules may want all operands, but
+    nothing is derived from a program that is being lowered. A traced loop reads all its operands,
+    so only loops whose bodies `are_changed` need this.
     """
     if eqn.primitive.name == "while":
         return _loop_without_unread_operands(eqn) if are_changed else eqn
@@ -194,17 +190,17 @@ def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
     for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
         assert isinstance(body, ClosedJaxpr)
         params[f"{name}_jaxpr"], keep = _without_unread_inputs(body, count)
-        handed = loop.invars[start : start + count]
-        invars += [atom for atom, kept in zip(handed, keep, strict=True) if kept]
+        passed = loop.invars[start : start + count]
+        invars += [atom for atom, kept in zip(passed, keep, strict=True) if kept]
         params[f"{name}_nconsts"] = sum(keep)
         start += count
     return loop.replace(invars=[*invars, *loop.invars[start:]], params=params)
 
 
 def _without_unread_inputs(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[bool]]:
-    """A body without those of its first `count` inputs that it does not read, and which stay."""
+    """A body without the unread ones among its first `count` inputs; and a flag for each: kept?"""
     jaxpr = live_part(body).jaxpr
-    if jaxpr.effects:  # effects on references name their input by number
+    if jaxpr.effects:  # effects on references name their input by its index
         return ClosedJaxpr(jaxpr, body.consts), [True] * count
     read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}
     read |= {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
@@ -224,7 +220,7 @@ def _without_unread_inputs(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, 
 def _program_of(
     operations: Sequence[Any], results: Sequence[Computed], closed_jaxpr: ClosedJaxpr
 ) -> ClosedJaxpr:
-    """The operations one after another: what they captured as constvars, and no inputs."""
+    """A program of the operations in order, with captured arrays as constvars and no inputs."""
     constvars: dict[Captured, Var] = {}
     variables: dict[Computed, Var] = {}
 
@@ -232,7 +228,7 @@ def _program_of(
         if isinstance(known, Computed):
             return variables[known]
         if not isinstance(known.value, (jax.Array, np.ndarray)):
-            return known.atom  # a Literal of a scalar, with the type that it was given
+            return known.atom  # the scalar's own Literal, which has its type
         if known not in constvars:
             constvars[known] = jax_internals.new_var(jax_internals.typeof(known.value))
         return constvars[known]
@@ -255,8 +251,8 @@ def _program_of(
     return ClosedJaxpr(jaxpr, [constant.value for constant in constvars])
 
 
-# A function is traced for each signature, and each trace has its own preamble; those that compute
-# the same from the same arrays are one. It holds its arrays, so their identities stay theirs.
+# Each signature of a function has its own trace and preamble; equal preambles over the same arrays
+# are shared. A preamble holds its arrays, which prevents reuse of the ids in its key.
 _preambles: weakref.WeakValueDictionary[Hashable, Preamble] = weakref.WeakValueDictionary()
 
 

@@ -1,11 +1,11 @@
-"""How much work an equation is, and which equations may be done once instead of at every call.
+"""How much work an equation is, and which equations may run once instead of at every call.
 
-A table and no measurement: the judgement must be the same on every machine and in every process of
-one program. Numbers are scalar operations, to be right within a factor of some ten.
+A table instead of measurements: all machines and all processes of a program must come to the same
+decision. Numbers are scalar operations, right within a factor of about ten.
 
-What is not in the table is never moved. That keeps out whatever is more than a function of its
-operands: callbacks (also the pure ones, which belong to the user), collectives, custom calls and
-kernels, `rng_uniform`, barriers, transfers and constraints on shardings; and what others define.
+An equation that is not in the table is never moved. This excludes all that is more than a function
+of its operands: callbacks (pure ones, too: they belong to the user), collectives, custom calls and
+kernels, `rng_uniform`, barriers, transfers, sharding constraints, and primitives of others.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from engine import jax_internals
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, bodies_of
 
-# A loop that ends by itself is taken to make that many turns.
+# Assumed number of turns of a `while`.
 TURNS = 8
 
-# They move, relabel or repeat elements, which a fusion does for nothing.
+# Primitives that move, relabel or repeat elements, which costs nothing in a fusion.
 RELABELLING = frozenset(
     {
         "bitcast_convert_type", "broadcast_in_dim", "broadcast_to", "concatenate",
@@ -31,7 +31,7 @@ RELABELLING = frozenset(
     }
 )  # fmt: skip
 
-# One operation for each element of the result, which a fusion repeats rather than reads.
+# One operation for each element of the result: a fusion recomputes it rather than reads it.
 CHEAP_ELEMENTWISE = frozenset(
     {
         "abs", "add", "add_any", "and", "ceil", "clamp", "clz", "complex", "conj", "div", "eq",
@@ -42,7 +42,7 @@ CHEAP_ELEMENTWISE = frozenset(
     }
 )  # fmt: skip
 
-# Of elementwise ones, operations for each element of the result.
+# Costly elementwise primitives: operations for each element of the result.
 _COSTLY_ELEMENTWISE = {
     **dict.fromkeys(("rsqrt", "cbrt", "exp", "exp2", "expm1", "log", "log1p", "logistic"), 16),
     **dict.fromkeys(("sin", "cos", "tan", "tanh", "sinh", "cosh", "erf", "erfc", "pow"), 16),
@@ -52,8 +52,8 @@ _COSTLY_ELEMENTWISE = {
     "regularized_incomplete_beta": 256,
 }
 
-# What becomes of one element is a function of one element of each operand, to XLA, too: some of the
-# special functions are loops over all elements (jax 0.10.2).
+# Each element of the result depends on one element of each operand, for XLA, too: the costliest
+# special functions are left out, because JAX lowers them to loops over all elements (jax 0.10.2).
 ELEMENTWISE = (CHEAP_ELEMENTWISE - {"gather"}) | {
     name for name, operations in _COSTLY_ELEMENTWISE.items() if operations < 256
 }
@@ -78,14 +78,14 @@ _PER_OPERAND = {
     "tridiagonal_solve": 8,
 }
 
-# Operations for each element of the operands and each doubling of their number.
+# Operations for each element of the operands, times the logarithm (base 2) of their number.
 _PER_DOUBLING = {
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), 1),
     **dict.fromkeys(("sort", "top_k"), 2),
     "fft": 5,
 }
 
-# Matrix algorithms: operations for each element of the first operand and each of its columns.
+# Matrix algorithms: operations for each element of the operands, times the number of columns.
 _PER_COLUMN = {
     **dict.fromkeys(("cholesky", "cholesky_update", "lu", "triangular_solve"), 1),
     **dict.fromkeys(("geqrf", "geqp3", "qr", "householder_product", "ormqr"), 4),
@@ -93,7 +93,7 @@ _PER_COLUMN = {
     **dict.fromkeys(("eig", "schur", "svd"), 32),
 }
 
-# Operations for each element of the result and each of the window.
+# One operation for each element of the result, times the number of elements of the window.
 _WINDOWED = frozenset({"reduce_window", "reduce_window_max", "reduce_window_min"}) | {
     "reduce_window_sum"
 }
@@ -108,9 +108,9 @@ _CALLS = frozenset(
 
 @dataclass(frozen=True)
 class Work:
-    """What it takes to do an equation once.
+    """The work of running an equation once.
 
-    `operations` are scalar operations; `may_not_end` is set where a `while` decides by itself.
+    `operations` are scalar operations; `may_not_end` is set if the equation contains a `while`.
     """
 
     operations: float
@@ -118,16 +118,18 @@ class Work:
 
 
 class WorkTable:
-    """Looks equations up; a body that several equations share is added up once.
+    """Looks up the work of equations; adds up a body that several equations share only once.
 
-    `WorkTable().of(eqn)` is None for an equation that must not be moved.
+    Example::
+
+        WorkTable().of(eqn)  # None for an equation that must not be moved
     """
 
     def __init__(self) -> None:
         self._bodies: dict[int, tuple[Any, Work | None]] = {}
 
     def of(self, eqn: JaxprEqn) -> Work | None:
-        """The work of an equation, or None where it is more than a function of its operands."""
+        """The work of an equation; None if it is more than a function of its operands."""
         if eqn.effects or not jax_internals.is_plain_equation(eqn):
             return None
         name = eqn.primitive.name
@@ -158,7 +160,7 @@ class WorkTable:
                 total = Work(
                     sum(work.operations for work in known), any(work.may_not_end for work in known)
                 )
-            self._bodies[id(body)] = body, total  # holding the body keeps its id its own
+            self._bodies[id(body)] = body, total  # holding the body prevents reuse of its id
         return self._bodies[id(body)][1]
 
 

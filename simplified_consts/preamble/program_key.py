@@ -1,4 +1,4 @@
-"""What a program, or a param of an equation, computes with, as a key of tables."""
+"""Hashable keys of programs and params: equal keys mean the same computation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var, constant_key
 
 
 def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
-    """What a program computes, as a key: equal for programs that differ in their variables alone.
+    """Hashable key of a program; programs that differ only in their variables have equal keys.
 
-    Functions and what has no hash count by identity, so equal keys mean equal programs and not the
-    other way around.
+    Functions and unhashable params count by identity, so equal keys mean equal programs, but equal
+    programs may have different keys. Arrays count by identity, too: keep them alive with the key.
+
+    Example::
+
+        preambles.setdefault(meaning_of(closed_jaxpr), closed_jaxpr)
     """
     jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
     numbers: dict[Var, int] = {}
@@ -35,7 +39,7 @@ def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
                 tuple(map(number, eqn.invars)),
                 tuple((name, meaning_of_param(value)) for name, value in eqn.params.items()),
                 tuple(map(number, eqn.outvars)),
-                id(eqn.ctx),  # JAX makes one object of equal ones (jax 0.10.2)
+                id(eqn.ctx),  # JAX interns contexts (jax 0.10.2)
             )
             for eqn in jaxpr.eqns
         ),
@@ -44,7 +48,7 @@ def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
 
 
 def meaning_of_param(value: Any) -> Hashable:
-    """What a param, or a value in it, is to an equation, as a key."""
+    """Hashable key of a param, or of a value in it."""
     if isinstance(value, (Jaxpr, ClosedJaxpr)):
         return meaning_of(value)
     if isinstance(value, (tuple, list)):
@@ -52,8 +56,8 @@ def meaning_of_param(value: Any) -> Hashable:
     if isinstance(value, jax.Array) or (isinstance(value, np.ndarray) and value.ndim):
         return constant_key(value)
     if isinstance(value, (float, complex, np.generic, np.ndarray)):
-        bits = np.asarray(value)  # -0.0 and 0.0 are equal, and differ
-        return type(value), bits.dtype, bits.tobytes()
+        array = np.asarray(value)  # compare bits: -0.0 == 0.0, but they are different constants
+        return type(value), array.dtype, array.tobytes()
     try:
         hash(value)
     except TypeError:

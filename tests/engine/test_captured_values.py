@@ -1,4 +1,4 @@
-"""Captured values of every kind: those that JAX takes, and JAX's errors for the others."""
+"""Captured values of every kind: JAX accepts them, or its error is raised."""
 
 import functools
 import re
@@ -33,7 +33,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_jax_refuses_is_refused_in_its_words(side, kind, use):
+def test_values_that_jax_refuses_raise_its_error(side, kind, use):
     def error(jit):
         with pytest.raises((TypeError, ValueError)) as raised:
             jit(fun)(1.0)
@@ -74,7 +74,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("kind", TAKEN)
-def test_what_jax_takes_comes_out_as_it_went_in(side, kind):
+def test_values_that_jax_accepts_come_out_unchanged(side, kind):
     """As a result, through a nested jit, and through the branches of a cond."""
     value = TAKEN[kind]
 
@@ -98,7 +98,7 @@ def test_what_jax_takes_comes_out_as_it_went_in(side, kind):
 
 
 def test_one_numpy_array_in_programs_with_and_without_x64(side):
-    """Stock JAX hands out the form that it made first, and fails to lower (jax 0.10.2)."""
+    """Stock JAX reuses the form of the first trace and fails to lower (jax 0.10.2)."""
     value, x = np.arange(20) / 3, np.ones(20, np.float32)
     jitted = engine.jit(lambda x: (x + value, value), constants=side)
     for enabled in (True, False, True, False):

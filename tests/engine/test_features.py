@@ -203,7 +203,7 @@ def loop_over_a_mutable_array(x):
 
 
 def loop_that_makes_a_mutable_array(x):
-    """JAX traces the body anew while it lowers; an array below the threshold is a Literal there."""
+    """JAX traces the body again while it lowers; arrays below the threshold are Literals there."""
 
     def body(state):
         ref = jax.new_ref(state[1])
@@ -256,7 +256,7 @@ def layout_constraint(x):
 
 
 def foreign_function(x):
-    """LU decomposition by LAPACK, called as a user calls a library of their own."""
+    """LU decomposition by LAPACK, called like a user's own library."""
     types = [((6, 6), np.float32), ((6,), np.int32), ((), np.int32)]
     call = jax.ffi.ffi_call(
         "lapack_sgetrf_ffi",
@@ -328,7 +328,7 @@ FEATURES = [
 
 @pytest.fixture(autouse=True, scope="module")
 def lapack():
-    """JAX registers LAPACK's functions when it first lowers one of them."""
+    """Lower a LAPACK function, because JAX registers all of them at the first one."""
     jax.scipy.linalg.lu_factor(X)
 
 
@@ -348,5 +348,5 @@ def test_feature(feature, side):
         assert lowered.const_args == []
     else:
         assert [c is TABLE for c in lowered.const_args] == [True]
-        # What is left inlined arises while JAX lowers, and is smaller than the captured array.
+        # Constants that remain arise while JAX lowers; they are smaller than the captured array.
         assert inlined_bytes(lowered.as_text()) < TABLE.nbytes

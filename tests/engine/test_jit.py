@@ -1,4 +1,4 @@
-"""`engine.jit` is `jax.jit`, whatever it does with captured arrays."""
+"""`engine.jit` behaves like `jax.jit`, except for captured arrays."""
 
 import concurrent.futures
 import functools
@@ -31,7 +31,7 @@ def test_results_are_those_of_jax_jit(side, uses_table_everywhere, arguments):
     jitted = engine.jit(uses_table_everywhere, constants=side)
     expected = jax.jit(uses_table_everywhere)(*arguments)
     assert_equal(jitted(*arguments), expected)
-    assert_equal(jitted(*arguments), expected)  # and by the C++ fast path
+    assert_equal(jitted(*arguments), expected)  # by the C++ fast path
 
 
 def test_decorator_with_and_without_arguments(side):
@@ -174,7 +174,7 @@ def test_forward_mode_from_outside(side, table):
 
 
 def test_programs_derived_by_a_transformation_keep_their_side(side, table, monkeypatch):
-    """jax.grad(engine.jit(f)) runs its derived programs in f's pipeline, not in the process's."""
+    """jax.grad(engine.jit(f)) runs derived programs on f's side, not on the process's default."""
     executed = []
     execute = engine.api._execute
 
@@ -193,7 +193,7 @@ def test_programs_derived_by_a_transformation_keep_their_side(side, table, monke
 
 
 def test_plain_jax_jit_is_left_alone(table):
-    """The hook for derived programs does not touch programs that are not ours."""
+    """The hook for derived programs leaves programs of plain JAX alone."""
     before = jax.jit(lambda x: x + table)
     assert_equal(jax.vmap(before)(jnp.ones((2, 7, 7))), 1.0 + jnp.stack([table, table]))
     assert "jax.const" not in before.lower(1.0).as_text()
@@ -208,7 +208,7 @@ def test_the_outermost_program_decides(table):
 
 
 def test_captured_keys_that_only_dead_code_reads_are_not_passed():
-    """Typed keys stay constvars in both forms, also of bodies whose equations are gone."""
+    """Typed keys stay constvars in both forms, even of bodies whose equations were removed."""
     keys, table = jax.random.split(jax.random.key(0), 8), jnp.arange(16.0)
 
     def loss(x, wrapped):
@@ -243,7 +243,7 @@ def test_errors_are_those_of_jax_jit(side, table):
     with pytest.raises(TypeError, match="unexpected keyword argument 'no_such_option'"):
         engine.jit(lambda x: x, no_such_option=1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'no_such_option'"):
-        engine.jit(no_such_option=1)  # when it is written, not when it is applied
+        engine.jit(no_such_option=1)  # at once, not when the decorator is applied
     with pytest.raises(TypeError, match="Expected a callable"):
         engine.jit(3)
     with pytest.raises(TypeError, match="Expected a callable"):
@@ -287,7 +287,7 @@ def test_eval_shape_and_clear_cache(side, table):
 
 @pytest.mark.parametrize("transform", [jax.grad, jax.vmap, functools.wraps])
 def test_a_wrapper_of_a_jitted_function_does_not_inherit_its_stages(side, table, transform):
-    """Whatever wraps a function copies its `__dict__`: methods there would be the inner's."""
+    """A wrapper copies the function's `__dict__`: methods in it would be the inner function's."""
     jitted = engine.jit(lambda x: (x @ table).sum(), constants=side)
     if transform is functools.wraps:
         wrapper, x = functools.wraps(jitted)(lambda x: x * jitted(x)), table
@@ -310,7 +310,7 @@ def test_stages_and_calls_share_one_lowering(side, table):
 
 
 def test_derived_programs_may_be_lowered_by_many_threads(table, monkeypatch):
-    """JAX hands the same computation to each; its const args must be added once."""
+    """JAX gives all threads the same computation; its const args must be added once."""
     mark = lowering.mark_const_args
 
     def slow_mark(*args):
@@ -343,7 +343,7 @@ def test_one_program_on_several_devices():
     subprocess.run([sys.executable, "-c", ON_EACH_DEVICE], env=environment, check=True)
 
 
-def test_the_engine_may_stand_in_for_jax(side, table, monkeypatch):
+def test_the_engine_works_in_the_place_of_jax(side, table, monkeypatch):
     monkeypatch.setattr(jax, "jit", functools.partial(engine.jit, constants=side))
     monkeypatch.setattr(jax, "make_jaxpr", functools.partial(engine.make_jaxpr, constants=side))
 
@@ -362,8 +362,8 @@ def test_the_signature_shows_the_keywords_of_jax_jit():
     assert set(ours.parameters) == {*stock.parameters, *own}
 
 
-def test_places_in_a_program_are_those_of_the_user(side, table):
-    """No frame of ours is the place of an equation, and so none is in the HLO or in a profile."""
+def test_source_locations_of_a_program_are_in_the_code_of_the_user(side, table):
+    """No equation has a frame of the engine as its location, nor has the HLO or a profile."""
     inner = engine.jit(lambda x: x + table, constants=side)
     text = engine.jit(lambda x: inner(x) * 2, constants=side).lower(1.0).as_text(debug_info=True)
     assert "test_jit.py" in text

@@ -1,4 +1,4 @@
-"""The keywords of `jax.jit` do to functions with captured arrays what they do to others."""
+"""The keywords of `jax.jit` work for functions with captured arrays as for others."""
 
 import functools
 
@@ -21,7 +21,7 @@ def jit(request):
 
 
 def kept_arguments(lowered):
-    """How many arguments of the user are left in main."""
+    """Number of the user's arguments that are left in main."""
     main = next(line for line in lowered.as_text().splitlines() if "@main" in line)
     return main.count("%arg") - main.count("jax.const = true")
 
@@ -95,7 +95,7 @@ def test_static_arguments_that_cannot_be_hashed_are_refused(jit, options):
 
 
 class Scale:
-    """Hashed and compared as its user says: equal objects are one program."""
+    """Has a hash and an equality of its own: equal objects are one program."""
 
     def __init__(self, factor):
         self.factor = factor
@@ -135,7 +135,7 @@ def test_defaults_keywords_classes_and_callables(jit):
     np.testing.assert_array_equal(jit(lambda *args, k=2: args[0] * TABLE * k)(X, X), TABLE * 2)
 
 
-def test_keys_are_not_donated_with_their_words(side):
+def test_donating_the_words_of_a_key_does_not_donate_a_captured_key(side):
     keys = jax.random.split(jax.random.key(0), 8)
 
     def fun(words):

@@ -1,4 +1,4 @@
-"""Memory and threads: nothing of a dropped function stays, and many threads may jit at once."""
+"""Memory and threads: dropped functions free everything, and many threads may jit at once."""
 
 import concurrent.futures
 import os
@@ -47,7 +47,7 @@ def test_closures_over_a_mebibyte_each_leave_memory_flat(flag):
     """
     environment = os.environ | {
         "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS": flag,
-        "MALLOC_ARENA_MAX": "2",  # of glibc, which else has some for each core
+        "MALLOC_ARENA_MAX": "2",  # glibc has several for each core by default
     }
     command = [sys.executable, "-c", CLOSURES, os.environ.get("CONSTPARITY_TEST_CLOSURES", "250")]
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
@@ -55,7 +55,7 @@ def test_closures_over_a_mebibyte_each_leave_memory_flat(flag):
 
 
 def test_many_threads_jit_at_once(side):
-    """Each thread its own functions, and all of them one function, under both sides at a time."""
+    """Each thread jits functions of its own and one shared function, on both sides at a time."""
     shared_table = jnp.arange(64.0)
     shared = engine.jit(lambda x: x + shared_table, constants=side)
 
@@ -100,7 +100,7 @@ print(float(result[0]), logged)
 
 
 def test_a_finalizer_may_call_a_program_wherever_garbage_is_collected():
-    """Here while a module is marked, which one thread does at a time."""
+    """Here while a module is marked, under a lock."""
     done = subprocess.run(
         [sys.executable, "-c", FINALIZER], capture_output=True, text=True, check=True, timeout=60
     )

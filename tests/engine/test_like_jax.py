@@ -1,4 +1,4 @@
-"""What JAX's own tests count and hold: traces, cache misses, dispatch, identity, prompt freeing.
+"""Properties that JAX's own tests check: traces, cache misses, dispatch, identity, freeing.
 
 The counters are those of JAX (`jax._src.test_util` reads the same events); each test runs with
 `jax.jit` too, so an expectation that is wrong fails there.
@@ -30,7 +30,7 @@ def jit(request):
 
 
 def misses(monkeypatch):
-    """Count the calls that left C++ for Python, of our functions and of JAX's."""
+    """Count the calls that left C++ for Python, of functions of ours and of JAX."""
     seen = []
     record = dispatch._util.test_event
     monkeypatch.setattr(
@@ -77,7 +77,7 @@ def test_derived_programs_are_freed_with_their_function(jit):
 
 
 def test_functions_are_traced_once_within_a_program_and_outside():
-    """In the legacy form, which is that of eager tracing here; as `jax.jit`."""
+    """In the legacy form, which eager tracing has here, too; as `jax.jit`."""
     for jit in (jax.jit, functools.partial(engine.jit, constants="legacy")):
         traces = []
 
@@ -129,8 +129,8 @@ def test_abstract_meshes_can_be_lowered(jit):
 
 
 @pytest.mark.parametrize("side", engine.SIDES)
-def test_rules_of_the_user_are_traced_in_the_form_of_the_program(side):
-    """Wherever JAX calls them: while it binds, linearizes, batches and, at last, transposes."""
+def test_derivative_rules_are_traced_in_the_form_of_the_program(side):
+    """At every point where JAX calls them: when it binds, linearizes, batches or transposes."""
     seen = {}
 
     def note(name):
@@ -178,7 +178,7 @@ def test_rules_of_the_user_are_traced_in_the_form_of_the_program(side):
 
 
 @pytest.mark.parametrize("side", engine.SIDES)
-def test_bodies_stay_the_objects_that_they_are(side):
+def test_unchanged_bodies_stay_the_same_objects(side):
     """Equinox keeps a jaxpr as a param and where nobody else sees it, and compares by identity."""
 
     class Hidden:
@@ -188,7 +188,7 @@ def test_bodies_stay_the_objects_that_they_are(side):
     primitive.def_abstract_eval(lambda x, *, jaxpr, hidden: x)
 
     def fun(x):
-        captured = np.arange(20, dtype=np.float32)  # copied, for it could be written to
+        captured = np.arange(20, dtype=np.float32)  # writeable, so the capture is a copy
         hidden = Hidden()
         hidden.jaxpr = jax.make_jaxpr(lambda y: y * captured[:8])(x).jaxpr
         return primitive.bind(x, jaxpr=hidden.jaxpr, hidden=hidden)

@@ -1,4 +1,4 @@
-"""Arguments decide where a program runs; captured arrays follow, and only sharded ones stay."""
+"""Arguments decide where a program runs; captured arrays follow, unless they are sharded."""
 
 import functools
 
@@ -84,7 +84,7 @@ def test_arrays_on_other_devices_move_once():
 
 
 def test_sharded_constants_stay_on_their_devices():
-    """No device holds the whole of a split array, and its HLO argument says so."""
+    """No device holds a whole split array, and the HLO argument says so."""
     array = CAPTURED["split"]
     lowered = engine.jit(lambda x: x + array, constants="simplified").lower(np.float32(1))
     assert lowered.const_args[0].sharding == SPLIT
@@ -136,7 +136,7 @@ def test_shard_map(side):
 
 
 def test_meshes_with_explicit_axes(side):
-    """Shardings are part of the types: those of captured arrays, too, in both modes."""
+    """Shardings are part of types, also of the types of captured arrays, in both modes."""
     mesh = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
     with jax.set_mesh(mesh):
         table = jax.device_put(PLAIN.reshape(8, 8), PartitionSpec("a", "b"))
@@ -175,7 +175,7 @@ def test_captured_arrays_in_every_kind_of_memory(side, kind):
 @pytest.mark.parametrize("argument", ["uncommitted", "committed to 1", "committed to 3"])
 @pytest.mark.parametrize("device", [0, 1])
 def test_captured_arrays_in_a_layout_of_their_own(side, device, argument):
-    """The numbers are those of the array, however its buffer orders them."""
+    """The layout of its buffer does not change the values of an array."""
     columns = Format(Layout(major_to_minor=(1, 0)), SingleDeviceSharding(DEVICES[device]))
     numbers = np.arange(12.0, dtype=np.float32).reshape(3, 4)
     array = jax.device_put(numbers, columns)
@@ -260,7 +260,7 @@ def test_strict_placement_does_not_protect_donated_arrays():
         jitted(captured)
 
 
-def test_keys_of_random_numbers_follow_the_arguments(side):
+def test_prng_keys_follow_the_arguments(side):
     keys = [jax.random.split(jax.random.key(i), 8) for i in (1, 2)]
     one, two = (jax.device_put(key, DEVICES[i]) for i, key in enumerate(keys, 1))
     expected = 1 + jax.random.uniform(keys[0][0]) + jax.random.uniform(keys[1][0])
@@ -310,7 +310,7 @@ def test_an_argument_that_nothing_reads_may_be_anywhere(side, precompute, monkey
         np.testing.assert_array_equal(result, 1 + np.cumsum(np.arange(64.0)))
 
 
-def test_what_protects_a_captured_array_from_donation_is_made_where_the_array_is(side):
+def test_a_copy_that_protects_from_donation_is_made_on_the_device_of_the_array(side):
     device = AbstractDevice(device_kind="cpu", num_cores=None, platform="cpu")
     abstract = AbstractMesh((2,), ("x",), (AxisType.Explicit,), abstract_device=device)
     jitted = engine.jit(lambda x: x + PLAIN, constants=side, donate_argnums=0)

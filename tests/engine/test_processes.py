@@ -41,7 +41,7 @@ def free_port():
 
 
 def run_two_processes(side):
-    """Run both, once more where another program has taken their port before they have."""
+    """Run both processes; once more if another program took their port first."""
     done = run_once(side, free_port())
     if any("initialized" not in err.splitlines() for _, err in done):
         done = run_once(side, free_port())
@@ -70,7 +70,7 @@ def run_once(side, port):
 
 @pytest.mark.parametrize("side", engine.SIDES)
 def test_an_array_that_spans_processes(side):
-    """Simplified passes it; legacy would have to inline what this process cannot see."""
+    """Simplified passes it; legacy would have to inline values that this process cannot see."""
     for line in run_two_processes(side):
         if side == "simplified":
             assert line == "[2080.0, 2080.0, 2080.0] 1"

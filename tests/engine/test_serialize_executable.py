@@ -1,4 +1,4 @@
-"""Compiled programs as bytes: loaded here and elsewhere, with the constants that are passed."""
+"""Compiled programs as bytes: loaded here and elsewhere, with const args passed by the caller."""
 
 import collections
 import dataclasses
@@ -45,7 +45,7 @@ def test_a_loaded_program_is_the_same_program(side, uses_table_everywhere, argum
         loaded(jnp.ones((8, 7)), True)
 
 
-def test_what_was_loaded_is_not_serialized_again(side, table):
+def test_a_loaded_program_is_not_serialized_again(side, table):
     compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
     loaded = deserialize_and_load(serialize(compiled), compiled.const_args)
     with pytest.raises(ValueError, match="keep the bytes that it was loaded from"):
@@ -83,7 +83,7 @@ def test_other_constants_may_be_passed(table):
             deserialize_and_load(blob, given)
 
 
-def test_a_const_arg_is_what_it_was_when_it_was_given():
+def test_a_const_arg_is_copied_when_it_is_given():
     values = jnp.arange(1024.0)
     compiled = compiled_of("simplified", lambda x: x + values, jnp.zeros(1024))
     blob = serialize(compiled)
@@ -97,7 +97,7 @@ def test_a_const_arg_is_what_it_was_when_it_was_given():
 
 
 @pytest.mark.parametrize("x64_at_first", [False, True])
-def test_const_args_keep_their_dtype_whatever_the_mode_of_x64_is(x64_at_first):
+def test_const_args_keep_their_dtype_in_every_x64_mode(x64_at_first):
     with jax.enable_x64(True):
         table = np.arange(64.0)
         x = jax.ShapeDtypeStruct((64,), "float32")
@@ -125,7 +125,7 @@ def test_a_donating_program_may_be_given_its_own_const_arg():
 
 
 def test_arguments_of_every_kind(side, table):
-    """Donated, not used, of a name, weakly typed, keys of a generator."""
+    """Donated, unused, by keyword, weakly typed, PRNG keys."""
     keys = jax.random.split(jax.random.key(5), 5)
 
     def fun(a, b, *, c):
@@ -181,8 +181,8 @@ def test_on_eight_devices(side, axis_type):
     ids=str,
 )
 @pytest.mark.parametrize("mapping", [dict, collections.OrderedDict])
-def test_dictionaries_of_any_keys_that_are_data(mapping, keys):
-    """Keys of `jax.export` are strings."""
+def test_dictionaries_may_have_keys_of_plain_data(mapping, keys):
+    """`jax.export` itself allows strings only."""
     given = mapping(zip(keys, ({"a": 1.0}, [2.0, None]), strict=True))
     loaded = again(given)
     found = loaded(given)
@@ -201,13 +201,13 @@ def again(given):
 @pytest.mark.parametrize(
     "keys", [(b"a", b"b"), (frozenset(), frozenset("a")), (("a", np.int8(1)),)]
 )
-def test_a_key_that_is_more_than_data_is_refused(keys):
+def test_a_key_that_is_not_plain_data_is_refused(keys):
     with pytest.raises(ValueError, match=r"a dict with the key .* cannot be written to a file"):
         again({"a": dict.fromkeys(keys, 1.0)})
 
 
-def test_types_of_nodes_are_registered_with_jax_export():
-    """Stock JAX unpickles them. Nothing is unpickled here, so the user says what they are."""
+def test_node_types_must_be_registered_with_jax_export():
+    """Stock JAX unpickles them. Nothing is unpickled here, so the user registers them."""
 
     class State(NamedTuple):
         mean: Any
@@ -239,7 +239,7 @@ def test_types_of_nodes_are_registered_with_jax_export():
     assert again(given)(given) == {0: State(2.0, 3.0), 1: Parameters(4.0, "a")}
 
 
-def test_what_is_more_than_code_is_refused(side):
+def test_programs_with_effects_callbacks_or_references_are_refused(side):
     def prints(x):
         jax.debug.print("{}", x)
         return x
@@ -296,23 +296,23 @@ def test_an_export_is_no_executable(table):
         (lambda m: m["parts"].update(platform_version="x"), "compiled for platform version 'x'"),
         (lambda m: m["parts"]["kept"].append(9), "has kept inputs that the program does not have"),
         (lambda m: m["parts"]["kept"].reverse(), "has kept inputs that the program does not have"),
-        (lambda m: m["parts"].update(out_kinds=[]), "has out_kinds of another number"),
-        (lambda m: m.update(num_const_args=2), "another number of const args"),
-        (lambda m: m.update(num_const_args="2"), "lacks what a manifest has"),
+        (lambda m: m["parts"].update(out_kinds=[]), "wrong number of values in out_kinds"),
+        (lambda m: m.update(num_const_args=2), "differ in the number of const args"),
+        (lambda m: m.update(num_const_args="2"), "lacks entries or has wrong ones"),
         (lambda m: m.update(num_const_args=-1, donated=[False] * 3), "number of const args"),
         (lambda m: m.update(num_const_args=2**64), "number of const args"),
         (lambda m: m.update(num_const_args=0, donated=[False] * 2), "number of const args"),
-        (lambda m: m["donated"].append(True), "has donated of another number"),
-        (lambda m: m["parts"].update(in_kinds=["foo", "device"]), "in_kinds of another program"),
-        (lambda m: m["parts"].update(in_kinds=["mesh", "device"]), "in_kinds of another program"),
-        (lambda m: m["parts"].update(out_kinds=["mesh"]), "out_kinds of another program"),
+        (lambda m: m["donated"].append(True), "wrong number of values in donated"),
+        (lambda m: m["parts"].update(in_kinds=["foo", "device"]), "in_kinds that do not fit"),
+        (lambda m: m["parts"].update(in_kinds=["mesh", "device"]), "in_kinds that do not fit"),
+        (lambda m: m["parts"].update(out_kinds=["mesh"]), "out_kinds that do not fit"),
         (lambda m: m["parts"].update(out_memories=["foo"]), "has a memory 'foo'"),
-        (lambda m: m["versions"].clear(), "lacks what a manifest has"),
+        (lambda m: m["versions"].clear(), "lacks entries or has wrong ones"),
         (lambda m: m["sha256"].clear(), "the code of the program is not what was written"),
     ],
 )
 def test_a_program_that_does_not_fit_is_refused(blob, table, change, message, monkeypatch):
-    """Before any of it is loaded."""
+    """The error comes before any code is loaded."""
     monkeypatch.setattr(engine.jax_internals, "executable_of", None)
     container = engine.artifacts.container.parse(memoryview(blob))
     manifest = json.loads(container.metadata["manifest"])
@@ -341,7 +341,7 @@ sys.stdout.buffer.write(engine.serialize_executable.serialize(lowered.compile())
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the instructions are those of x86")
 @pytest.mark.parametrize("flag", ["--xla_cpu_max_isa=SSE4_2", ""])
 def test_code_for_other_instructions_is_refused(flag):
-    """As XLA:CPU loads it, and logs that it may crash; how many devices there were is the same."""
+    """XLA:CPU would load it and only log that it may crash; the number of devices is the same."""
     done = subprocess.run(
         [sys.executable, "-c", MADE_FOR],
         env=os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count=2 {flag}"},
@@ -380,7 +380,7 @@ def test_single_device_shardings_stay_so(side, table):
     assert loaded(jnp.ones(7)).sharding == SingleDeviceSharding(jax.devices()[0])
 
 
-def test_a_type_that_only_the_writer_registered_is_no_damage():
+def test_a_type_that_only_the_writer_registered_is_not_called_damage():
     class Moments(NamedTuple):
         mean: Any
 

@@ -1,4 +1,4 @@
-"""trace -> lower -> compile: const args are told apart from the arguments of the user."""
+"""trace -> lower -> compile: const args are kept apart from the user's arguments."""
 
 import functools
 import gc
@@ -95,7 +95,7 @@ def test_descriptions_leave_const_args_out(stages, arguments):
     assert set(compiled.output_shardings) == {"y", "table"}
 
 
-def test_arguments_that_no_one_uses_are_described_too(side, table):
+def test_unused_arguments_are_described_too(side, table):
     lowered = engine.jit(lambda unused, x: x + table, constants=side).lower(jnp.ones(3), 1.0)
     compiled = lowered.compile()
     for stage in (lowered, compiled):
@@ -174,7 +174,7 @@ def test_typed_random_keys_are_hoisted(side):
 @pytest.mark.parametrize("at_capture", [True, False])
 @pytest.mark.parametrize("kind", ["numpy", "jax", "jax scalar", "python"])
 def test_x64_at_capture_lowering_compiling_and_calling(side, kind, at_capture):
-    """Each cell of the matrix is what stock JAX makes of it: the same numbers or the same error."""
+    """Each cell of the matrix is as in stock JAX: the same numbers or the same error."""
     make = {
         "numpy": lambda: np.arange(20) / 3,
         "jax": lambda: jnp.arange(20) / 3,
@@ -183,8 +183,8 @@ def test_x64_at_capture_lowering_compiling_and_calling(side, kind, at_capture):
     }[kind]
 
     def outcome(jit, at_lowering, at_compiling, at_calling):
-        # A new array for each cell: JAX keeps the canonical form of a NumPy array as long as a
-        # program that captured it lives, whatever the flag says by then (jax 0.10.2).
+        # A new array for each cell: JAX keeps the canonical form of a NumPy array while a program
+        # that captured it lives, even if the flag changes (jax 0.10.2).
         with jax.enable_x64(at_capture):
             value = make()
         x = np.ones(20, np.float32)
@@ -205,7 +205,7 @@ def test_x64_at_capture_lowering_compiling_and_calling(side, kind, at_capture):
 
 
 def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table, monkeypatch):
-    """As if shard_map's operands could not be extended: nothing is inlined all the same."""
+    """Treats shard_map as a primitive without a rule: still nothing is inlined."""
     monkeypatch.delitem(engine.ir.closure_conversion.FUNCTIONS, "shard_map")
     mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("i")
@@ -220,8 +220,8 @@ def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table, mo
 
 
 @pytest.mark.parametrize("constants", ["legacy", "simplified"])
-def test_what_a_compiled_stage_captured_goes_with_it(constants):
-    """Without the garbage collector, and whether it was called or not."""
+def test_a_dropped_compiled_stage_frees_its_captured_arrays(constants):
+    """Without the garbage collector, even if the stage was never called."""
     gc.disable()
     try:
         for calls in (0, 1, 3):
@@ -237,7 +237,7 @@ def test_what_a_compiled_stage_captured_goes_with_it(constants):
         gc.enable()
 
 
-def test_a_compiled_stage_is_called_as_those_of_jax():
+def test_a_compiled_stage_is_called_like_one_of_jax():
     ours, stock = (jit(lambda x, *, y: x + y).lower(1.0, y=2.0).compile() for jit in JITS)
     assert callable(ours)
     assert inspect.signature(ours) == inspect.signature(stock)
@@ -253,7 +253,7 @@ def test_a_compiled_stage_is_called_as_those_of_jax():
 JITS = (engine.jit, jax.jit)
 
 
-def test_lowering_within_a_trace_leaves_nothing_of_it_behind(side):
+def test_lowering_within_a_trace_leaves_no_tracers_behind(side):
     table = jnp.ones((4, 4))
     inner = engine.jit(lambda x: x + table, constants=side, donate_argnums=0)
 

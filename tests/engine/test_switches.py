@@ -17,7 +17,7 @@ ON_HOST = np.arange(16.0, dtype=np.float32).reshape(4, 4)
 
 @pytest.fixture(params=[*engine.SIDES, "stock"])
 def jit(request):
-    """What the expectations of this page are held against includes `jax.jit` itself."""
+    """The tests of this file run with `jax.jit`, too, to check their expectations."""
     if request.param == "stock":
         return jax.jit
     return functools.partial(engine.jit, constants=request.param)
@@ -28,7 +28,7 @@ def times_table(x):
         return x * TABLE
 
 
-def test_log_compiles_says_what_is_traced_lowered_and_compiled(jit, caplog):
+def test_log_compiles_logs_tracing_lowering_and_compiling(jit, caplog):
     with jax.log_compiles(), caplog.at_level(logging.WARNING, "jax"):
         jitted = jit(lambda x: times_table(x))
         for _ in range(2):
@@ -55,7 +55,7 @@ def test_explain_cache_misses(jit, caplog):
     assert "different input types" in caplog.text
 
 
-def test_leaked_tracers_are_found_and_captured_arrays_are_none(jit):
+def test_leaked_tracers_are_found_and_captured_arrays_are_not_reported(jit):
     leaked = []
     with jax.checking_leaks():
         with pytest.raises(Exception, match=r"Leaked trace DynamicJaxprTrace"):
@@ -165,7 +165,7 @@ def test_clear_caches(jit):
     assert len(traces) == 2
 
 
-def test_what_protects_a_captured_array_from_donation_is_not_checked(jit):
+def test_debug_checks_ignore_the_copy_that_protects_a_captured_array(jit):
     mask = jnp.where(jnp.tri(16, dtype=bool), 0.0, -jnp.inf)
     jitted = jit(lambda x: jnp.where(mask < 0, 0.0, x * 2), donate_argnums=0)
     with jax.debug_infs(True), jax.debug_nans(True):
@@ -181,7 +181,7 @@ def test_a_setting_that_is_a_dictionary(jit):
         jax.config.update("jax_pjrt_client_create_options", before)
 
 
-def test_derived_programs_where_jit_is_disabled(jit):
+def test_derived_programs_while_jit_is_disabled(jit):
     _, pullback = jax.vjp(jit(times_table), TABLE)
     expected = pullback(TABLE)
     with jax.disable_jit():
@@ -190,7 +190,7 @@ def test_derived_programs_where_jit_is_disabled(jit):
 
 
 @pytest.mark.parametrize("within", [lambda: jax.transfer_guard("allow"), jax.log_compiles])
-def test_what_is_logged_is_no_reason_to_compile(jit, within):
+def test_logging_settings_do_not_cause_compilations(jit, within):
     @jit
     def printed(x):
         jax.debug.callback(lambda x: None, x)

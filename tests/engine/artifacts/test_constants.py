@@ -40,7 +40,7 @@ def test_equal_bytes_of_two_types_are_two_constants(types):
     equal(loaded.call(1.0), f.call(1.0))
 
 
-def test_the_size_is_that_of_the_unique_arrays(path):
+def test_the_file_has_the_size_of_the_unique_arrays(path):
     big = jnp.asarray(np.random.default_rng(0).normal(size=(512, 512)).astype(np.float32))
 
     def f(x):
@@ -91,7 +91,7 @@ def test_constants_of_every_dtype(path, kind):
         f.save(path)
         expected = jax.jit(lambda: constant)()
         one = jnp.float64(1)
-    with jax.enable_x64(False):  # the dtype of a constant is the exporter's
+    with jax.enable_x64(False):  # a constant keeps the dtype that was exported
         _, found = export.load(path).call(one)
     assert found.dtype == expected.dtype
     assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
@@ -121,7 +121,7 @@ def test_typed_keys_are_constants(path, impl):
         export.load(path, constants=[jax.random.key_data(others)])
 
 
-def test_typed_keys_of_a_loaded_export_are_one_constant_of_a_program_that_calls_it_twice():
+def test_typed_keys_of_an_export_that_is_called_twice_are_one_constant():
     first, second = (jax.random.split(jax.random.key(seed), 8) for seed in (0, 1))
     inner = exported(lambda x: x + jax.random.uniform(first[3]), jnp.ones(64))
     loaded = export.deserialize(inner.serialize())
@@ -132,7 +132,7 @@ def test_typed_keys_of_a_loaded_export_are_one_constant_of_a_program_that_calls_
         equal(f.call(jnp.zeros(64)), (jnp.full(64, jax.random.uniform(keys[3])),) * 2)
 
 
-def test_constants_are_replaced_by_what_fits(path, table):
+def test_only_fitting_arrays_replace_constants(path, table):
     exported(lambda x: x @ table, jnp.ones(7)).save(path, vjp_order=1)
     new = table + 1
     for constants in ([new], {0: new}, {0: np.asarray(new)}):
@@ -167,7 +167,7 @@ def test_no_replacement_leaves_the_constants_of_the_file(path, table, constants)
     equal(export.load(path, constants=constants).constants[0], table)
 
 
-def test_a_replacement_is_what_it_was_when_it_was_given(path, table):
+def test_a_replacement_is_a_copy_of_the_given_array(path, table):
     exported(lambda x: x @ table, jnp.ones(7)).save(path)
     new = np.asarray(table) + 1
     loaded = export.load(path, constants={0: new})
@@ -178,7 +178,7 @@ def test_a_replacement_is_what_it_was_when_it_was_given(path, table):
 
 
 @pytest.mark.parametrize("count", [1, 8])
-def test_constants_in_the_memory_of_the_host_are_there_again(path, count):
+def test_constants_in_host_memory_are_loaded_to_host_memory(path, count):
     mesh = jax.make_mesh((count,), ("a",)) if count > 1 else None
     on = NamedSharding(mesh, P("a")) if mesh else SingleDeviceSharding(jax.devices()[0])
     kinds = ["pinned_host", "device"]
@@ -191,7 +191,7 @@ def test_constants_in_the_memory_of_the_host_are_there_again(path, count):
         equal(loaded.call(free), f.call(free))
 
 
-def test_constants_in_the_memory_of_the_host_follow_the_arguments_whatever_mesh_was_in_context(
+def test_constants_in_host_memory_follow_the_arguments_under_any_mesh(
     path,
 ):
     first, second = jax.devices()[:2]
@@ -206,7 +206,7 @@ def test_constants_in_the_memory_of_the_host_follow_the_arguments_whatever_mesh_
     equal(loaded.call(x), x + np.arange(64.0))
 
 
-def test_equal_constants_of_a_file_are_two_for_a_program_that_calls_it():
+def test_equal_constants_of_a_file_are_two_constants_of_a_caller():
     tables = [jnp.arange(64.0), jnp.arange(64.0)]
     x = jnp.ones(64)
     inner = export.deserialize(exported(lambda x: x * tables[0] + tables[1], x).serialize())
@@ -230,7 +230,7 @@ def test_equal_constants_of_a_file_may_be_donated_one_by_one():
     equal(both, (tables[0] + 1, tables[1] + 1))
 
 
-def test_numpy_constants_are_brought_to_a_device_once(path):
+def test_numpy_constants_are_transferred_once(path):
     table = np.arange(64, dtype=np.float32)
     here = exported(lambda x: x * table, jnp.ones(64))
     here.save(path)
@@ -242,7 +242,7 @@ def test_numpy_constants_are_brought_to_a_device_once(path):
         equal(results, (2 * table,) * 2)
 
 
-def test_numpy_constants_keep_their_dtype_whatever_the_mode_of_x64_is(path):
+def test_numpy_constants_keep_their_dtype_in_every_x64_mode(path):
     with jax.enable_x64(True):
         table = np.arange(64.0)
         x = jax.ShapeDtypeStruct((64,), "float32")
@@ -264,7 +264,7 @@ def test_an_array_that_is_captured_beside_an_export_of_it_is_one_constant():
 
 
 @pytest.mark.parametrize("view", [lambda blob: blob, memoryview])
-def test_bytes_are_what_they_were_when_they_were_read(table, view):
+def test_an_export_keeps_a_copy_of_its_bytes(table, view):
     blob = exported(lambda x: x @ table, jnp.ones(7)).serialize()
     not_yet_used, used = (export.deserialize(view(blob)) for _ in range(2))
     expected = used.call(jnp.ones(7))
@@ -273,7 +273,7 @@ def test_bytes_are_what_they_were_when_they_were_read(table, view):
         equal(loaded.call(jnp.ones(7)), expected)
 
 
-def test_keys_of_a_generator_that_the_user_made_are_refused(path):
+def test_keys_of_a_user_defined_generator_are_refused(path):
     keys = jax.random.split(jax.random.key(0, impl=_own_generator()), 9)
     with pytest.raises((ValueError, NotImplementedError), match="own"):
         exported(lambda i: jax.random.key_data(keys[i]), 2).save(path)

@@ -1,4 +1,4 @@
-"""The file of a hoisted export: others can read it, and no bad one is read, run or believed."""
+"""Files of hoisted exports: other readers understand them, and bad ones are refused."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def parts(data):
 
 
 def sealed(header, manifest, rest):
-    """A file put together by one who knows the format: with a digest that is right."""
+    """A file put together by hand, with a valid digest."""
     header["__metadata__"]["manifest"] = json.dumps(manifest)
     none = header["__metadata__"]["header_sha256"] = "0" * 64
     raw = json.dumps(header, separators=(",", ":")).encode()
@@ -53,7 +53,7 @@ def sealed(header, manifest, rest):
 
 
 def use(data):
-    """Read a file and look at everything in it, as `load` and a call do."""
+    """Read everything in a file, as `load` and a call do."""
     loaded = export.deserialize(data)
     constants = [*loaded.constants, *(loaded.vjp().constants if loaded.has_vjp() else ())]
     keys = jax.dtypes.prng_key
@@ -105,8 +105,8 @@ def test_a_file_appears_when_it_is_complete(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have other permissions")
 @pytest.mark.parametrize("before", [None, 0o600, 0o640, 0o664, 0o400])
-def test_a_file_is_for_whom_it_was(tmp_path, before, monkeypatch):
-    """As with `open`: that of a former file, else what the umask lets through."""
+def test_a_file_keeps_its_permissions(tmp_path, before, monkeypatch):
+    """As with `open`: those of a previous file, or the default under the umask."""
     path, like = tmp_path / "f", tmp_path / "like"
     if before is not None:
         path.touch()
@@ -124,7 +124,7 @@ def test_a_file_is_for_whom_it_was(tmp_path, before, monkeypatch):
     umask = os.umask(0o027)
     try:
         with monkeypatch.context() as patched:
-            patched.delattr(os, "umask")  # that of all threads
+            patched.delattr(os, "umask")  # it would act on all threads
             container.write(path, pieces())
         like.touch()
     finally:
@@ -143,7 +143,7 @@ def test_a_mapped_file_outlives_its_name(tmp_path, good):
 
 
 def change(good, what):
-    """A file by one who knows the format and changes one thing."""
+    """A valid file with one change made by hand."""
     header, manifest, rest = parts(good)
     changed = what(header, manifest)
     return sealed(header, manifest, changed if isinstance(changed, bytes) else rest)
@@ -159,9 +159,9 @@ BY_HAND = {
     "another version": (
         lambda h, m: h["__metadata__"].update(format_version="2"), "has version '2' of the format"),
     "no manifest": (
-        lambda h, m: m.clear(), "lacks what a manifest has"),
+        lambda h, m: m.clear(), "lacks entries or has wrong ones"),
     "no program": (
-        lambda h, m: m.update(programs=[]), "lacks what a manifest has"),
+        lambda h, m: m.update(programs=[]), "lacks entries or has wrong ones"),
     "a program that is not there": (
         lambda h, m: m["programs"][0].update(tensor="program.9"), "lacks program.9"),
     "a constant too many": (
@@ -206,17 +206,17 @@ BY_HAND = {
     "a shape of 2**120 elements": (
         lambda h, m: h["constant.1"].update(shape=[2**60, 2**60]), "does not take 256 bytes"),
     "a shape without end": (
-        lambda h, m: h["constant.1"].update(shape=[1] * 1000), "are none"),
+        lambda h, m: h["constant.1"].update(shape=[1] * 1000), "invalid shape"),
     "negative numbers": (
-        lambda h, m: h["constant.1"].update(data_offsets=[-256, 0]), "are none"),
+        lambda h, m: h["constant.1"].update(data_offsets=[-256, 0]), "invalid shape"),
     "numbers that are none": (
-        lambda h, m: h["constant.1"].update(shape=[True, 8.0]), "are none"),
+        lambda h, m: h["constant.1"].update(shape=[True, 8.0]), "invalid shape"),
     "an unknown dtype": (
         lambda h, m: h["constant.1"].update(dtype="F7"), "unknown dtype 'F7'"),
     "an entry with more": (
-        lambda h, m: h["constant.1"].update(more=1), "the header's entry is not one"),
+        lambda h, m: h["constant.1"].update(more=1), "must have dtype, shape and data_offsets"),
     "bytes after the end": (
-        lambda h, m: b"", "bytes and its header speaks of|lies at"),
+        lambda h, m: b"", "bytes and its header describes|lies at"),
 }  # fmt: skip
 
 
@@ -243,7 +243,7 @@ RAW = {
 
 
 @pytest.mark.parametrize("name", RAW)
-def test_what_is_no_file_of_ours_is_refused(good, tmp_path, name):
+def test_other_files_are_refused(good, tmp_path, name):
     path = tmp_path / "f"
     path.write_bytes(RAW[name](good))
     for read in (lambda: export.load(path), lambda: export.deserialize(path.read_bytes())):
@@ -271,7 +271,7 @@ def test_a_plain_export_that_was_cut_off_is_refused():
 
 
 def with_program(good, order, program):
-    """A file by one who knows the format, with other bytes for a program."""
+    """A valid file with other bytes for a program."""
     header, manifest, rest = parts(good)
     first, last = header[f"program.{order}"]["data_offsets"]
     program = program(rest[first:last], rest)[: last - first]
@@ -303,17 +303,17 @@ def junk_module(program):
 
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_that_is_none_is_refused(good, tmp_path, capsys, order, name):
+def test_bytes_that_are_no_program_are_refused(good, tmp_path, capsys, order, name):
     path = tmp_path / "f"
     path.write_bytes(with_program(good, order, PROGRAMS[name]))
-    if name != "a junk module":  # which is parsed when it is called or shown
+    if name != "a junk module":  # JAX parses the module at a call or when it is shown
         with pytest.raises(export.ContainerError, match=f"program.{order}"):
             export.load(path)
     assert app.main(["export", "inspect", "--module", str(path)]) == 4
     assert f"cannot read {path}: program.{order}" in capsys.readouterr().err
 
 
-def test_what_is_written_again_with_the_same_program_is_good(good):
+def test_a_file_put_together_with_the_same_program_is_good(good):
     assert with_program(good, 0, lambda program, rest: program) == sealed(*parts(good))
     use(with_program(good, 1, lambda program, rest: program))
 
@@ -353,7 +353,7 @@ def test_a_file_of_another_program_is_refused(tmp_path):
 
 @pytest.fixture
 def only_good_programs(monkeypatch, good):
-    """JAX is given no program of a file but those that were written, and what is no file."""
+    """Assert that JAX parses only programs as they were written, or bytes that are no container."""
     _, manifest, _ = parts(good)
     digests = {program["sha256"] for program in manifest["programs"]}
     stock, seen = jax.export.deserialize, {}
@@ -362,7 +362,7 @@ def only_good_programs(monkeypatch, good):
         digest = hashlib.sha256(blob).hexdigest()
         if digest not in digests:
             assert not container.looks_like_a_container(blob)
-            assert sys._getframe(2).f_code is export.deserialize.__code__  # all that was given
+            assert sys._getframe(2).f_code is export.deserialize.__code__  # the bytes given to it
             return stock(blob)
         if digest not in seen:
             seen[digest] = stock(blob)
@@ -372,7 +372,7 @@ def only_good_programs(monkeypatch, good):
 
 
 def damaged(good, rng):
-    """A file with one kind of damage that disks, networks and editors do."""
+    """A file with one kind of damage that disks, networks or editors cause."""
     data = bytearray(good)
     first, last = sorted(rng.randrange(len(data) + 1) for _ in range(2))
     match rng.randrange(8):
@@ -417,7 +417,7 @@ def test_ten_thousand_damaged_files_are_refused(good, only_good_programs):
 
 
 def test_no_damage_makes_reading_allocate_more_than_the_file():
-    """As above, of a file that is large beside what reading any file takes."""
+    """As above, with a file much larger than what reading any file allocates."""
     table = np.arange(2**18, dtype=np.float32)
     jitted = engine.jit(lambda x: x + table, constants="simplified")
     exported = export.export(jitted, hoist_constants=True)(jnp.ones(2**18))
@@ -451,7 +451,7 @@ def test_every_byte_of_a_file_counts(good, only_good_programs):
 
 
 def altered(value, rng):
-    """A JSON value with one thing changed by one who knows the format."""
+    """A JSON value with one change made by hand."""
     if isinstance(value, dict) and value and rng.random() < 0.9:
         name = rng.choice(sorted(value))
         match rng.randrange(8):
@@ -471,7 +471,7 @@ def altered(value, rng):
 
 
 def test_files_that_were_altered_and_sealed_anew(good, only_good_programs):
-    """Whatever the header says, it is refused or the constants are those of the file."""
+    """A file with a changed header is refused, or its constants are right."""
     rng = random.Random(7)
     expected = {array.tobytes() for array in use(good)}
     refused = 0

@@ -1,4 +1,4 @@
-"""Exports whose constants stand beside the module: made, called, differentiated, placed."""
+"""Hoisted exports: made, called, differentiated, saved, placed on devices."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ def test_one_array_is_one_constant(uses_table_everywhere, arguments, table):
     equal(f.call(*arguments), jax.jit(uses_table_everywhere)(*arguments))
 
 
-def test_it_has_what_an_exported_of_jax_has(table):
+def test_it_has_the_attributes_of_an_exported_of_jax(table):
     names = {name for name in dir(jax.export.Exported) if not name.startswith("_")}
     names |= set(jax.export.Exported.__dataclass_fields__) - {
         "_has_named_shardings", "_in_named_shardings", "_out_named_shardings"
@@ -49,7 +49,7 @@ def test_it_has_what_an_exported_of_jax_has(table):
             assert getattr(f, name) == getattr(plain, name), name
 
 
-def test_the_module_leads_with_the_constants_after_dimensions_and_tokens(table):
+def test_main_takes_dimensions_tokens_constants_and_then_arguments(table):
     n, m = export.symbolic_shape("n, m")
     f = exported(lambda x: x.sum(0) @ table + x.shape[0], jax.ShapeDtypeStruct((n, 7), jnp.float32))
     text = f.mlir_module()
@@ -80,7 +80,7 @@ def test_derivatives_leave_the_constants_alone(table, path):
 
 
 @pytest.mark.parametrize("jit", [jax.jit, *(engine.jit(constants=side) for side in engine.SIDES)])
-def test_a_derivative_is_that_of_the_export_within_any_program(table, path, jit):
+def test_any_program_may_contain_the_derivative_of_an_export(table, path, jit):
     x = jnp.linspace(-1, 1, 7)
     here = exported(lambda x: jnp.sum(jnp.tanh(x @ table) ** 2), x)
     expected = jax.grad(here.call)(x)
@@ -89,7 +89,7 @@ def test_a_derivative_is_that_of_the_export_within_any_program(table, path, jit)
     np.testing.assert_allclose(jit(jax.grad(again.call))(x), expected, rtol=1e-6)
 
 
-def test_an_export_within_a_program_is_none_of_it(table):
+def test_an_export_made_during_a_trace_is_no_part_of_that_program(table):
     @jax.jit
     def outer(x):
         made.append(exported(lambda x: x @ table, x))
@@ -135,7 +135,7 @@ def test_derivatives_end_where_the_file_ends(path, order):
         export.load(path).save(path, vjp_order=order + 1)
 
 
-def test_what_is_loaded_is_saved_again(path, table):
+def test_a_loaded_export_can_be_saved_again(path, table):
     exported(lambda x: x @ table, jnp.ones(7)).save(path, vjp_order=1)
     first = path.read_bytes()
     export.load(path).save(path, vjp_order=1)
@@ -143,7 +143,7 @@ def test_what_is_loaded_is_saved_again(path, table):
     assert bytes(export.deserialize(first).serialize(vjp_order=1)) == first
 
 
-def test_a_call_is_checked_in_the_words_of_jax(table):
+def test_a_wrong_call_raises_the_error_of_jax(table):
     def fun(x, *, y):
         return x @ table + y["a"]
 
@@ -169,7 +169,7 @@ def test_a_call_is_checked_in_the_words_of_jax(table):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class Checked:
-    """A node of a tree that looks at its leaf when it is made."""
+    """A pytree node that inspects its leaf when it is made."""
 
     a: Any
 
@@ -177,7 +177,7 @@ class Checked:
         assert self.a.shape[-1] == 7
 
 
-def test_nodes_of_trees_may_look_at_their_leaves(table):
+def test_pytree_nodes_may_inspect_their_leaves(table):
     jitted = engine.jit(lambda d, *, e: d.a @ table + e.a, constants="simplified")
     d = Checked(jnp.arange(7.0))
     f = export.export(jitted, hoist_constants=True)(d, e=d)
@@ -201,11 +201,11 @@ def test_it_is_called_within_a_program(path, table):
 
 @pytest.mark.parametrize("traced_by_jax_before", [False, True])
 def test_an_array_of_an_export_is_one_constant_of_the_program_around_it(traced_by_jax_before):
-    """So that whoever replaces it replaces it in the derivative, too."""
+    """So a replacement applies to the derivative, too."""
     table = jax.device_put(jnp.arange(64.0), jax.devices()[0])  # committed: it is passed as a view
     x = jnp.ones(64)
     inner = jax.jit(exported(lambda x: x * table, x).call)
-    if traced_by_jax_before:  # then a program of the engine takes the body that JAX has traced
+    if traced_by_jax_before:  # then the engine's program contains a body that JAX traced
         with engine.use_simplified_constants(True), engine.jax_internals.simplified_jaxprs(True):
             inner(x)
     alone = exported(lambda x: inner(x).sum(), x)
@@ -251,7 +251,7 @@ def test_sharded_constants(path):
     assert any("load it with mesh=" in note for note in caught.value.__notes__)
 
 
-def test_constants_on_two_meshes_do_not_go_together():
+def test_constants_on_two_meshes_are_refused():
     devices = np.array(jax.devices())
     eight, four = (
         jax.device_put(jnp.ones((8, 8)), NamedSharding(jax.sharding.Mesh(some, ("a",)), P("a")))
@@ -262,7 +262,7 @@ def test_constants_on_two_meshes_do_not_go_together():
 
 
 def test_an_export_of_a_function_that_donates_holds_no_copies():
-    """To call an export donates nothing, so the captured array is safe from it."""
+    """A call of an export donates nothing, so the captured array is safe."""
     table, x = jnp.arange(64.0), jnp.ones(64)
     jitted = engine.jit(lambda x: x + table, constants="simplified", donate_argnums=0)
     here = export.export(jitted, hoist_constants=True)(x)
@@ -291,7 +291,7 @@ def test_the_legacy_side_has_nothing_to_hoist(table):
         export.export(jax.jit(lambda x: x), hoist_constants=True)(1.0)
 
 
-def test_policy_and_threshold_are_those_of_a_call(table):
+def test_policy_and_threshold_apply_as_in_a_call(table):
     small = jnp.ones(3)
     f = engine.jit(
         lambda x: x @ table + small.sum(),
@@ -304,8 +304,8 @@ def test_policy_and_threshold_are_those_of_a_call(table):
         assert exported(lambda x: x @ table, jnp.ones(7)).constants == ()
 
 
-def test_a_derivative_has_the_constants_of_its_export_whatever_is_set_later(path):
-    """What is a constant is decided when a function is exported, and not when it is saved."""
+def test_later_settings_do_not_change_the_constants_of_a_derivative(path):
+    """The export decides what is a constant, not the later save."""
     scale = jnp.arange(1.0, 5.0)
     with engine.embedded_constants_max_bytes(0):
         here = exported(lambda x: jnp.sum(x**3 * scale), jnp.ones(4))
@@ -317,8 +317,8 @@ def test_a_derivative_has_the_constants_of_its_export_whatever_is_set_later(path
     equal(jax.grad(lambda x: jax.grad(scaled)(x).sum())(jnp.ones(4)), 600 * scale)
 
 
-def test_nothing_is_precomputed_and_equal_arrays_may_be_one(path):
-    """What a reader may replace are the arrays that were captured."""
+def test_nothing_is_precomputed_but_equal_arrays_may_be_one(path):
+    """A reader may replace the captured arrays, so no result of them is stored."""
     table = jnp.eye(64) + jnp.linspace(0, 0.01, 64**2).reshape(64, 64)
     other = jnp.array(table)
     jitted = engine.jit(
@@ -345,7 +345,7 @@ def test_a_program_without_constants(path):
 
 
 def test_another_process_without_this_project_runs_the_program(path, table):
-    """What is in the file is an export of JAX and tensors in a format that others read."""
+    """The file holds an export of JAX and tensors in a common format."""
     exported(lambda x: x @ table, jnp.ones(7)).save(path)
     script = (
         "import sys, numpy as np, jax, safetensors.numpy\n"

@@ -1,4 +1,4 @@
-"""One flag: read when a function is traced, in every cache key, never a mixture."""
+"""One flag: read when a function is traced, part of every cache key, never mixed."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def test_update_decides_in_both_directions(jitted, arguments):
             engine.config.update("use_simplified_constants", value)
             assert engine.config.use_simplified_constants is value
             assert side_of(jitted, arguments) == ("simplified" if value else "legacy")
-            # and a call that was cached in C++ for the other value runs its own program
+            # a call cached in C++ for the other value must not run that program
             np.testing.assert_allclose(jitted(*arguments)["y"], expected, rtol=1e-6, atol=1e-6)
     finally:
         engine.config.update("use_simplified_constants", False)
@@ -77,8 +77,8 @@ def copies(lowered):
 
 @pytest.mark.parametrize("constants", [*engine.SIDES, None])
 @pytest.mark.parametrize("value", [False, True])
-def test_a_program_of_plain_jax_jit_stays_one_of_plain_jax_jit(table, constants, value):
-    """Who is called in it joins it: Literals that nobody hoists would be inlined at each use."""
+def test_a_program_of_plain_jax_jit_stays_a_program_of_plain_jax_jit(table, constants, value):
+    """A function called in it follows its form: unhoisted Literals would be inlined at each use."""
 
     def three_uses(x):
         return jnp.tanh(x @ table) @ table + table @ x
@@ -103,14 +103,14 @@ for constants in engine.SIDES:
 """
 
 
-def test_and_so_it_does_where_jax_hoists():
-    """The other mixture: a module that JAX hoists from, with arrays that ours would inline."""
+def test_a_program_of_plain_jax_jit_stays_one_where_jax_hoists():
+    """The other mixture: a module that JAX hoists from, with arrays that legacy would inline."""
     done = run(NESTED, JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS="1")
     assert done.stdout.split() == ["False", "False"], done.stderr
 
 
 def test_threads_with_different_values(table):
-    """Two threads, two values, new programs all the time: each gets its own pipeline, whole."""
+    """Two threads with two values and ever new programs: each thread keeps to its own pipeline."""
     rounds, shown, barrier = 12, {True: [], False: []}, threading.Barrier(2)
 
     def work(value):
@@ -133,7 +133,7 @@ def test_threads_with_different_values(table):
 
 
 def test_a_mixture_would_be_noticed(uses_table_everywhere, arguments):
-    """The planted violation: simplified tracing, legacy lowering, as JAX's own flag set late."""
+    """A planted mixture: simplified tracing, legacy lowering, like JAX's own flag set late."""
     traced = engine.jit(uses_table_everywhere, constants="simplified").trace(*arguments)
     hybrid = traced.lower(hoist_constants_as_args=False)
     assert side_shown_by(traced, hybrid) == "mixture"
@@ -178,7 +178,7 @@ def run(script, **environment):
     ],
 )
 def test_environment(environment, flag):
-    """Both sides are whole in a process of either flag, also where JAX has latched its own."""
+    """No side mixes in a process of either flag, even where JAX has latched its own flag."""
     legacy, simplified = "legacy 2 0", "simplified 0 1"
     lines = run(SCRIPT, **environment).stdout.splitlines()
     assert lines == [{"legacy": legacy, "simplified": simplified}[flag], legacy, simplified]

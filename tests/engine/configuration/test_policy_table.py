@@ -1,4 +1,4 @@
-"""A table as a constant policy: which key names which array, and what is no table."""
+"""Tables as constant policies: which key matches which array, and what is refused."""
 
 import itertools
 import os
@@ -77,7 +77,7 @@ OF_MODEL = constant("float32[8,8]", "/home/me/models/model.py", 31)
         "float32[8,8]   me/models/model.py:031",
     ],
 )  # fmt: skip
-def test_a_key_names_an_array(key):
+def test_a_key_matches_an_array(key):
     assert read_table({key: "inline"}, "t")(OF_MODEL) == "inline"
 
 
@@ -89,7 +89,7 @@ def test_a_key_names_an_array(key):
         "/models/model.py:31",
     ],
 )  # fmt: skip
-def test_a_key_does_not_name_another_array(key):
+def test_a_key_does_not_match_another_array(key):
     assert read_table({key: "inline"}, "t")(OF_MODEL) is None
 
 
@@ -107,7 +107,7 @@ def test_the_most_specific_key_decides_in_any_order():
             assert table(OF_MODEL) == "inline", (weaker, stronger)
 
 
-def test_an_array_that_no_equation_uses_has_a_type_and_no_place():
+def test_an_array_that_no_equation_uses_has_no_place():
     table = read_table({"float32[8,8]": "inline", "model.py:31": "hoist"}, "t")
     assert table(constant("float32[8,8]")) == "inline"
     assert engine.jit(lambda x: (x, WEIGHTS), constants="simplified", constant_policy=table)(1.0)
@@ -126,7 +126,7 @@ def test_an_array_that_no_equation_uses_has_a_type_and_no_place():
         ("2026-11/a,b/01_c.py:4", constant("float32[8]", "/2026-11/a,b/01_c.py", 4)),
     ],
 )
-def test_all_that_jax_and_file_systems_write_are_keys(key, named):
+def test_types_of_jax_and_odd_paths_are_keys(key, named):
     assert read_table({key: "hoist"}, "t")(named) == "hoist"
 
 
@@ -137,7 +137,7 @@ def test_all_that_jax_and_file_systems_write_are_keys(key, named):
      "float32[8 8]", "float32[8;8]", "float32[8x8]", "float32[8,,8]", "float32[8,8]model.py:31",
      "1,x[8]"],
 )  # fmt: skip
-def test_a_key_that_cannot_be_read_is_named(key):
+def test_an_unreadable_key_is_quoted(key):
     with pytest.raises(ValueError, match="has a key that cannot be read") as error:
         engine.jit(captures_four, constant_policy={"int32[64]": "inline", key: "inline"})
     assert repr(key) in str(error.value)
@@ -156,7 +156,7 @@ def test_a_key_that_cannot_be_read_is_named(key):
         ('{"float32[8]"', "the text of one in JSON"),
     ],
 )
-def test_what_is_no_table_is_refused(table, said):
+def test_wrong_tables_are_refused(table, said):
     for give in (
         lambda: engine.jit(captures_four, constant_policy=table),
         lambda: engine.constant_policy(table),
@@ -178,7 +178,7 @@ def test_a_table_that_is_changed_afterwards_changes_nothing():
         assert len(found.const_args) == 1
 
 
-def test_equal_tables_are_one_key_of_every_cache():
+def test_equal_tables_are_one_cache_key():
     table = {"float32[64]": "inline", WEIGHTS_AT: "hoist"}
     same = read_table(dict(reversed(table.items())), "t")
     assert read_table(table, "t") is same

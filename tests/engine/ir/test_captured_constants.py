@@ -1,4 +1,4 @@
-"""A large capture is reported in both modes, per program and per constant, with its places."""
+"""Large captures are reported in both modes, per program and per constant, with places."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def messages(record):
 
 
 def test_total_of_a_program(side, limits):
-    limits(1500)  # neither array alone
+    limits(1500)  # neither array reaches it alone
     with pytest.warns(UserWarning, match="A large amount of constants were captured") as record:
         engine.jit(fun_of(BIG, SMALL), constants=side).lower(1.0)
     [message] = messages(record)
@@ -87,14 +87,14 @@ def test_an_array_that_is_read_twice_counts_once(side, limits):
 
 
 @pytest.mark.parametrize("kind", ["reference", "number of Python", "number of NumPy"])
-def test_what_is_no_constant_is_not_reported_whatever_the_limit(side, limits, kind):
+def test_values_that_are_no_constants_are_never_reported(side, limits, kind):
     reference, x = jax.new_ref(SMALL), np.ones(100, np.float32)
     fun = {
         "reference": lambda x: x + reference[...],
         "number of Python": lambda x: x + 2.0,
         "number of NumPy": lambda x: x + np.float32(2),
     }[kind]
-    limits(0)  # from here on JAX itself warns of what it lowers, with or without constants
+    limits(0)  # JAX itself warns from a limit of 0 on, with or without constants
     engine.jit(fun, constants=side).lower(x)  # warnings are errors
 
 

@@ -1,4 +1,4 @@
-"""Making constants explicit changes how a program gets its arrays, never what it computes."""
+"""Closure conversion changes how a program gets its arrays, never its results."""
 
 import jax
 import jax.extend.core
@@ -29,7 +29,7 @@ def hoisted(fun, *args):
 
 
 def check(fun, *args, arrays):
-    """The converted program, given its constants, computes what the function does."""
+    """Assert that the converted program, given its constants, computes the same results."""
     closed_jaxpr, converted, constants = hoisted(fun, *args)
     assert len(constants) == arrays
     assert engine.jaxpr_const_args(converted) == []  # none is left inside
@@ -151,14 +151,14 @@ def test_a_shared_body_stays_shared():
     assert first is second
 
 
-def test_operands_of_the_user_are_left_alone():
+def test_operands_passed_by_the_user_are_left_alone():
     _, converted, constants = hoisted(lambda x: lax.cond(x[0] > 0, jnp.add, jnp.multiply, x, A), X)
     [cond] = [eqn for eqn in converted.eqns if eqn.primitive.name == "cond"]
     assert len(cond.invars) == 3  # the index, x and A, which the user passed
     assert len(constants) == 1
 
 
-def test_what_has_no_rule_is_named():
+def test_primitives_without_a_rule_are_named():
     mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("i")
     mapped = jax.shard_map(lambda x: x + A, mesh=mesh, in_specs=spec, out_specs=spec)

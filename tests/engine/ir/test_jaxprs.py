@@ -1,4 +1,4 @@
-"""The vocabulary: which values may be Literals, and which constants a jaxpr has."""
+"""Which values may be Literals, and which constants a jaxpr has."""
 
 import gc
 import weakref
@@ -39,7 +39,7 @@ def test_one_entry_per_array_however_it_is_used(uses_table_everywhere, arguments
     assert only is table
 
 
-def test_order_is_that_of_the_first_use():
+def test_constants_are_in_the_order_of_first_use():
     arrays = [jnp.full(20, float(i)) for i in range(4)]
     a, b, c, d = arrays
 
@@ -51,7 +51,7 @@ def test_order_is_that_of_the_first_use():
     assert [v[0] for v in engine.jaxpr_const_args(simplified(fun, jnp.ones(20)))] == [0, 1, 2, 3]
 
 
-def test_numpy_arrays_are_one_by_their_memory():
+def test_numpy_arrays_are_identified_by_their_memory():
     array = np.arange(20.0, dtype=np.float32)
 
     def fun(x):
@@ -101,7 +101,7 @@ def test_make_jaxpr_options():
         engine.make_jaxpr(lambda x: x, constants="both")
 
 
-def test_make_jaxpr_takes_what_that_of_jax_takes():
+def test_make_jaxpr_takes_the_arguments_of_jax_make_jaxpr():
     def fun(n, x):
         return n * jax.lax.psum(x, "i")
 

@@ -1,4 +1,4 @@
-"""A captured NumPy array has the value that it had when it was captured."""
+"""A captured NumPy array keeps its value of the time of capture."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ import engine
 
 
 def aligned(value, alignment=64, size=1024):
-    """A float32 array whose memory JAX does not need to copy on CPU: where the hazard is."""
+    """A float32 array at an address that lets JAX skip the copy on CPU: the hazardous case."""
     memory = np.zeros(4 * size + alignment, np.uint8)
     start = -memory.ctypes.data % alignment
     array = memory[start : start + 4 * size].view(np.float32)
@@ -32,7 +32,7 @@ def test_writing_to_a_number_later_changes_nothing(side):
     assert traced.lower().compile()(np.float32(1)) == 2
 
 
-def test_a_preamble_has_the_number_that_it_was_captured_with():
+def test_a_preamble_uses_the_captured_value_of_a_number():
     table, number = jnp.ones((256, 256)) / 16, np.array(2.0, np.float32)
 
     def jitted(first):
@@ -47,7 +47,7 @@ def test_a_preamble_has_the_number_that_it_was_captured_with():
     assert one(x)[0] == 512
 
 
-def test_an_array_that_a_loaded_program_took_may_be_captured():
+def test_a_const_arg_of_a_loaded_program_may_be_captured():
     given = np.arange(16, dtype=np.float32)
     table = jnp.asarray(given)
     compiled = engine.jit(lambda x: x + table, constants="simplified").lower(1.0).compile()
@@ -69,7 +69,7 @@ def test_writing_later_changes_nothing(side, offset):
     np.testing.assert_array_equal(jitted(x), 3.0)
     np.testing.assert_array_equal(compiled(x), 3.0)
     np.testing.assert_array_equal(traced.lower().compile()(x), 3.0)
-    # a function that is traced now captures what is there now
+    # a new trace captures the new value
     np.testing.assert_array_equal(engine.jit(scans(array), constants=side)(x), 21.0)
 
 
@@ -82,7 +82,7 @@ def test_an_array_is_copied_once(side):
 
 
 def test_read_only_flags_are_not_trusted(side):
-    """A flag can be taken back, and a view does not even need that."""
+    """A flag can be cleared again, and the base of a view may be writeable all along."""
     frozen = aligned(1.0)
     frozen.flags.writeable = False
     buffer = bytearray(4 * 1024 + 64)
@@ -115,7 +115,7 @@ def test_repeats_stay_repeats():
     np.testing.assert_array_equal(engine.jit(lambda x: x + wide)(1.0), 1.0 + wide)
 
 
-def test_an_array_that_the_function_itself_writes_to_has_each_of_its_values(side):
+def test_each_use_sees_the_value_at_that_time_if_the_function_writes(side):
     """Stock JAX computes 2 in both modes: the last value, everywhere (jax 0.10.2)."""
 
     def fun(x):
@@ -132,7 +132,7 @@ def test_an_array_that_the_function_itself_writes_to_has_each_of_its_values(side
 
 
 @pytest.mark.parametrize("order", ["C", "F", "strided", "transposed", "repeated", "nan"])
-def test_an_array_that_did_not_change_is_captured_once(order):
+def test_an_unchanged_array_is_captured_once(order):
     array = np.arange(24.0, dtype=np.float32).reshape(4, 6)
     if order == "F":
         array = np.asfortranarray(array)
@@ -153,7 +153,7 @@ def test_an_array_that_did_not_change_is_captured_once(order):
 
 
 def test_an_array_that_jax_converts_is_captured_once():
-    """JAX makes float32 of it, anew for each use."""
+    """JAX converts it to float32, anew for each use."""
     array = np.arange(24.0).reshape(4, 6)
     jitted = engine.jit(
         lambda x: jax.jit(lambda y: y + array)(x) * array + array, constants="simplified"

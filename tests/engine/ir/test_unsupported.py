@@ -1,4 +1,4 @@
-"""What cannot be lowered is refused by name, in both modes alike."""
+"""Programs that cannot be lowered are refused with a clear error, in both modes."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -31,7 +31,7 @@ def window(x):
 def test_a_reducer_that_captured_an_array(fun, name, side):
     message = (
         rf"the computation of `{name}` at .*test_unsupported.py:\d+ .* captured an array, "
-        r"float32\[8,8\]; .* Compute what it needs of the array before"
+        r"float32\[8,8\]; .* Compute the values it needs before the reduction"
     )
     jitted = engine.jit(fun, constants=side)
     with pytest.raises(NotImplementedError, match=message):
@@ -43,7 +43,7 @@ def test_a_reducer_that_captured_an_array(fun, name, side):
         nested(jnp.ones((2, 4)))
 
 
-def test_a_window_that_captured_an_array_is_not_even_traced_in_legacy():
+def test_jax_cannot_trace_a_window_that_captured_an_array_in_legacy():
     with pytest.raises(TypeError, match="In a call to primitive reduce_window"):
         engine.jit(window, constants="legacy")(jnp.ones(4))
 

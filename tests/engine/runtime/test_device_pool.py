@@ -43,7 +43,7 @@ def test_another_value_in_the_same_memory_is_another_buffer():
 
 
 def test_each_placement_has_a_buffer_of_its_own():
-    # One process has one device here; a sharding that is not equivalent stands for another.
+    # This process has one device; a sharding that is not equivalent stands in for a second one.
     table = np.arange(1005, dtype=np.float32)
     f = simplified(lambda x: x + table)
     compiled = f.lower(1.0).compile()
@@ -55,8 +55,8 @@ def test_each_placement_has_a_buffer_of_its_own():
     assert device_pool._find(const, host) is None
 
 
-def test_a_buffer_of_another_dtype_is_not_handed_out():
-    """Without x64, JAX brings a plain array of float64 to a device as float32."""
+def test_a_buffer_of_another_dtype_is_not_reused():
+    """Without x64, JAX transfers a plain float64 array as float32."""
     plain = np.arange(64.0)
     typed = jax_internals.of_its_own_type(plain)
     executable = simplified(lambda x: x + plain).lower(1.0).compile()._params.executable
@@ -66,7 +66,7 @@ def test_a_buffer_of_another_dtype_is_not_handed_out():
         np.testing.assert_array_equal(array, plain)
 
 
-def test_nothing_stays_when_the_functions_are_gone():
+def test_the_pool_is_empty_when_the_functions_are_gone():
     def once():
         table = np.arange(1007, dtype=np.float32)
         f = simplified(lambda x: x + table)
@@ -80,14 +80,14 @@ def test_nothing_stays_when_the_functions_are_gone():
     assert len(device_pool._pool) <= before
 
 
-def test_memory_that_has_a_new_owner_is_not_taken_for_the_former(monkeypatch):
+def test_memory_with_a_new_owner_is_not_taken_for_the_old_array(monkeypatch):
     monkeypatch.setattr(device_pool, "constant_key", lambda value: "one address")
     first, second = (np.full(11, n, np.float32) for n in (1, 2))
     assert simplified(lambda x: x + first)(0.0)[0] == 1
     assert simplified(lambda x: x + second)(0.0)[0] == 2
 
 
-def test_a_donated_or_deleted_buffer_is_not_handed_out_again():
+def test_a_donated_or_deleted_buffer_is_not_reused():
     table = np.arange(1009, dtype=np.float32)
     f = simplified(lambda x: x + table)
     f(1.0)
@@ -98,7 +98,7 @@ def test_a_donated_or_deleted_buffer_is_not_handed_out_again():
     np.testing.assert_array_equal(g(2.0), 2 * table)
 
 
-def test_a_compiled_stage_brings_its_constants_to_a_device_when_it_is_called():
+def test_a_compiled_stage_transfers_its_constants_when_it_is_called():
     table = np.arange(1011, dtype=np.float32)
     compiled = simplified(lambda x: x + table).lower(1.0).compile()
     assert buffers_of(table) == set()

@@ -65,7 +65,7 @@ def test_a_lowered_program_goes_on_showing_its_own_lines():
     table = np.ones(9, np.float32)
     functions = (
         lambda x: x + table,
-        lambda x: x + table,  # of another line, and nothing else
+        lambda x: x + table,  # only the line differs
     )
     for fun in functions:
         lowered = engine.jit(fun, constants="simplified").lower(X)
@@ -90,7 +90,7 @@ def test_other_options_and_programs_compile():
 
 
 def test_embedded_values_are_part_of_the_program():
-    with engine.embedded_constants_max_bytes(36):  # 9 floats: inlined, so that no two are alike
+    with engine.embedded_constants_max_bytes(36):  # 9 floats: inlined, so all programs differ
         assert compilations("simplified", [closure(n) for n in range(3)]) == 3
 
 
@@ -112,7 +112,7 @@ def test_callbacks_are_never_shared():
     assert called == [0, 1, 2]
 
 
-def test_what_callbacks_captured_is_let_go():
+def test_the_cache_does_not_keep_what_callbacks_captured():
     def calling(captured):
         table = np.full(9, captured.value, np.float32)
 
@@ -156,18 +156,18 @@ def test_a_compilation_that_fails_leaves_nothing_behind():
         with pytest.raises(jax.errors.JaxRuntimeError, match="xla_no_such_option"):
             lowered.compile({"xla_no_such_option": True})
     np.testing.assert_allclose(lowered.compile()(X), np.tanh(X) + 1, rtol=1e-6)
-    other = jax.jit(lambda x: x + 1).lower(X)  # of plain JAX, whose table is its own
+    other = jax.jit(lambda x: x + 1).lower(X)  # plain JAX has a table of its own
     np.testing.assert_array_equal(other.compile()(X), X + 1)
 
 
 def compiled(checks, lowered):
-    """An executable under a setting that is in no key of JAX's tables."""
+    """An executable compiled under a setting that none of JAX's cache keys contains."""
     with jax.enable_checks(checks):
         return lowered.compile().runtime_executable()
 
 
 def test_threads_compile_one_program_under_their_own_settings(monkeypatch):
-    """JAX alone has the second thread wait for the first, and gives it what that compiled."""
+    """In plain JAX the second thread waits for the first one and gets its executable."""
     both_lowered = threading.Barrier(2, timeout=60)
     executables_of_text = executable_cache._executables_of_text
 
@@ -209,12 +209,12 @@ def test_a_stage_may_be_compiled_in_another_thread_meanwhile(monkeypatch):
     assert compiled(False, jitted.lower(X)) is others[0]
 
 
-def test_what_is_compiled_while_we_compile_is_no_executable_of_ours(monkeypatch):
-    """Code of the user may run at any moment, when garbage is collected, say."""
+def test_an_executable_compiled_meanwhile_is_not_taken_for_ours(monkeypatch):
+    """The user's code may run at any moment, in a finalizer, say."""
     compile_of_jax = jax_internals.Computation.compile
 
     def compile_another_first(computation, **options):
-        jitted = jax.jit(lambda x, y: jnp.cos(x) - y)  # JAX's key is that of the program below
+        jitted = jax.jit(lambda x, y: jnp.cos(x) - y)  # has the same key in JAX as `closure(1)`
         found.append(jitted(X, X))
         return compile_of_jax(computation, **options)
 
@@ -225,14 +225,14 @@ def test_what_is_compiled_while_we_compile_is_no_executable_of_ours(monkeypatch)
     np.testing.assert_allclose(found, [np.cos(X) - X], rtol=1e-6)
 
 
-def test_what_measures_compiling_compiles_each():
+def test_within_unshared_each_closure_is_compiled():
     functions = [closure(n) for n in range(3)]
     with executable_cache.unshared():
         assert compilations("simplified", functions) == 3
     assert compilations("simplified", [closure(n) for n in range(3)]) == 1
 
 
-def test_clear_caches_forgets_them():
+def test_clear_caches_of_jax_empties_our_caches():
     assert compilations("simplified", [closure(0)]) == 1
     jax.clear_caches()
     assert executable_cache._modules.cache_keys() == []
@@ -240,40 +240,40 @@ def test_clear_caches_forgets_them():
 
 
 def compilations_of(size):
-    """Of one program among others that differ in the size of what they return."""
+    """Compilations of a program that differs from the others in the size of its result."""
     with work_of_jax() as work:
         table = np.ones(40 + size, np.float32)
         engine.jit(lambda x: x[0] + table, constants="simplified")(X)
     return work["compilation"]
 
 
-def test_what_is_met_once_is_kept_for_a_while(monkeypatch):
-    monkeypatch.setattr(executable_cache, "MOST_MET_ONCE", 2)
+def test_programs_seen_once_are_kept_for_a_while(monkeypatch):
+    monkeypatch.setattr(executable_cache, "MAX_SEEN_ONCE", 2)
     assert [compilations_of(size) for size in (1, 2, 3)] == [1, 1, 1]
     found = executable_cache._modules.cache_info()
-    assert found == "2 of 2 modules met once, 0 of 128 met again"
+    assert found == "2 of 2 modules seen once, 0 of 128 seen twice"
     assert [compilations_of(size) for size in (2, 3)] == [0, 0]
 
 
-def test_what_is_met_again_after_others_is_kept_from_then_on(monkeypatch):
-    """A loop over six programs, of which two are kept at first: from its third turn on, all are."""
-    monkeypatch.setattr(executable_cache, "MOST_MET_ONCE", 2)
+def test_programs_seen_again_after_others_are_kept_from_then_on(monkeypatch):
+    """A loop over six programs: two are kept at first, and all from the third turn on."""
+    monkeypatch.setattr(executable_cache, "MAX_SEEN_ONCE", 2)
     turns = [sum(compilations_of(size) for size in range(6)) for _ in range(4)]
     assert turns == [6, 6 - 2, 0, 0]
 
 
-def test_only_so_many_are_kept_that_were_met_again(monkeypatch):
-    monkeypatch.setattr(executable_cache, "MOST_MET_AGAIN", 2)
+def test_only_so_many_programs_seen_twice_are_kept(monkeypatch):
+    monkeypatch.setattr(executable_cache, "MAX_SEEN_TWICE", 2)
     for size in range(4):
         for _ in range(2):
             compilations_of(size)
-    assert executable_cache._programs.cache_info().endswith("2 of 2 met again")
+    assert executable_cache._programs.cache_info().endswith("2 of 2 seen twice")
     assert [compilations_of(size) for size in (3, 2)] == [0, 0]
 
 
-def test_only_so_many_hashes_of_what_is_gone_are_kept(monkeypatch):
-    monkeypatch.setattr(executable_cache, "MOST_MET_ONCE", 1)
-    monkeypatch.setattr(executable_cache, "MOST_GONE", 2)
+def test_only_so_many_hashes_of_evicted_keys_are_kept(monkeypatch):
+    monkeypatch.setattr(executable_cache, "MAX_SEEN_ONCE", 1)
+    monkeypatch.setattr(executable_cache, "MAX_EVICTED", 2)
     for size in range(5):
         compilations_of(size)
-    assert len(executable_cache._programs._gone) == 2
+    assert len(executable_cache._programs._evicted) == 2

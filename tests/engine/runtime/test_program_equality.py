@@ -1,4 +1,4 @@
-"""Programs are lowered as an equal one before them: which are equal, and which never are."""
+"""An equal program from before is lowered in a program's place: which programs are equal?"""
 
 import concurrent.futures
 import contextlib
@@ -23,7 +23,7 @@ from simplified_consts.pipeline import PIPELINE
 X = np.ones((4, 4), np.float32)
 
 
-ALIVE = []  # a program that was met once is kept as long as it lives, and no longer
+ALIVE = []  # keeps programs alive, because the cache holds programs seen once only weakly
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def jit(fun):
 
 
 def lowered(fun, *args, alone=False, **kwargs):
-    """A lowered program, its module to the byte, and how often JAX lowered for it."""
+    """A lowered program, the bytes of its module, and the number of JAX's lowerings for it."""
     with executable_cache.unshared() if alone else contextlib.nullcontext():
         jitted = jit(fun)
         with work_of_jax() as work:
@@ -54,7 +54,7 @@ def planned(fun, *args):
     return plan_of(PIPELINE, traced.jaxpr, traced._params["name"].choices).closed_jaxpr
 
 
-# -- a program that was lowered as another one has the module that it would have had ---------------
+# -- a program that another one replaces has the module that it would have had alone ---------------
 
 NEVER_COMPARED = {"callback_on_captured", "exported_beside_captured"}
 
@@ -119,8 +119,8 @@ def test_lines_tell_programs_apart():
 
 
 # -- programs that differ in one thing are not equal -----------------------------------------------
-# Both functions of a pair are made by one line, so that their source locations do not tell them
-# apart. TABLE is hoisted and is the same.
+# One line makes both functions of a pair, so their source locations are equal. TABLE is hoisted,
+# and the same in both.
 
 TABLE = np.linspace(0, 1, 16, dtype=np.float32).reshape(4, 4)
 SAME_VALUES = TABLE.copy()
@@ -205,7 +205,7 @@ DIFFERENT = {
 }
 
 
-# Those that comparing alone tells apart; a few are enough to see that it is asked.
+# Pairs with equal outlines; a few are enough to see that the comparison is asked.
 OF_ONE_OUTLINE = {"zeros of two signs", "numbers", "directions", "the order of operands", "lengths"}
 
 
@@ -221,7 +221,7 @@ def test_programs_that_differ_in_one_thing_are_lowered_each(case):
 
 
 @pytest.mark.parametrize("case", DIFFERENT)
-def test_comparing_sees_the_difference_that_an_outline_may_not(case):
+def test_the_comparison_sees_differences_that_an_outline_misses(case):
     make, *values = DIFFERENT[case]
     one, other, again = [planned(make(p), X) for p in (*values, values[0])]
     assert not program_equality.are_equal(one, other)
@@ -256,8 +256,8 @@ def configured(setting, value):
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_a_program_is_lowered_and_compiled_under_the_settings_that_are_in_force(setting):
-    """As in stock JAX, for which each closure is a program of its own."""
+def test_a_program_is_lowered_and_compiled_under_the_settings_in_force(setting):
+    """As in stock JAX, where each closure is a program of its own."""
 
     def work_of_a_closure(n):
         captured = np.full((4, 4), n, np.float32)
@@ -271,7 +271,7 @@ def test_a_program_is_lowered_and_compiled_under_the_settings_that_are_in_force(
     assert work_of_a_closure(2) == (0, 0)
 
 
-def test_the_module_is_that_of_the_settings():
+def test_the_module_follows_the_settings():
     def fun(x):
         return x + TABLE
 
@@ -282,7 +282,7 @@ def test_the_module_is_that_of_the_settings():
     assert modules[0] != modules[1] == modules[2]
 
 
-# -- programs that hold what cannot be compared, or what must not be kept --------------------------
+# -- programs with params that cannot be compared, or with objects that must not be kept -----------
 
 
 def effectful(x):
@@ -298,7 +298,7 @@ UNCOMPARED = {
 
 
 @pytest.mark.parametrize("what", UNCOMPARED)
-def test_what_cannot_be_compared_equals_nothing(what):
+def test_a_program_that_cannot_be_compared_equals_none(what):
     with engine.constant_policy(lambda constant: "hoist" if constant.nbytes < 100 else "embed"):
         assert program_equality.outline(planned(UNCOMPARED[what], X)) is None
 
@@ -329,8 +329,8 @@ def policy_of_a_checkpoint(held):
 
 
 @pytest.mark.parametrize("make", [custom_jvp, custom_vjp])
-def test_functions_of_the_user_are_let_go(make):
-    """Rules for derivatives are no part of what is lowered, and may hold gigabytes."""
+def test_functions_of_the_user_are_freed(make):
+    """Derivative rules are not lowered, and may hold gigabytes."""
 
     class Held:
         pass
@@ -361,8 +361,8 @@ def unread_params(closed_jaxpr):
 
 @pytest.mark.parametrize("make", [custom_jvp, custom_vjp, policy_of_a_checkpoint])
 @pytest.mark.parametrize("around", [lambda fun: fun, jax.jit, jax.checkpoint, jax.vmap])
-def test_what_is_kept_of_a_program_has_none_of_them(make, around):
-    """JAX's own caches hold the functions that are nested, so that they go is not to be seen."""
+def test_a_kept_program_holds_no_functions_of_the_user(make, around):
+    """Looks at the params, because JAX's own caches keep nested functions alive."""
     held = np.float32(2)
     program = planned(lambda x: around(make(held))(x) + TABLE, X)
     kept = program_equality.kept(program)
@@ -373,7 +373,7 @@ def test_what_is_kept_of_a_program_has_none_of_them(make, around):
     assert program_equality.are_equal(program, kept)
 
 
-# -- embedded arrays of the user may go, or change, after a program was lowered --------------------
+# -- embedded arrays may be deleted or changed after their program was lowered ---------------------
 
 
 def closure(embedded, n=0):
@@ -412,7 +412,7 @@ def test_embedded_arrays_are_read_in_every_body(around):
         assert [jitted(jnp.float32(n), n)(X)[0, 0] for n in (2, 3)] == [6, 12]
 
 
-def test_what_embedded_arrays_are_views_of_is_let_go():
+def test_the_memory_behind_embedded_views_is_freed():
     def one(n):
         large = np.arange(1000, dtype=np.float32)
         jitted = closure(large[n : n + 1].reshape(()), n)
@@ -424,7 +424,7 @@ def test_what_embedded_arrays_are_views_of_is_let_go():
     assert [reference() for reference in large] == [None] * 3
 
 
-def test_a_constant_policy_is_let_go():
+def test_a_constant_policy_is_freed():
     class Policy:
         def __call__(self, constant):
             return "hoist"
@@ -452,14 +452,14 @@ def test_const_args_are_on_the_devices_of_the_call():
     assert found == set(jax.devices()[:2])
 
 
-def test_threads_that_meet_one_program_get_their_own_results():
+def test_threads_with_one_program_get_their_own_results():
     closures = [closure(np.float32(2), n) for n in range(24)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda jitted: float(jitted(X)[0, 0]), closures))
     assert results == [2 + n for n in range(24)]
 
 
-def test_what_is_compiled_is_compiled_under_the_settings_that_are_then_in_force():
+def test_a_program_is_compiled_under_the_settings_of_that_moment():
     first, second, third = (closure(np.float32(2), n).lower(X) for n in range(3))
 
     def compilations(lowered):
@@ -475,7 +475,7 @@ def test_what_is_compiled_is_compiled_under_the_settings_that_are_then_in_force(
     assert [compilations(each) for each in (first, second, third)] == [0, 0, 0]
 
 
-def test_settings_that_no_cache_of_jax_knows_are_part_of_a_program():
+def test_settings_missing_in_jax_cache_keys_are_part_of_a_program():
     closures = [closure(np.float32(2), n) for n in range(3)]
     with work_of_jax() as work:
         closures[0].lower(X)
@@ -485,8 +485,8 @@ def test_settings_that_no_cache_of_jax_knows_are_part_of_a_program():
     assert work["lowering"] == 2
 
 
-def test_embedded_arrays_have_the_types_that_jax_traces_them_with():
-    """Of their own, that is: a rule that traces anew must not make 64 bits 32, nor weak strong."""
+def test_embedded_arrays_keep_the_types_of_the_trace():
+    """A rule that traces anew must not turn 64 bits into 32, nor a weak type into a strong one."""
     small = np.arange(4, dtype=np.float32)
     program = planned(lambda x: x @ TABLE + small, X)
 
@@ -508,7 +508,7 @@ def test_a_captured_array_may_be_deleted_before_it_is_lowered_again():
 
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("end", ["deleted", "donated"])
-def test_a_captured_array_that_is_gone_when_it_is_lowered_is_an_error(side, end, committed):
+def test_a_captured_array_deleted_before_the_lowering_is_an_error(side, end, committed):
     captured = jnp.full((4, 4), 7.0)
     if committed:
         captured = jax.device_put(captured, jax.devices()[0])
@@ -521,14 +521,14 @@ def test_a_captured_array_that_is_gone_when_it_is_lowered_is_an_error(side, end,
         traced.lower()
 
 
-def test_types_that_no_module_shows_are_part_of_a_program():
+def test_types_that_modules_do_not_show_are_part_of_a_program():
     def result_of(p):
         return engine.jit((lambda p: lambda x: (x + TABLE, p))(p), constants="simplified")(X)[1]
 
     assert [result_of(p).weak_type for p in (1.0, np.float32(1), 1.0)] == [True, False, True]
 
 
-def test_a_program_may_be_called_and_derived_after_an_equal_one():
+def test_a_program_may_be_called_and_differentiated_after_an_equal_one():
     def loss(n):
         fun = custom_vjp(np.float32(n))
         captured = np.full((4, 4), n, np.float32)
@@ -540,7 +540,7 @@ def test_a_program_may_be_called_and_derived_after_an_equal_one():
         np.testing.assert_allclose(jax.grad(fun)(X), np.full((4, 4), n * n), rtol=1e-6)
 
 
-def test_a_program_keeps_its_module_when_the_table_has_forgotten_it():
+def test_a_program_keeps_its_module_when_the_cache_has_evicted_it():
     captured = np.ones((4, 4), np.float32)
     jitted = engine.jit(lambda x: x + captured, constants="simplified")
     first = jitted.lower(X)
@@ -550,8 +550,8 @@ def test_a_program_keeps_its_module_when_the_table_has_forgotten_it():
     assert work["lowering"] == 0
 
 
-def test_a_program_that_is_gone_is_lowered_once_more_and_then_kept():
-    """A module takes a megabyte of the host, and most programs are met once."""
+def test_an_evicted_program_is_lowered_once_more_and_then_kept():
+    """A module takes a megabyte of host memory, and most programs are seen once."""
 
     def work_of_one_that_goes(n):
         captured = np.full((4, 4), n, np.float32)
@@ -563,8 +563,8 @@ def test_a_program_that_is_gone_is_lowered_once_more_and_then_kept():
     assert [work_of_one_that_goes(n) for n in range(4)] == [(1, 1), (1, 0), (0, 0), (0, 0)]
 
 
-def test_no_module_is_kept_of_a_program_that_was_met_once():
-    """Nor of one that shares what was compiled for another."""
+def test_no_module_is_kept_for_a_program_seen_once():
+    """Nor for a program that shares the executable of another one."""
 
     def module(n):
         captured = np.full((4, 4), n, np.float32)
@@ -578,7 +578,7 @@ def test_no_module_is_kept_of_a_program_that_was_met_once():
     assert second() is third() is not None
 
 
-def test_functions_of_one_shape_on_other_lines_are_programs_met_once():
+def test_equal_functions_on_other_lines_are_programs_seen_once():
     def module(fun):
         return weakref.ref(engine.jit(fun, constants="simplified").lower(X).compiler_ir())
 
@@ -592,7 +592,7 @@ def test_functions_of_one_shape_on_other_lines_are_programs_met_once():
 
 
 def test_only_so_many_programs_of_one_outline_are_kept(monkeypatch):
-    monkeypatch.setattr(executable_cache, "MOST_WITH_ONE_KEY", 2)
+    monkeypatch.setattr(executable_cache, "MAX_PER_KEY", 2)
 
     def lowerings(p):
         return lowered((lambda p: lambda x: x * p + TABLE)(p), X)[2]

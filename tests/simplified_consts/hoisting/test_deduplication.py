@@ -1,4 +1,4 @@
-"""Arrays of equal value are one const arg where that is asked for, and never otherwise."""
+"""Equal arrays are one const arg if deduplication is on, and never otherwise."""
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ def test_work_on_equal_arrays_is_done_once():
     assert jitted(jnp.ones((1, 256)))[0, 0] == 4 * 2 * 256
 
 
-def test_an_array_that_a_policy_inlines_is_not_that_of_an_equal_one():
+def test_an_array_that_a_policy_inlines_does_not_stand_for_an_equal_one():
     hoisted, inlined = np.full((256, 256), 2, np.float32), np.full((256, 256), 2, np.float32)
 
     def policy(constant):
@@ -101,7 +101,7 @@ def test_zeros_of_two_signs_are_two():
     assert len(const_args(two(np.zeros, negative), deduplicate=True)) == 2
 
 
-def test_programs_share_the_array_that_was_first():
+def test_programs_share_the_first_array():
     first, second = jnp.arange(47.0), jnp.arange(47.0)
     jitted = engine.jit(constants="simplified", deduplicate_constants=True)
     [a] = jitted(lambda x: x + first).lower(1.0).const_args
@@ -123,7 +123,7 @@ def test_it_is_a_setting_and_part_of_every_key():
     assert counts == [2, 1, 2]
 
 
-def test_what_transformations_derive_keeps_it():
+def test_derived_programs_keep_the_setting():
     jitted = engine.jit(two(), constants="simplified", deduplicate_constants=True)
     expected = jax.grad(lambda x: two()(x).sum())(2.0)
     np.testing.assert_allclose(jax.grad(lambda x: jitted(x).sum())(2.0), expected, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""What is plainly live is what JAX's own pass leaves as it is."""
+"""The quick check of liveness agrees with JAX's own pass."""
 
 import jax
 import jax.numpy as jnp
@@ -22,12 +22,12 @@ def closed_jaxpr_of(fun, *args, **kwargs):
 
 
 def equations(closed_jaxpr):
-    """How many equations a program has, with those of all its bodies."""
+    """Number of equations of a program and all its bodies."""
     bodies = bodies_in(closed_jaxpr)
     return sum(len((b.jaxpr if isinstance(b, ClosedJaxpr) else b).eqns) for b in bodies)
 
 
-def test_jax_finds_nothing_dead_in_what_is_plainly_live_in_the_corpus():
+def test_jax_finds_nothing_dead_in_plainly_live_programs_of_the_corpus():
     plainly_live, has_dead = set(), set()
     for program in targets.load([]):
         fun, args, kwargs = program.build()
@@ -97,14 +97,14 @@ def branches_without_results(x):
         branches_without_results,
     ],
 )
-def test_what_is_dead_goes(fun):
+def test_dead_equations_are_removed(fun):
     closed_jaxpr = closed_jaxpr_of(fun, X)
     assert equations(live_part(closed_jaxpr)) < equations(closed_jaxpr)
     assert len(live_part(closed_jaxpr).in_avals) == 1
 
 
-def test_of_a_primitive_with_a_rule_of_its_own_all_results_must_be_read(monkeypatch):
-    """JAX may drop operands of it then; primitives of libraries have such rules."""
+def test_all_results_of_a_primitive_with_a_pruning_rule_must_be_read(monkeypatch):
+    """Otherwise JAX may drop operands of it; primitives of libraries have such rules."""
     closed_jaxpr = closed_jaxpr_of(lambda x: lax.top_k(x, 2)[0], X)
     assert live_part(closed_jaxpr).jaxpr is closed_jaxpr.jaxpr
     monkeypatch.setattr(jax_internals, "prunes_operands", lambda primitive: True)
@@ -115,7 +115,7 @@ def test_effects_stay():
     reference = jax.new_ref(np.zeros((), np.float32))
 
     def effectful(x):
-        reference[...] += x[0, 0]  # its result is read by nobody
+        reference[...] += x[0, 0]  # nothing reads its result
         return x + 1
 
     closed_jaxpr = closed_jaxpr_of(effectful, X)
@@ -127,7 +127,7 @@ def test_no_array_is_hoisted_that_dead_code_alone_reads():
     assert lowered.num_const_args == 0
 
 
-def test_a_program_of_calls_is_plainly_live_and_looked_at_once_for_each_body():
+def test_a_program_of_calls_is_plainly_live_and_checked_once_per_body():
     looked_at = []
     plainly_live = liveness._is_plainly_live
 

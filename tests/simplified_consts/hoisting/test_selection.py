@@ -45,8 +45,8 @@ def keep_middle_out(constant):
 
 X = np.float32(2.0)
 
-# policy -> const args, and inlined bytes: an array is inlined once for each function, and embedded
-# once for each use
+# policy -> const args, and bytes in the module: an array is inlined once for each function, but
+# embedded once for each use
 COUNTS = {
     None: (2, 0),
     unsure: (2, 0),
@@ -73,7 +73,7 @@ def test_const_args_and_inlined_bytes(policy):
         np.testing.assert_allclose(by_keyword(X), expected, rtol=1e-5)
 
 
-def test_a_policy_is_asked_once_for_each_array_and_told_what_it_is():
+def test_a_policy_is_asked_once_for_each_array_with_its_description():
     asked = []
     jitted = engine.jit(
         captures_three, constants="simplified", constant_policy=lambda c: asked.append(c)
@@ -116,7 +116,7 @@ def test_a_policy_is_asked_once_however_often_a_program_is_lowered(answer):
     assert len(asked) == 1
 
 
-def test_a_change_of_policy_is_a_new_program_and_an_old_policy_an_old_one():
+def test_a_new_policy_makes_a_new_program_and_a_known_one_does_not():
     asked = []
 
     def noted(answer):
@@ -131,7 +131,7 @@ def test_a_change_of_policy_is_a_new_program_and_an_old_policy_an_old_one():
     try:
         engine.config.update("constant_policy", first)
         assert engine.config.constant_policy is first
-        with engine.constant_policy(None):  # a value of its own, and not an absence of one
+        with engine.constant_policy(None):  # None is a value, too, not a missing one
             assert engine.config.constant_policy is None
             assert compiled_const_args(jitted, X) == 2
         assert compiled_const_args(jitted, X) == 3
@@ -154,7 +154,7 @@ def test_two_policies_of_one_function_are_two_programs():
     }
 
 
-def test_the_keyword_goes_before_the_setting_and_a_decorator_takes_it():
+def test_the_keyword_beats_the_setting_and_works_in_a_decorator():
     @engine.jit(constants="simplified", constant_policy=hoist)
     def fun(x):
         return x + SMALL
@@ -170,7 +170,7 @@ def test_the_outermost_program_decides():
 
 
 def noted(answer, asked):
-    """A policy of its own, that notes what it is asked about."""
+    """A new policy that notes what it is asked about."""
     return lambda constant: asked.append(constant.shape) or answer
 
 
@@ -183,7 +183,7 @@ def test_derived_programs_have_the_policy_of_the_program(transform):
     with engine.constant_policy(lambda c: pytest.fail("another one's policy")):
         for _ in range(2):
             np.testing.assert_allclose(derived(x), transform(jax.jit(captures_three))(x), rtol=1e-5)
-    assert len(asked) == len(set(asked)) > 0  # at the first call alone
+    assert len(asked) == len(set(asked)) > 0  # only at the first call
 
 
 def test_a_backward_pass_has_the_policy_of_its_forward_pass():
@@ -198,7 +198,7 @@ def test_a_backward_pass_has_the_policy_of_its_forward_pass():
     assert asked == [(16,)]
 
 
-def test_derived_programs_hoist_what_the_policy_says(monkeypatch):
+def test_derived_programs_hoist_as_the_policy_says(monkeypatch):
     from simplified_consts import execution
 
     passed = []
@@ -242,7 +242,7 @@ def test_other_answers_are_refused(answer):
     assert __file__ in str(error.value)
 
 
-def test_what_a_policy_raises_is_raised():
+def test_errors_of_a_policy_are_raised():
     def raises(constant):
         raise LookupError(f"{constant.nbytes} bytes")
 
@@ -261,7 +261,7 @@ class Unhashable:
     ("bad", "said"),
     [("inline", "a function of a captured"), (3, "a table such as"), (Unhashable(), "hashable")],
 )
-def test_what_is_no_policy_is_refused(bad, said):
+def test_wrong_policies_are_refused(bad, said):
     with pytest.raises(ValueError, match=said):
         engine.jit(captures_three, constant_policy=bad)
     with pytest.raises(ValueError, match=said):
@@ -270,7 +270,7 @@ def test_what_is_no_policy_is_refused(bad, said):
         engine.config.update("constant_policy", bad)
 
 
-def test_legacy_asks_nobody():
+def test_legacy_asks_no_policy():
     def never(constant):
         pytest.fail("legacy inlines everything")
 
@@ -303,7 +303,7 @@ def test_typed_keys_are_arrays_like_others():
         np.testing.assert_allclose(jitted(1.0), jax.jit(fun)(1.0))
 
 
-def test_a_reducer_takes_what_is_inlined_and_nothing_else():
+def test_a_reducer_may_use_inlined_arrays_only():
     def reducer(x):
         return jax.lax.reduce(x, 0.0, lambda a, b: a + b + SMALL[0], (0,))
 
@@ -312,7 +312,7 @@ def test_a_reducer_takes_what_is_inlined_and_nothing_else():
 
 
 def test_a_policy_is_refused_where_jax_itself_would_hoist():
-    """Bodies of primitives without a rule: JAX knows the threshold and no policy."""
+    """In bodies of primitives without a rule, JAX applies the threshold and no policy."""
     closed_jaxpr = engine.make_jaxpr(lambda x: x + MIDDLE, constants="simplified")(1.0)
     select(closed_jaxpr, 32, unsure).refuse_what_jax_cannot_follow({"with_a_body"})
     with pytest.raises(NotImplementedError, match="into the bodies of with_a_body: JAX itself"):

@@ -1,4 +1,4 @@
-"""What a preamble takes out of a program, and what it leaves: the graph, the judgement, the cut."""
+"""Which part of a program becomes the preamble: the graph, the choice of results, the cut."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ ANYTHING = Limits(extra_bytes=2**30, least_operations=0, least_operations_of_a_r
 
 
 def names_of(body):
-    """The primitives of a body and of the bodies within."""
+    """The primitives of a body and of its inner bodies."""
     jaxpr = getattr(body, "jaxpr", body)
     for eqn in jaxpr.eqns:
         yield eqn.primitive.name
@@ -113,7 +113,7 @@ X = np.linspace(-1, 1, 16, dtype=np.float32)
 
 @pytest.fixture
 def anything(monkeypatch):
-    """Let every bit of work be worth a preamble."""
+    """Make any amount of work worth a preamble."""
     monkeypatch.setattr(preamble_extraction, "LIMITS", ANYTHING)
 
 
@@ -148,7 +148,7 @@ def test_derived_programs(fun, transform, anything):
     np.testing.assert_allclose(*results, rtol=1e-6)
 
 
-def test_what_depends_on_a_carry_or_a_slice_stays():
+def test_equations_that_depend_on_a_carry_or_a_slice_stay():
     def fun(x):
         def body(carry, row):
             return carry + jnp.sort(carry * TABLE[0]) + jnp.cumsum(row * TABLE[1]), None
@@ -161,7 +161,7 @@ def test_what_depends_on_a_carry_or_a_slice_stays():
 
 
 def test_a_carry_that_is_taken_for_a_constant_is_noticed(anything, monkeypatch):
-    """A planted fault: the first carry of a scan counts among its constant operands."""
+    """A planted fault: the first carry of a scan counts as a constant operand."""
     stock = constant_graph.bodies_within
 
     def bodies_within(eqn):
@@ -183,7 +183,7 @@ def without_loops(of):
     return lambda table, eqn: None if eqn.primitive.name == "scan" else of(table, eqn)
 
 
-def test_a_loop_of_constants_alone_is_done_once_as_a_whole():
+def test_a_loop_of_constants_alone_runs_once_as_a_whole():
     def fun(x):
         total, rows = lax.scan(lambda c, row: (c + row, jnp.sort(row)), TABLE[0], TABLE)
         return x + total @ rows
@@ -194,7 +194,7 @@ def test_a_loop_of_constants_alone_is_done_once_as_a_whole():
     assert shapes == [(16,)]
 
 
-def test_a_loop_that_may_not_end_is_not_begun_where_it_may_not_be_met():
+def test_a_loop_that_may_not_end_stays_if_a_call_may_not_reach_it():
     def endless(_):
         return lax.while_loop(lambda c: c[0] < jnp.inf, lambda c: c * 0 + TABLE[0], TABLE[0])
 
@@ -205,7 +205,7 @@ def test_a_loop_that_may_not_end_is_not_begun_where_it_may_not_be_met():
     auto = engine.jit(fun, constants="simplified", precompute_constants="auto")
     np.testing.assert_array_equal(auto(X), X)
     moved, _, _ = cut(lambda x: x + lax.while_loop(lambda c: c[0] < 9, jnp.exp, TABLE[0]), X)
-    assert "while" in moved  # where it is surely met
+    assert "while" in moved  # if a call surely reaches it
 
 
 @pytest.mark.parametrize(
@@ -221,14 +221,14 @@ def test_a_loop_that_may_not_end_is_not_begun_where_it_may_not_be_met():
         (lambda x: x + jax.device_put(ordered(TABLE), jax.devices()[0])[0], "device_put"),
     ],
 )
-def test_what_is_more_than_a_function_of_its_operands_stays(fun, primitive):
+def test_equations_that_are_more_than_a_function_of_their_operands_stay(fun, primitive):
     moved, left, _ = cut(fun, X)
     assert primitive in left
     assert primitive not in moved
 
 
 def test_broadcasts_iotas_and_reshapes_are_not_materialised():
-    """Each result is what the cheap equations begin with."""
+    """The results are the operands of the cheap equations."""
 
     def fun(x):
         column = jnp.sum(TABLE, axis=1)
@@ -244,7 +244,7 @@ def test_broadcasts_iotas_and_reshapes_are_not_materialised():
     assert not {"iota", "mul", "sub", "reshape"} & moved
 
 
-def test_what_is_elementwise_of_a_repeated_array_is_not_materialised():
+def test_elementwise_results_of_a_repeated_array_are_not_materialised():
     def fun(x):
         prior = jnp.log(jnp.ones((512, 16)) / 512)
         column = jnp.broadcast_to(jnp.sum(TABLE, axis=1), (512, 16))
@@ -255,13 +255,13 @@ def test_what_is_elementwise_of_a_repeated_array_is_not_materialised():
     norm = lambda x: x + sum(jnp.sum(jnp.sort(TABLE + i)) for i in range(9))  # noqa: E731
     assert cut(norm, X)[2] == [()]  # numbers are not repeated
     outer = lambda x: x + jnp.exp(jnp.sum(TABLE, axis=1)[:, None] * jnp.arange(16.0))  # noqa: E731
-    assert cut(outer, X)[2] == [(16, 16)]  # of two that are not repeated alike there is more
+    assert cut(outer, X)[2] == [(16, 16)]  # two arrays with other repetitions make more elements
 
 
 @pytest.mark.parametrize(
     "pick", [lambda product, i: product[i], lambda product, i: product[i].sum()]
 )
-def test_a_value_that_many_results_are_made_of_with_little_work_is_passed_itself(pick):
+def test_a_value_is_passed_instead_of_many_results_made_from_it_with_little_work(pick):
     large = jnp.ones((64, 64))
 
     def fun(count):
@@ -274,7 +274,7 @@ def test_a_value_that_many_results_are_made_of_with_little_work_is_passed_itself
     limits = Limits(least_operations=0)
     assert cut(fun(40), np.ones(64), limits=limits)[2] == [(64, 64)]
     assert len(cut(fun(3), np.ones(64), limits=limits)[2]) == 3
-    # Little work is that of all the steps together, and of one array alone.
+    # "Little work" is the sum over all steps, and each step reads one array alone.
     several = lambda product, i: jnp.linalg.matrix_power(product[i : i + 8, :8], 64)  # noqa: E731
     one = lambda x: sum(x * several(large @ large, i).sum() for i in range(9))  # noqa: E731
     many_steps = Limits(least_operations=0, least_operations_of_a_result=2**12)
@@ -285,19 +285,19 @@ def test_a_value_that_many_results_are_made_of_with_little_work_is_passed_itself
         return sum(x * (product[i] @ (large + i)) for i in range(9))
 
     assert len(cut(with_arrays_of_its_own, np.ones(64), limits=limits)[2]) == 9
-    # Unless the value is too large, and many that are small save the work all the same.
+    # If the value is too large, the many small results are passed and still save the work.
     too_large = Limits(extra_bytes=-1, least_operations=0)
     assert len(cut(fun(40), np.ones(64), limits=too_large)[2]) == 40
 
 
-def test_what_is_computed_in_two_places_from_the_same_is_computed_once():
+def test_equal_computations_in_two_places_run_once():
     large = jnp.ones((1024, 64))
 
     def fun(x):
         y = x @ jnp.sort(large, axis=0)
         return lax.scan(lambda c, _: (c + x @ jnp.sort(large, axis=0), None), y, None, length=3)[0]
 
-    # As two, the results would take more than the one array that they replace.
+    # Two results would take more memory than the one array that they replace.
     assert cut(fun, np.ones(1024), limits=Limits(extra_bytes=0))[2] == [(1024, 64)]
     two = np.array(2, np.float32)  # copied by each capture
     twice = lambda x: x @ ordered(lax.mul(TABLE, two)) + x @ ordered(lax.mul(TABLE, two))  # noqa: E731
@@ -306,8 +306,8 @@ def test_what_is_computed_in_two_places_from_the_same_is_computed_once():
     assert len(cut(zeros, X)[2]) == 2
 
 
-def test_a_result_is_as_wide_as_the_program_reads_it():
-    """XLA computes in the wider type where it sees both, so the narrow one is rounded nowhere."""
+def test_a_result_has_the_width_that_the_program_reads():
+    """XLA computes in the wider type if it sees both, so it never rounds to the narrow one."""
     narrow = jnp.linspace(0, 3, 64).astype(jnp.bfloat16)
     fun = lambda x: x * jnp.exp(narrow).astype(jnp.float32)  # noqa: E731
     closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(np.ones(64, np.float32))
@@ -315,7 +315,7 @@ def test_a_result_is_as_wide_as_the_program_reads_it():
     assert result.dtype == jnp.float32
 
 
-def test_no_more_than_a_moment_is_spent_on_what_may_not_be_met():
+def test_heavy_work_that_a_call_may_not_reach_stays():
     def heavy(turns):
         return lax.fori_loop(0, turns, lambda i, c: jnp.tanh(c @ TABLE), jnp.ones((16, 16)))[0]
 
@@ -324,15 +324,15 @@ def test_no_more_than_a_moment_is_spent_on_what_may_not_be_met():
 
     assert len(cut(in_a_branch(10), X)[2]) == 1
     assert cut(in_a_branch(10**8), X)[2] == []
-    assert len(cut(lambda x: x + heavy(10**8), X)[2]) == 1  # it is met
+    assert len(cut(lambda x: x + heavy(10**8), X)[2]) == 1  # each call reaches it
 
 
-def test_a_table_that_is_unpacked_stays_packed():
+def test_a_table_that_the_program_unpacks_stays_packed():
     packed = jnp.asarray(TABLE * 100, jnp.int8)
     assert cut(lambda x: x @ (packed.astype(jnp.float32) * 0.01), X)[2] == []
 
 
-def test_work_that_is_not_worth_it_stays():
+def test_little_work_stays():
     def fun(x):
         return x @ jnp.linalg.inv(TABLE @ TABLE)
 
@@ -343,7 +343,7 @@ def test_work_that_is_not_worth_it_stays():
     assert cut(lambda x: x @ large.T.reshape(256, 256) * 2, np.ones(256), limits=Limits())[2] == []
 
 
-def test_results_take_no_more_bytes_than_what_they_replace_and_the_budget():
+def test_results_take_no_more_bytes_than_the_arrays_they_replace_plus_the_budget():
     def two(x):
         return x @ ordered(TABLE) + x @ jnp.cumsum(TABLE, axis=0)
 
@@ -375,7 +375,7 @@ def test_a_captured_array_that_nothing_else_reads_is_no_const_arg(anything):
     assert len(also.const_args) == 2
 
 
-def test_equations_keep_their_names_and_what_they_were_made_under():
+def test_equations_keep_their_names_and_contexts():
     @jax.jit
     def inner(x):
         with jax.named_scope("deep"):
@@ -395,7 +395,7 @@ def test_equations_keep_their_names_and_what_they_were_made_under():
     assert set(dot.params["precision"]) == {lax.Precision.HIGHEST}
 
 
-def test_what_is_left_alone_stays_the_object_that_it_is():
+def test_unchanged_bodies_stay_the_same_objects():
     body = jax.jit(lambda x: jnp.sin(x) + TABLE[0])
     closed_jaxpr = engine.make_jaxpr(lambda x: body(x) @ ordered(TABLE), constants="simplified")(X)
     [jit] = (e for e in closed_jaxpr.eqns if e.params.get("name") == "<lambda>")
@@ -406,7 +406,7 @@ def test_what_is_left_alone_stays_the_object_that_it_is():
     assert sum(isinstance(a.val, Result) for a in literals) == 1
 
 
-def test_preambles_are_one_where_they_compute_the_same_from_the_same():
+def test_equal_preambles_of_the_same_arrays_are_shared():
     def preamble_for(x, table=TABLE, axis=-1):
         fun = lambda x: x[..., None] + jnp.sort(table, axis=axis)  # noqa: E731
         closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(x)
@@ -426,10 +426,8 @@ def test_an_array_that_a_loop_captures_is_replaced_by_the_result_of_the_loop():
 
 
 @pytest.mark.parametrize("custom", [jax.custom_vjp, jax.custom_jvp])
-def test_functions_with_derivatives_of_their_own_are_handed_no_more_than_they_read(
-    custom, monkeypatch
-):
-    """JAX itself hands them all they ever had: rules for derivatives may want it."""
+def test_functions_with_custom_derivatives_are_passed_only_what_they_read(custom, monkeypatch):
+    """JAX itself passes all operands: derivative rules may want them."""
     monkeypatch.setattr(preamble_extraction, "LIMITS", Limits(0, 0, 1))
 
     @custom
@@ -456,14 +454,14 @@ def test_functions_with_derivatives_of_their_own_are_handed_no_more_than_they_re
         np.testing.assert_allclose(ours(x), jax.jit(derived)(x), rtol=1e-5)
 
 
-def test_constants_go_through_functions_with_derivatives_of_their_own():
+def test_constants_go_through_functions_with_custom_derivatives():
     def fun(x):
         return x @ jnp.cumsum(jax.nn.relu(TABLE), axis=0)
 
     assert cut(fun, X, limits=Limits(0, 0, 1))[2] == [(16, 16)]
 
 
-def test_what_is_handed_on_and_never_read_is_no_const_arg(monkeypatch):
+def test_an_operand_that_is_passed_on_but_never_read_is_no_const_arg(monkeypatch):
     monkeypatch.setattr(preamble_extraction, "LIMITS", Limits(0, 0, 1))
     ignoring = jax.custom_vjp(lambda x, table: jnp.sin(x))
     ignoring.defvjp(lambda x, table: (jnp.sin(x), None), lambda _, g: (g, None))

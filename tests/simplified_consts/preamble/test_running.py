@@ -1,4 +1,4 @@
-"""`precompute_constants`: a preamble runs once, where and when it should, and nobody notices."""
+"""`precompute_constants`: a preamble runs once, at the right time and place, and unnoticed."""
 
 import concurrent.futures
 import gc
@@ -24,17 +24,17 @@ X = np.linspace(-1, 1, 16, dtype=np.float32)
 
 @pytest.fixture(autouse=True)
 def anything(monkeypatch):
-    """Let every bit of work be worth a preamble."""
+    """Make any amount of work worth a preamble."""
     limits = Limits(extra_bytes=2**30, least_operations=0, least_operations_of_a_result=1)
     monkeypatch.setattr(extraction, "LIMITS", limits)
 
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The devices on which preambles have run, one by one."""
+    """The device of each run of a preamble, in order."""
     found = []
     stock = running._run
-    # Those of other tests that use the same table would do.
+    # Otherwise preambles of other tests over the same table would be found.
     monkeypatch.setattr(extraction, "_preambles", weakref.WeakValueDictionary())
 
     def run(closed_jaxpr, device, *rest):
@@ -79,7 +79,7 @@ def test_it_runs_when_a_program_is_lowered_and_once(runs):
     assert [aval.shape for aval in lowered.in_avals[0]] == [X.shape]
 
 
-def test_signatures_share_what_was_computed(runs):
+def test_signatures_share_computed_results(runs):
     jitted = auto(using(TABLE))
     for rows in (1, 2, 3):
         x = np.ones((rows, 16), np.float32)
@@ -95,7 +95,7 @@ def test_later_calls_run_no_python():
     assert frames_of(jitted, X) == 0
     for precompute in ("auto", "off"):
         with engine.precompute_constants(precompute):
-            assert frames_of(plain, X) > 0  # the other one's executable is not this one's
+            assert frames_of(plain, X) > 0  # the count can fail: this is another executable
             assert frames_of(plain, X) == 0
     with engine.precompute_constants("auto"):
         assert frames_of(plain, X) == 0
@@ -105,7 +105,7 @@ def sorts(lowered):
     return "sort" in lowered.as_text()
 
 
-def test_a_flip_is_another_program_and_the_keyword_goes_first(runs):
+def test_a_flip_is_another_program_and_the_keyword_beats_the_setting(runs):
     plain = engine.jit(using(TABLE), constants="simplified")
     assert sorts(plain.lower(X))
     with engine.precompute_constants("auto"):
@@ -124,7 +124,7 @@ def test_a_flip_is_another_program_and_the_keyword_goes_first(runs):
     assert len(runs) == 1
 
 
-def test_where_there_is_nothing_to_compute_both_are_one_executable():
+def test_with_nothing_to_compute_both_settings_share_one_executable():
     fun = engine.jit(lambda x: x @ TABLE, constants="simplified")
     executables = []
     for precompute in ("off", "auto"):
@@ -157,7 +157,7 @@ def test_results_are_released_with_the_function():
     held(X)
     alive = weakref.ref(held.lower(X).const_args[0])
     gc.collect()
-    assert alive() is not None  # it can fail
+    assert alive() is not None  # so the check above can fail
 
 
 @pytest.mark.parametrize("bad", ["on", True, 1, ""])
@@ -174,7 +174,7 @@ def test_other_values_are_refused(bad):
 # -- what else decides -----------------------------------------------------------------------------
 
 
-def test_legacy_and_what_inlines_constants_take_no_notice(runs):
+def test_legacy_lowerings_without_hoisting_and_exports_ignore_the_setting(runs):
     legacy = [
         engine.jit(using(TABLE), constants="legacy", precompute_constants=value)
         for value in ("off", "auto")
@@ -223,7 +223,7 @@ def test_random_numbers_have_the_same_bits(key):
     np.testing.assert_allclose(auto(fun)(X), jax.jit(fun)(X), rtol=1e-6)
 
 
-def test_keys_may_be_results():
+def test_prng_keys_may_be_results():
     key = jax.random.key(5)
     fun = lambda x: jax.random.normal(jax.random.split(key, 4)[x], (3,))  # noqa: E731
     for call in (auto(fun), auto(fun).lower(1).compile()):
@@ -261,7 +261,7 @@ def test_nan_is_an_error_only_where_the_program_returns_it():
         auto(lambda x: x / jnp.sort(TABLE * 0)[0])(X)
 
 
-def test_double_precision_is_that_of_the_trace():
+def test_double_precision_follows_the_trace():
     table = np.linspace(0, 1, 64).reshape(8, 8)
     with jax.enable_x64(True):
         jitted = auto(lambda x: x @ jnp.linalg.inv(table.T @ table + jnp.eye(8)))
@@ -288,7 +288,7 @@ def test_it_runs_where_the_arguments_are_once_for_each_device(runs):
     assert runs == [third, first]
 
 
-def test_a_committed_table_follows_the_arguments_as_it_does_without():
+def test_a_committed_table_follows_the_arguments_as_without_a_preamble():
     table = jax.device_put(TABLE, jax.devices()[2])
     for make in (auto, off):
         assert make(using(table))(X).devices() == {jax.devices()[0]}
@@ -317,7 +317,7 @@ def test_results_of_sharded_constants_stay_on_their_devices(spec, kind):
 
 
 def test_results_of_sharded_constants_are_not_copied_to_each_device(runs, monkeypatch):
-    """Sorting along a sharded axis may gather; then the program stays whole."""
+    """Sorting along a sharded axis may gather the array; then the program is lowered whole."""
     mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     table = jax.device_put(TABLE, NamedSharding(mesh, P("x")))
     monkeypatch.setattr(running, "LIMITS", Limits(extra_bytes=0))
@@ -369,18 +369,18 @@ def test_a_captured_array_may_be_donated():
     np.testing.assert_array_equal(jitted(X, TABLE + 0)[0], expected)
 
 
-def test_a_numpy_array_has_the_value_that_it_was_captured_with():
+def test_a_numpy_array_keeps_its_captured_value():
     table = np.array(TABLE)
     jitted = auto(using(table))
     expected = np.asarray(jitted(X))
     table[:] = 0
     np.testing.assert_array_equal(jitted(X), expected)
-    elsewhere = jax.device_put(X, jax.devices()[5])  # the preamble runs again, of one trace
+    elsewhere = jax.device_put(X, jax.devices()[5])  # the preamble of one trace runs a second time
     np.testing.assert_array_equal(jitted(elsewhere), expected)
 
 
 def test_a_branch_for_another_platform_is_left_alone(runs):
-    """JAX lowers none of it here, where it may not even be possible."""
+    """JAX never lowers that branch here, where it may not compile."""
     tf32 = jax.lax.DotAlgorithmPreset.TF32_TF32_F32
 
     def fun(x):
@@ -411,8 +411,8 @@ def test_a_captured_array_may_be_donated_before_the_preamble_runs_on_another_dev
     assert len(runs) == 2
 
 
-def test_a_preamble_may_be_wanted_while_it_is_computed_in_the_same_thread(runs, monkeypatch):
-    """As where the collector runs a finalizer that calls the function."""
+def test_a_preamble_may_be_requested_while_the_same_thread_computes_it(runs, monkeypatch):
+    """This happens if garbage is collected and a finalizer calls the function."""
     jitted, met = auto(using(TABLE)), []
     stock = lowering.run
 
@@ -454,7 +454,7 @@ def test_a_loop_over_arrays_on_two_meshes_is_left_alone():
     np.testing.assert_allclose(auto(fun)(x), off(fun)(x), rtol=1e-5)
 
 
-def test_of_a_numpy_array_that_only_a_preamble_reads_nothing_stays_on_the_device():
+def test_a_numpy_array_that_only_a_preamble_reads_does_not_stay_on_the_device():
     table = np.random.default_rng(3).random((16, 19), np.float32)
     jitted = auto(using(table))
     jitted(X)
@@ -464,8 +464,8 @@ def test_of_a_numpy_array_that_only_a_preamble_reads_nothing_stays_on_the_device
     assert len(alike) >= 1
 
 
-def test_nothing_is_run_on_devices_that_programs_are_only_compiled_for(runs, monkeypatch):
-    client = type(jax.devices()[0].client)  # as that of a topology, which no CPU has
+def test_no_preamble_runs_on_devices_that_can_only_be_compiled_for(runs, monkeypatch):
+    client = type(jax.devices()[0].client)  # like the client of a topology, which CPUs do not have
     monkeypatch.setattr(placement._jaxlib, "CompileOnlyPyClient", client)
     jitted = engine.jit(
         lambda x: x @ jnp.sort(TABLE), constants="simplified", precompute_constants="auto"
