@@ -10,7 +10,7 @@ from typing import Literal
 
 from engine.configuration.policy_table import read_table
 from engine.ir.captured_constants import CapturedConstant
-from parity_tests.jaxpr.counts import identity
+from parity_tests.jaxpr.captured import identity
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 import jax
 
 import engine
-from parity_tests.jaxpr.bodies import live_part
+from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
-from parity_tests.jaxpr.counts import identity
+from parity_tests.jaxpr.live_part import live_part
 from parity_tests.program import Program
 
 

@@ -19,8 +19,8 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 from jax.extend import core
 
-from parity_tests.jaxpr.counts import identity
-from parity_tests.jaxpr.other_values import other_value, with_values
+from parity_tests.jaxpr.captured import identity
+from parity_tests.jaxpr.other_values import replace_captured, with_other_elements
 
 # Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
 LONGEST_SECONDS = 10.0
@@ -72,7 +72,7 @@ def measure(
     """
 
     def replace(value: Any) -> Any:
-        return other_value(value) if identity(value) in captured else value
+        return with_other_elements(value) if identity(value) in captured else value
 
     def compile_(program: Any) -> tuple[Any, float, Counter[str]]:
         lowered = jit(core.jaxpr_as_fun(program)).trace(*inputs).lower()
@@ -88,7 +88,7 @@ def measure(
             return Cached()
         if not captured:
             return Cached(seconds, compiled=compiled)
-        _, _, events = compile_(with_values(closed, replace))
+        _, _, events = compile_(replace_captured(closed, replace))
         return Cached(seconds, events[MISS], compiled)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from parity_tests.jaxpr.captured import CapturedValue, identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
-from parity_tests.jaxpr.counts import Captured, identity
 from parity_tests.jaxpr.stock_const_args import stock_const_args
 from parity_tests.observe import stablehlo
 from parity_tests.observe.stablehlo import InlinedConstant, ModuleCounts
@@ -88,7 +88,7 @@ class _Type:
     element: str
 
 
-def _physical(array: Captured) -> Any:
+def _physical(array: CapturedValue) -> Any:
     if array.key:
         return jax.random.key_data(array.value)
     strides = getattr(array.value, "strides", ())
@@ -101,7 +101,7 @@ def _type_of(physical: Any) -> _Type:
     return _Type(tuple(physical.shape), stablehlo.element_of(np.dtype(physical.dtype)))
 
 
-def _size(array: Captured) -> int:
+def _size(array: CapturedValue) -> int:
     return int(np.prod(_physical(array).shape, dtype=np.int64))
 
 
@@ -136,7 +136,7 @@ class _Hoisted:
         )
         return cls(by_identity, others, unmatched)
 
-    def fate(self, array: Captured) -> _Fate | None:
+    def fate(self, array: CapturedValue) -> _Fate | None:
         if copies := self._by_identity[array.identity]:
             return _Fate("hoisted", copies)
         type_ = _type_of_const_arg(array)
@@ -145,7 +145,7 @@ class _Hoisted:
         return None
 
 
-def _type_of_const_arg(array: Captured) -> _Type:
+def _type_of_const_arg(array: CapturedValue) -> _Type:
     return _type_of(jax.random.key_data(array.value) if array.key else array.value)
 
 
@@ -160,12 +160,12 @@ class _Inlined:
         for constant in (*module.inlined, *module.embedded):
             type_ = _Type(constant.shape, constant.element)
             self._constants.setdefault(type_, []).append(constant)
-        self._arrays: dict[_Type, list[Captured]] = {}
+        self._arrays: dict[_Type, list[CapturedValue]] = {}
         for use in found:
             type_ = _type_of(_physical(use.array))
             self._arrays.setdefault(type_, []).append(use.array)
 
-    def fate(self, array: Captured) -> _Fate | None:
+    def fate(self, array: CapturedValue) -> _Fate | None:
         kind: Fate = "inlined" if array.bytes > self._threshold else "embedded"
         type_ = _type_of(_physical(array))
         if not type_.shape:
@@ -184,11 +184,11 @@ class _Inlined:
 _BY_TYPE = "told by its type alone, for MLIR's bindings cannot read the elements"
 
 
-def _is_packed(array: Captured) -> bool:
+def _is_packed(array: CapturedValue) -> bool:
     return str(getattr(array.value, "dtype", "")).endswith(("int4", "int2"))
 
 
-def _physical_digest(array: Captured) -> str:
+def _physical_digest(array: CapturedValue) -> str:
     physical = _physical(array)
     if array.key or physical is array.value:
         return array.digest()
@@ -238,7 +238,7 @@ def _sharding(value: Any) -> str:
     return str(sharding)
 
 
-def _is_readable(array: Captured) -> bool:
+def _is_readable(array: CapturedValue) -> bool:
     if array.bytes > DIGEST_MAX_BYTES:
         return False
     if not isinstance(array.value, jax.Array):

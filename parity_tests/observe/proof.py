@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from parity_tests.jaxpr.counts import Captured, JaxprFacts
+from parity_tests.jaxpr.captured import CapturedValue
+from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe.stablehlo import ModuleCounts
 from reports.rows import Proof, Side
 from reports.views.texts import counted
@@ -56,7 +57,7 @@ def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int)
     return found
 
 
-def _is_inlined(array: Captured, module: ModuleCounts) -> bool:
+def _is_inlined(array: CapturedValue, module: ModuleCounts) -> bool:
     """Whether a module holds a captured array, by content where MLIR's bindings can read it.
 
     Typed PRNG keys, arrays that repeat themselves by a stride of zero and elements of less than a

@@ -37,7 +37,7 @@ class Var:
 
 
 @dataclass(frozen=True)
-class Captured:
+class CapturedRef:
     """A captured array, by its number."""
 
     number: int
@@ -54,7 +54,7 @@ class Scalar:
     kind: Literal["scalar"] = "scalar"
 
 
-Atom: TypeAlias = Var | Captured | Scalar
+Atom: TypeAlias = Var | CapturedRef | Scalar
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from parity_tests.reduce.draft import (
     Array,
     Atom,
     Body,
-    Captured,
+    CapturedRef,
     Draft,
     Equation,
     Scalar,
@@ -248,7 +248,7 @@ class ProgramText:
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Scalar):
             return atom.text
-        assert isinstance(atom, (Var, Captured))
+        assert isinstance(atom, (Var, CapturedRef))
         return self._names[atom.number]
 
     def _tuple(self, atoms: tuple[Atom, ...]) -> str:

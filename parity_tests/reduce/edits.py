@@ -14,7 +14,7 @@ from parity_tests.reduce.draft import (
     Array,
     Atom,
     Body,
-    Captured,
+    CapturedRef,
     Draft,
     Equation,
     Scalar,
@@ -150,7 +150,7 @@ def simpler_arrays(draft: Draft) -> Iterator[Draft]:
 
 def merged_arrays(draft: Draft) -> Iterator[Draft]:
     """Yield the drafts in which one captured array, or argument, stands for another of its type."""
-    for arrays, atom in ((draft.captured, Captured), (draft.arguments, Var)):
+    for arrays, atom in ((draft.captured, CapturedRef), (draft.arguments, Var)):
         for n, array in enumerate(arrays):
             for other in arrays[:n]:
                 if other.type == array.type and other.impl == array.impl:
@@ -194,7 +194,7 @@ def _with_values(draft: Draft, body: Body, gone: Collection[Var], *, clean: bool
         array = Array(var.number, var.type, impl=_impl_of(var))
         if var.number in constant:
             captured.append(array)
-            bound[var.number] = Captured(var.number, var.type)
+            bound[var.number] = CapturedRef(var.number, var.type)
         else:
             added.append((var, array))
     body = _rename_body(body, bound)

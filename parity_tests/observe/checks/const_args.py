@@ -11,7 +11,8 @@ import jax
 import numpy as np
 
 from parity_tests.evidence import placement
-from parity_tests.jaxpr.counts import JaxprFacts, digest_of
+from parity_tests.jaxpr.captured import digest_of
+from parity_tests.jaxpr.counts import JaxprFacts
 from reports.rows import Check
 from reports.rows.check_names import BUFFERS, SHARDINGS, VALUES
 from reports.views.texts import counted
