@@ -1,4 +1,4 @@
-"""Captured values: what makes two of them one array, how large it is, and what it holds."""
+"""Captured values: when two of them are one array, its size, and a digest of its elements."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def digest_of(value: Any) -> str:
 
 
 def is_key(dtype: Any) -> bool:
-    """Whether a dtype, or None, is that of typed PRNG keys."""
+    """Whether a dtype is a dtype of typed PRNG keys; None is not."""
     return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)

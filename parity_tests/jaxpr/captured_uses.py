@@ -88,7 +88,7 @@ class _Walk:
 
 @dataclass(frozen=True)
 class _CapturedValues:
-    """The domain of the walk: a value is what was captured, or None for what is computed."""
+    """The domain of the walk: a value is a captured value, or None for a computed one."""
 
     walk: _Walk
     within: Place

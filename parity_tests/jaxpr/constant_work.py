@@ -1,7 +1,7 @@
 """Work on constants alone: the equations that need nothing but captured arrays.
 
-XLA computes them while it compiles where the arrays are inlined (legacy), and at every call where
-they are arguments (simplified).
+Where the arrays are inlined (legacy), XLA computes these equations while it compiles. Where they
+are arguments (simplified), it computes them at every call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.jaxpr.places import NOWHERE, Place, place_of
 
-# They move or relabel elements, which a fusion does for nothing.
+# They move or relabel elements, which a fusion does at no cost.
 TRIVIAL = frozenset(
     {
         "bitcast_convert_type", "broadcast_in_dim", "convert_element_type", "copy", "copy_p",
@@ -76,7 +76,7 @@ class _Walk:
         self._visited: dict[tuple[int, ...], list[_Origin]] = {}
 
     def body(self, body: Any, given: Sequence[_Origin], within: Place) -> list[_Origin]:
-        """Walk a body whose inputs come from where `given` says; return that of its outputs."""
+        """Walk a body with these origins of its inputs; return the origins of its outputs."""
         visit = (id(inner(body)), *given)
         if visit not in self._visited:
             self._visited[visit] = evaluate(body, given, _Origins(self, within))

@@ -1,8 +1,8 @@
-"""What JAX's persistent compilation cache does for a program: the time of a hit, and for whom.
+"""JAX's persistent compilation cache: does a program hit it, how fast, and with which arrays.
 
-Everywhere else the cache is off. Here a program is compiled three times with a cache of its own:
-to fill it, to be read from it, and with other values in its captured arrays, which is a hit only
-where these are no part of what is compiled. Nothing is run.
+Everywhere else the cache is off. Here a program is compiled three times with a cache of its own: to
+fill the cache, to be read from it, and with other values in its captured arrays. The third is a hit
+only if the arrays are no part of the executable. Nothing is run.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Cached:
-    """What was found; None where it was not: a program that JAX does not cache, or a large one.
+    """The findings; None for a program that JAX does not cache, or that is too large.
 
-    `seconds` is the time of compiling where that is a hit, and `compiled` what it returned; it
-    takes the leaves of the arguments. `recompiles` is the number of
-    compilations, 0 or 1, for other values in captured arrays above the embed threshold.
+    `seconds` is the time of compiling with a hit, and `compiled` the executable, which takes the
+    leaves of the arguments. `recompiles` is the number of compilations, 0 or 1, for other values in
+    captured arrays above the embed threshold.
     """
 
     seconds: float | None = None
@@ -64,9 +64,8 @@ def measure(
 ) -> Cached:
     """Compile a closed_jaxpr with a persistent cache.
 
-    `jit` is that of the side, `inputs` are the leaves of the example arguments, and `captured` has
-    the identities of the arrays that get other values. The settings of JAX are as they were when
-    this returns or raises.
+    `jit` jits on the side, `inputs` are the leaves of the example arguments, and `captured` has the
+    identities of the arrays that get other values. The settings of JAX are restored. Example::
 
         measure(jax.jit, traced.jaxpr, [x], [identity(weights)]).recompiles
     """
@@ -94,10 +93,12 @@ def measure(
 
 @contextmanager
 def cache_in(folder: str) -> Iterator[None]:
-    """Have JAX keep every executable in a folder; its settings are as they were after that.
+    """Have JAX keep every executable in a folder, and restore its settings at the end.
 
-    with cache_in(folder):
-        lowered.compile()
+    Example::
+
+        with cache_in(folder):
+            lowered.compile()
     """
     settings: dict[str, Any] = {**_SETTINGS, "jax_compilation_cache_dir": folder}
     before = {name: getattr(jax.config, name) for name in settings}
@@ -116,10 +117,12 @@ def _configure(settings: dict[str, Any]) -> None:
 
 @contextmanager
 def cache_events() -> Iterator[Counter[str]]:
-    """Count what JAX records of its cache: `HIT` and `MISS`, and whatever else it records.
+    """Count the events that JAX records of its cache: `HIT`, `MISS` and others.
 
-    with cache_events() as events:
-        lowered.compile()
+    Example::
+
+        with cache_events() as events:
+            lowered.compile()
     """
     found: Counter[str] = Counter()
 

@@ -8,7 +8,7 @@ from reports.rows import Failure, Proof
 
 
 class WrongSideError(AssertionError):
-    """What a side produced contradicts the side; carries the proof."""
+    """A side produced evidence of the other mode; carries the proof."""
 
     def __init__(self, proof: Proof):
         super().__init__(proof.statement)

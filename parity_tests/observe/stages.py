@@ -86,7 +86,7 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Counted:
-    """What the jaxpr and the StableHLO hold, with the proof that they are of the side.
+    """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
     `jaxpr` is the printed jaxpr; equal programs print equally. Sizes are in bytes.
     """
@@ -101,7 +101,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The executable, the peak of host memory while it was compiled, and what XLA says of it."""
+    """The executable, the peak of host memory while it was compiled, and counts over it."""
 
     compiled: Any
     peak: host_memory.Peak
@@ -111,10 +111,10 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Called:
-    """The first results of a program, and what calling it took.
+    """The first results of a program, and the work and times of its calls.
 
-    `of_compiled` is what the compiled stage returned and `first` what the jitted function did.
-    `call` calls that function again, `work` is what JAX did in its first call.
+    `of_compiled` is the result of the compiled stage, `first` the first of the jitted function.
+    `call` calls that function again; `work` is JAX's work in its first call.
     """
 
     call: functools.partial[Any]
