@@ -38,7 +38,7 @@ class JaxprFacts:
         """The bytes of the captured arrays above the threshold, each counted once."""
         return sum(array.bytes for array in self.captured)
 
-    def captured_values(self) -> str:
+    def digest_of_captured(self) -> str:
         """Return a sha256 over shapes, dtypes and bytes of the captured arrays, in any order."""
         texts = sorted(
             f"{array.shape} {array.value.dtype} {array.digest()}" for array in self.captured

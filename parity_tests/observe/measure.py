@@ -78,7 +78,7 @@ def _measure(
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
     captured_arrays = _ledger(built, lowered, counted, compiled, clock)
-    called = stages.call(built, counted, compiled, clock, most_calls=most_calls)
+    called = stages.call_program(built, counted, compiled, clock, most_calls=most_calls)
     checks = _check(built, lowered, counted, called, clock)
     cached = compile_cache.Cached()
     if most_calls or reload:

@@ -61,7 +61,7 @@ def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
         equations=facts.equations,
         captured_arrays=len(facts.captured),
         captured_bytes=facts.captured_bytes,
-        captured_values=facts.captured_values(),
+        captured_values=facts.digest_of_captured(),
         committed_arrays=sum(
             placement.devices_of(each) == 1 and placement.is_committed(each) is True
             for each in arrays

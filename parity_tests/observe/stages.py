@@ -1,6 +1,8 @@
-"""The stages of a program on one side, in order; each is a function from one record to the next.
+"""The stages of a program on one side, in order: functions from record to record.
 
-    build -> trace_and_lower -> count -> compile_program -> call
+Each takes the records of the stages before it::
+
+    build -> trace_and_lower -> count -> compile_program -> call_program
 
 A stage tells the clock its name as it begins, so that a crash can be laid to it. Time and memory
 are measured around the work of JAX alone: counting has stages of its own.
@@ -200,7 +202,7 @@ def _memory(stats: Any) -> MemoryStats | None:
     )
 
 
-def call(
+def call_program(
     built: Built, counted: Counted, made: Compiled, clock: StageClock, *, most_calls: int
 ) -> Called:
     """Call a program through its compiled stage, then through the jitted function, and time that.

@@ -44,9 +44,9 @@ def check(
     if not arrays:
         return ()
     args, kwargs = jax.tree.map(_copy_of_numpy, inputs)
-    before = facts.captured_values()
+    before = facts.digest_of_captured()
     with _overwritten(arrays):
-        after = count().captured_values()
+        after = count().digest_of_captured()
         later = first
         if may_call:
             later = Result.read(jax.block_until_ready(call.func(*args, **kwargs)))
