@@ -77,9 +77,9 @@ def _measure(
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
-    captured_arrays = _ledger(built, lowered, counted, compiled, clock)
+    captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
     called = stages.call_program(built, counted, compiled, clock, most_calls=most_calls)
-    checks = _check(built, lowered, counted, called, clock)
+    checks = _checks(built, lowered, counted, called, clock)
     cached = compile_cache.Cached()
     if most_calls or reload:
         cached = _compile_from_cache(built, lowered, counted, clock)
@@ -98,7 +98,7 @@ def _measure(
     return Measured(observation, called.first.arrays, counted.jaxpr)
 
 
-def _ledger(
+def _ledger_rows(
     built: Built, lowered: Lowered, counted: Counted, compiled: Compiled, clock: StageClock
 ) -> tuple[CapturedArray, ...]:
     with clock("ledger"):
@@ -112,7 +112,7 @@ def _ledger(
         )
 
 
-def _check(
+def _checks(
     built: Built, lowered: Lowered, counted: Counted, called: Called, clock: StageClock
 ) -> tuple[Check, ...]:
     side, facts, first = built.side, counted.facts, called.first
