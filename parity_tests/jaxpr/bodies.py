@@ -1,8 +1,8 @@
 """Bodies: the one table of primitives whose equations have jaxprs among their parameters.
 
 `structure_of` reads the parameters of an equation into a record of its kind: a `Call`, a `Cond`, a
-`While`, a `Scan` or a `LinearSolve`. No other file names these parameters. `bodies_of` says for any
-equation which bodies it has, and which operand each input of a body stands for.
+`While`, a `Scan` or a `LinearSolve`. No other file reads bodies from parameters. `bodies_of` says
+for any equation which bodies it has, and which operand each input of a body stands for.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Call:
     """
 
     body: Any
-    operands: int
+    operand_count: int
     is_opaque: bool = False
 
     def bodies(self) -> tuple[Body, ...]:
         """Return the one body."""
-        if len(inner(self.body).invars) != self.operands:
+        if len(inner(self.body).invars) != self.operand_count:
             return (Body(self.body),)
-        return (Body(self.body, tuple(range(self.operands)), is_call=True),)
+        return (Body(self.body, tuple(range(self.operand_count)), is_call=True),)
 
 
 @dataclass(frozen=True)
