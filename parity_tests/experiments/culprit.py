@@ -1,13 +1,13 @@
 """Culprit: which captured arrays make a difference by being hoisted rather than inlined.
 
-Variants of one program in one pipeline are compared with the one that inlines everything, so that
+Variants of one program in one pipeline are compared with the one that inlines everything. So
 nothing but the arrays differs, and delta debugging finds a minimal set of them.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -39,54 +39,71 @@ class Difference:
 def find(program: Program, question: CulpritQuestion) -> CulpritFound:
     """Find a minimal set of captured arrays that differ by being hoisted.
 
-    The variant that inlines everything is first compared with itself: a metric in which it differs
-    has no culprits, and could not be compared. "parity" says that hoisting all arrays at once makes
-    no difference. Raises whatever the program raises.
+    "parity" says that hoisting all arrays at once makes no difference. Raises whatever the program
+    raises. Example::
 
         find(targets.load_one("my_model.py:step"), CulpritQuestion(metric="memory")).arrays
     """
     variants = Variants(program)
-    compare = _METRICS[question.metric](variants, question)
-    compared: list[Hoisted] = []
+    comparing = _Comparing(_METRICS[question.metric](variants, question))
+    finding = _search(variants.arrays, comparing)
+    return CulpritFound(
+        program=program.name,
+        source=program.source,
+        question=question,
+        verdict=finding.verdict,
+        reasons=(finding.reason,),
+        arrays=tuple(_row(use) for use in finding.arrays),
+        candidates=len(variants.arrays),
+        variants=comparing.count,
+    )
 
-    def against_inlined(arrays: tuple[CapturedUse, ...]) -> Difference:
-        compared.append(frozenset(use.array.identity for use in arrays))
-        return compare(compared[-1])
 
-    def found(
-        verdict: Verdict, *reasons: str, arrays: tuple[CapturedUse, ...] = ()
-    ) -> CulpritFound:
-        return CulpritFound(
-            program=program.name,
-            source=program.source,
-            question=question,
-            verdict=verdict,
-            reasons=reasons,
-            arrays=tuple(_row(use) for use in arrays),
-            candidates=len(variants.arrays),
-            variants=len(compared),
-        )
+@dataclass
+class _Comparing:
+    """Compares variants with the one that inlines all arrays, and counts the comparisons."""
 
-    if not variants.arrays:
-        return found("parity", "no captured array is above the embed threshold")
-    itself = against_inlined(())
+    compare: Callable[[Hoisted], Difference]
+    count: int = 0
+
+    def with_inlined(self, arrays: Sequence[CapturedUse]) -> Difference:
+        self.count += 1
+        return self.compare(frozenset(use.array.identity for use in arrays))
+
+
+@dataclass(frozen=True)
+class _Finding:
+    verdict: Verdict
+    reason: str
+    arrays: tuple[CapturedUse, ...] = ()
+
+
+def _search(arrays: tuple[CapturedUse, ...], comparing: _Comparing) -> _Finding:
+    """Search the arrays for culprits, after the comparisons that show that there are any.
+
+    The variant that inlines all arrays is first compared with itself: a metric that differs there
+    has no culprits, and could not be compared.
+    """
+    if not arrays:
+        return _Finding("parity", "no captured array is above the embed threshold")
+    itself = comparing.with_inlined(())
     if itself.differs:
-        return found(
+        return _Finding(
             "could not compare",
             f"the program that inlines all arrays differs from itself: {itself.text}",
         )
-    everything = against_inlined(variants.arrays)
+    everything = comparing.with_inlined(arrays)
     if not everything.differs:
-        return found("parity", f"hoisting every array makes no difference: {everything.text}")
-    arrays = ddmin(variants.arrays, lambda part: against_inlined(part).differs)
-    shown = everything if len(arrays) == len(variants.arrays) else against_inlined(arrays)
+        return _Finding("parity", f"hoisting every array makes no difference: {everything.text}")
+    culprits = ddmin(arrays, lambda part: comparing.with_inlined(part).differs)
+    shown = everything if len(culprits) == len(arrays) else comparing.with_inlined(culprits)
     if not shown.differs:  # a time that came and went: naming an array would be a guess
-        return found(
+        return _Finding(
             "could not compare",
             f"a difference was seen and not seen again: {shown.text}; try more --samples or a "
             "larger --factor",
         )
-    return found("difference", shown.text, arrays=arrays)
+    return _Finding("difference", shown.text, culprits)
 
 
 def _row(use: CapturedUse) -> Culprit:

@@ -10,35 +10,37 @@ from typing import Literal
 
 from engine.configuration.policy_table import read_table
 from engine.ir.captured_constants import CapturedConstant
-from parity_tests.jaxpr.counts import identity
+from parity_tests.jaxpr.captured import identity
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedArrays:
     """The captured arrays that `key` names in a program: one, or all that no key tells apart.
 
-    `place` is the file, line and function of the first use; None where only an output is the array.
+    `place` is the file, line and function of the first use; None for an array that is only an
+    output. `bytes` is the size of all the arrays, `largest` of the largest.
     """
 
     key: str
     aval: str
     place: tuple[str, int, str] | None
     identities: frozenset[Hashable]
-    bytes: int  # of all of them
-    largest: int  # of one of them
+    bytes: int
+    largest: int
 
     def captured_at(self) -> tuple[str, int, str] | None:
-        """As that of the arrays, so that a table can be asked what it says of them."""
+        """Return the place, as a captured constant does, so that a policy table can be asked."""
         return self.place
 
 
-def keyed(constants: Iterable[CapturedConstant]) -> tuple[Keyed, ...]:
-    """Give the arrays of a program their keys; in the order of the arrays.
+def with_keys(constants: Iterable[CapturedConstant]) -> tuple[KeyedArrays, ...]:
+    """Give the arrays of a program their keys, in the order of the arrays.
 
-    A key is the type alone where no other array has it, else type and place, of which only the end
-    that is needed. Arrays of one type that are first used in one line share a key.
+    A key is the type alone if no other array has that type. Otherwise it is the type and the end of
+    the place, as short as tells it apart. Arrays of one type that are first used in one line share
+    a key. Example::
 
-        keyed(constants)[0].key == "float32[64,64] model.py:31"
+        with_keys(constants)[0].key == "float32[64,64] model.py:31"
     """
     groups: dict[tuple[str, tuple[str, int] | None], list[CapturedConstant]] = defaultdict(list)
     for constant in constants:
@@ -46,7 +48,7 @@ def keyed(constants: Iterable[CapturedConstant]) -> tuple[Keyed, ...]:
         groups[constant.aval, place and place[:2]].append(constant)
     of_aval = Counter(aval for aval, _ in groups)
     return tuple(
-        Keyed(
+        KeyedArrays(
             key=aval
             if place is None or of_aval[aval] == 1
             else f"{aval} {_ending(place, [p for a, p in groups if a == aval and p])}",
@@ -61,12 +63,13 @@ def keyed(constants: Iterable[CapturedConstant]) -> tuple[Keyed, ...]:
 
 
 def table(
-    arrays: Collection[Keyed], inlined: Collection[str]
+    arrays: Collection[KeyedArrays], inlined: Collection[str]
 ) -> dict[str, Literal["inline", "hoist"]]:
-    """The table that inlines the arrays of some keys, and leaves the others hoisted.
+    """Return the table that inlines the arrays of some keys, and leaves the others hoisted.
 
-    The key of an array without a place is its type, and names the others of this type as well;
-    likewise a relative path that is the end of others. What is named so is in the table, too.
+    The key of an array without a place is its type, and so names all arrays of this type. Likewise
+    a relative path may be the end of another one. Arrays that are named by accident are in the
+    table too, as hoisted. Example::
 
         table(arrays, {"float32[64,64]"}) == {"float32[64,64]": "inline"}
     """
@@ -79,7 +82,7 @@ def table(
 
 
 def _ending(place: tuple[str, int], places: Collection[tuple[str, int]]) -> str:
-    """The shortest end of a path, in whole names, that is that of no other of the places."""
+    """Return the shortest end of a path, in whole names, that no other place ends with."""
     file, line = place
     parts = PurePath(file).parts
     others = [PurePath(each).parts for each, at in places if at == line and each != file]

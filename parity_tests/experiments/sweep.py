@@ -1,16 +1,16 @@
 """Sweep: one program over the embed threshold, and which threshold to choose.
 
-The rule, in `recommend`: of the thresholds under which compiling takes at most 10 % longer than
-under the smallest one, the smallest whose call is within 5 % of their fastest. Small, because each
-array that is hoisted is one that is not in the module and in every executable again. Both slacks
-are widened to the noise of the measurement, and where all thresholds are within them there is
-nothing to choose.
+The rule is in `recommend`. Thresholds under which compiling takes more than 10 % longer than under
+the smallest one are left out. Of the others it takes the smallest whose call is within 5 % of their
+fastest. Small, because a hoisted array is in no module and no executable. Both slacks are widened
+to the noise of the measurement. Where all thresholds are within them there is nothing to choose.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -32,46 +32,20 @@ CALLS_PER_SAMPLE = 4
 def sweep(program: Program, question: SweepQuestion) -> Sweep:
     """Measure a program under each threshold. Raises whatever the program raises.
 
-    sweep(targets.load_one("my_model.py:step"), SweepQuestion(thresholds=(0, 32, 1024)))
+    Example::
+
+        sweep(targets.load_one("my_model.py:step"), SweepQuestion(thresholds=(0, 32, 1024)))
     """
-    variants = Variants(program)
-    thresholds = sorted(set(question.thresholds))
-    lowered = {each: variants.lower_under(each) for each in thresholds}
-    # What a larger threshold hoists, a smaller one hoists too: of equal number is the same program.
-    first = {len(lowered[each].const_args): each for each in reversed(thresholds)}
-    compiles = interleaved(
-        {each: partial(_fresh_compilation, variants, each) for each in first.values()},
-        question.samples,
-    )
-    compiled = {each: lowered[each].compile() for each in first.values()}
-    calls = interleaved(
-        {each: partial(_warm_call, variants, compiled[each]) for each in first.values()},
-        question.samples * CALLS_PER_SAMPLE,
-    )
-    dispatches = interleaved(
-        {each: partial(_dispatch, variants, compiled[each]) for each in first.values()},
-        question.samples * CALLS_PER_SAMPLE,
-    )
-    points = []
-    for threshold in thresholds:
-        same = first[len(lowered[threshold].const_args)]
-        points.append(
-            SweepPoint(
-                threshold=threshold,
-                **figures(lowered[same], compiled[same]),
-                compile_seconds=statistics.median(compiles[same]),
-                call_seconds=statistics.median(calls[same]),
-                dispatch_seconds=statistics.median(dispatches[same]),
-            )
-        )
-    call_noise, compile_noise = noise(calls.values()), noise(compiles.values())
+    timed = _timed(Variants(program), sorted(set(question.thresholds)), question.samples)
+    call_noise, compile_noise = noise(timed.calls.values()), noise(timed.compiles.values())
+    points = timed.points()
     recommended, reason = recommend(points, call_noise=call_noise, compile_noise=compile_noise)
     return Sweep(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=describe(),
         program=program.name,
         source=program.source,
-        points=tuple(points),
+        points=points,
         call_noise=call_noise,
         compile_noise=compile_noise,
         recommended=recommended,
@@ -79,13 +53,76 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
     )
 
 
+@dataclass(frozen=True)
+class _Timed:
+    """A program lowered under each threshold, and the times of each different program, in seconds.
+
+    `same_as` has the smallest threshold that hoists as many arrays: it gives the same program,
+    which is compiled and timed once.
+    """
+
+    lowered: dict[int, Any]
+    same_as: dict[int, int]
+    compiled: dict[int, Any]
+    compiles: dict[int, list[float]]
+    calls: dict[int, list[float]]
+    dispatches: dict[int, list[float]]
+
+    def points(self) -> tuple[SweepPoint, ...]:
+        """Return the row of each threshold."""
+        return tuple(self._point(threshold, same) for threshold, same in self.same_as.items())
+
+    def _point(self, threshold: int, same: int) -> SweepPoint:
+        return SweepPoint(
+            threshold=threshold,
+            **figures(self.lowered[same], self.compiled[same]),
+            compile_seconds=statistics.median(self.compiles[same]),
+            call_seconds=statistics.median(self.calls[same]),
+            dispatch_seconds=statistics.median(self.dispatches[same]),
+        )
+
+
+def _timed(variants: Variants, thresholds: Sequence[int], samples: int) -> _Timed:
+    lowered = {each: variants.lower_under(each) for each in thresholds}
+    # A smaller threshold hoists all that a larger one does: an equal number is an equal program.
+    first = {len(lowered[each].const_args): each for each in reversed(thresholds)}
+    compiles = interleaved(
+        {each: partial(_fresh_compilation, variants, each) for each in first.values()}, samples
+    )
+    compiled = {each: lowered[each].compile() for each in first.values()}
+    calls = interleaved(
+        {each: partial(_warm_call, variants, compiled[each]) for each in first.values()},
+        samples * CALLS_PER_SAMPLE,
+    )
+    dispatches = interleaved(
+        {each: partial(_dispatch, variants, compiled[each]) for each in first.values()},
+        samples * CALLS_PER_SAMPLE,
+    )
+    same_as = {each: first[len(lowered[each].const_args)] for each in thresholds}
+    return _Timed(lowered, same_as, compiled, compiles, calls, dispatches)
+
+
+def _fresh_compilation(variants: Variants, threshold: int) -> Callable[[], object]:
+    return variants.lower_under(threshold).compile
+
+
+def _warm_call(variants: Variants, compiled: Any) -> Callable[[], object]:
+    return partial(variants.call, compiled)
+
+
+def _dispatch(variants: Variants, compiled: Any) -> Callable[[], object]:
+    """Prepare a call that is not waited for, when no other call is under way."""
+    variants.call(compiled)
+    return partial(compiled, *variants.args, **variants.kwargs)
+
+
 def recommend(
     points: Sequence[SweepPoint], *, call_noise: float = 0.0, compile_noise: float = 0.0
 ) -> tuple[int | None, str]:
     """Return the threshold to choose and why; None where there is nothing to choose.
 
-    The noises are how far the times are from themselves, as a ratio less 1; the rule is at the head
-    of this file.
+    A noise is how far equal measurements are apart, as a ratio less 1. The rule is at the head of
+    this file. Example::
 
         recommend(points)[0] == 32
     """
@@ -118,17 +155,3 @@ def recommend(
         f"the smallest threshold with a call within {call_slack:.0%} of the fastest "
         f"({chosen.call_seconds:.3g} s, fastest {fastest:.3g} s){beside}"
     )
-
-
-def _fresh_compilation(variants: Variants, threshold: int) -> Callable[[], object]:
-    return variants.lower_under(threshold).compile
-
-
-def _warm_call(variants: Variants, compiled: Any) -> Callable[[], object]:
-    return partial(variants.call, compiled)
-
-
-def _dispatch(variants: Variants, compiled: Any) -> Callable[[], object]:
-    """A call that is not waited for, when nothing else is under way."""
-    variants.call(compiled)
-    return partial(compiled, *variants.args, **variants.kwargs)

@@ -8,17 +8,17 @@ from typing import Any
 import jax
 
 import engine
-from parity_tests.jaxpr.bodies import live_part
+from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
-from parity_tests.jaxpr.counts import identity
+from parity_tests.jaxpr.live_part import live_part
 from parity_tests.program import Program
 
 
 class Variants:
-    """A program, its captured arrays above the embed threshold, and what it compiles to.
+    """A program and its captured arrays above the embed threshold, to compile in variants.
 
-    `arrays` has them with the lines that use them; arrays that dead code alone reads are left out.
-    Raises whatever the program raises when it is built and traced.
+    `arrays` has the arrays with the lines that use them; arrays that dead code alone reads are left
+    out. Raises whatever the program raises when it is built and traced.
     """
 
     def __init__(self, program: Program) -> None:
@@ -34,8 +34,8 @@ class Variants:
     def lower(self, hoisted: Collection[Hashable]) -> Any:
         """Lower the program with the arrays of these identities hoisted and the others inlined.
 
-        What is at or below the embed threshold stays embedded. Each call lowers anew, so that
-        compiling what it returns is compiling: a policy of its own is a key of every cache.
+        Arrays at or below the embed threshold stay embedded. Each call lowers anew and has a policy
+        of its own, which is a key of every cache; so the result is really compiled.
         """
         known = {use.array.identity for use in self.arrays}
 
@@ -48,7 +48,7 @@ class Variants:
         return self._lower(policy)
 
     def constants(self) -> tuple[engine.CapturedConstant, ...]:
-        """Those of `arrays` that a policy is asked about, as it sees them, largest first."""
+        """Return the `arrays` that a policy is asked about, as it sees them, largest first."""
         known = {use.array.identity for use in self.arrays}
         asked: list[engine.CapturedConstant] = []
         self._lower(asked.append)
@@ -60,7 +60,7 @@ class Variants:
             return self._lower(lambda constant: None)
 
     def call(self, compiled: Any) -> Any:
-        """Call what was compiled with the program's arguments, and wait for the results."""
+        """Call a compiled variant with the program's arguments, and wait for the results."""
         return jax.block_until_ready(compiled(*self.args, **self.kwargs))
 
     def _lower(self, policy: Callable[[engine.CapturedConstant], str | None]) -> Any:

@@ -1,53 +1,229 @@
-"""The bodies in an equation's parameters, and what the inputs of each stand for."""
+"""Bodies: the one table of primitives whose equations have jaxprs among their parameters.
+
+`structure_of` reads the parameters of an equation into a record of its kind: a `Call`, a `Cond`, a
+`While`, a `Scan` or a `LinearSolve`. No other file reads bodies from parameters. `bodies_of` says
+for any equation which bodies it has, and which operand each input of a body stands for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 from jax.extend import core
-from jax.interpreters import partial_eval
 
-Operands: TypeAlias = tuple[Any, ...] | None
-
-# Their bodies take the operands of the equation one by one.
-CALLS = frozenset(
-    {
-        "jit", "closed_call", "core_call", "checkpoint", "remat2", "custom_jvp_call",
-        "custom_vjp_call", "custom_vmap_call", "composite", "shard_map",
-    }
-)  # fmt: skip
+T = TypeVar("T")
 
 
-def bodies_of(equation: Any) -> Iterator[tuple[Any, Operands]]:
-    """Yield each body of an equation with the operands that its inputs stand for.
+@dataclass(frozen=True)
+class Body:
+    """A jaxpr or closed_jaxpr in an equation, and the operands that its inputs stand for.
 
-    None in the place of an operand is an input that changes from call to call, such as a carry;
-    None in the place of all says that nothing is known of the inputs.
-
-        [(body, operands)] = bodies_of(equation_of_a_scan)
+    `operands` has a number of an operand for each input, or None for an input that changes from
+    turn to turn, such as a carry. It is None as a whole where nothing is known of the inputs.
+    `is_call` says that the outputs of the body are the results of the equation.
     """
-    params, invars = equation.params, tuple(equation.invars)
-    name = equation.primitive.name
-    if name == "scan":
-        yield _leading(params["jaxpr"], invars[: params["num_consts"]])
-    elif name == "while":
-        cond, body = params["cond_nconsts"], params["body_nconsts"]
-        yield _leading(params["cond_jaxpr"], invars[:cond])
-        yield _leading(params["body_jaxpr"], invars[cond : cond + body])
-    elif name == "cond":
-        for branch in params["branches"]:
-            yield branch, invars[1:]
-    elif name == "custom_linear_solve":
-        start = 0
-        for body, length in zip(params["jaxprs"], params["const_lengths"], strict=True):
-            if body is not None:
-                yield _leading(body, invars[start : start + length])
-            start += length
-    else:
-        for body in bodies_in(params.values()):
-            one_by_one = name in CALLS and len(inner(body).invars) == len(invars)
-            yield body, invars if one_by_one else None
+
+    jaxpr: Any
+    operands: tuple[int | None, ...] | None = None
+    is_call: bool = False
+
+    def inputs(self, operands: Sequence[T], unknown: T) -> list[T]:
+        """Return what the inputs stand for; `unknown` for those that no operand tells."""
+        if self.operands is None:
+            return [unknown] * len(inner(self.jaxpr).invars)
+        return [unknown if number is None else operands[number] for number in self.operands]
+
+
+# -- the kinds of equations with bodies ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Call:
+    """A body that is called once with the operands one by one.
+
+    `is_opaque` says that the primitive does more than call its body: a composite may be replaced by
+    a backend, a shard_map runs its body on each device.
+    """
+
+    body: Any
+    operand_count: int
+    is_opaque: bool = False
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the one body."""
+        if len(inner(self.body).invars) != self.operand_count:
+            return (Body(self.body),)
+        return (Body(self.body, tuple(range(self.operand_count)), is_call=True),)
+
+
+@dataclass(frozen=True)
+class Cond:
+    """One branch of several is called; the first operand is its number."""
+
+    branches: tuple[Any, ...]
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the branches."""
+        return tuple(
+            Body(branch, tuple(range(1, 1 + len(inner(branch).invars)))) for branch in self.branches
+        )
+
+
+@dataclass(frozen=True)
+class While:
+    """A loop with a condition; its operands are constants of both bodies, then the carry."""
+
+    cond: Any
+    body: Any
+    cond_consts: int
+    body_consts: int
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the condition and the body."""
+        return (
+            _with_constants(self.cond, 0, self.cond_consts),
+            _with_constants(self.body, self.cond_consts, self.body_consts),
+        )
+
+    def split(self, operands: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
+        """Split operands into constants of the condition, constants of the body, and carry."""
+        start = self.cond_consts + self.body_consts
+        return operands[: self.cond_consts], operands[self.cond_consts : start], operands[start:]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A loop over rows; its operands are constants of the body, the carry, and stacked rows."""
+
+    body: Any
+    consts: int
+    carry: int
+    length: int
+    reverse: bool
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the one body."""
+        return (_with_constants(self.body, 0, self.consts),)
+
+    def split(self, operands: Sequence[T]) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
+        """Split operands into constants, carry and stacked rows."""
+        start = self.consts + self.carry
+        return operands[: self.consts], operands[self.consts : start], operands[start:]
+
+
+@dataclass(frozen=True)
+class LinearSolve:
+    """Four bodies of a solver, each with constants of its own, then the right-hand sides.
+
+    `functions` are matvec, vecmat, solve and transpose_solve, None where one is missing.
+    """
+
+    functions: tuple[Any, ...]
+    const_lengths: tuple[int, ...]
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the functions that there are."""
+        return tuple(
+            _with_constants(function, start, length)
+            for function, start, length in zip(
+                self.functions, self._starts(), self.const_lengths, strict=True
+            )
+            if function is not None
+        )
+
+    def solver(self, operands: Sequence[T]) -> tuple[Any, tuple[T, ...]]:
+        """Return the function that solves, and its operands: constants and right-hand sides."""
+        start, length = self._starts()[2], self.const_lengths[2]
+        right_hand_sides = operands[sum(self.const_lengths) :]
+        return self.functions[2], (*operands[start : start + length], *right_hand_sides)
+
+    def _starts(self) -> list[int]:
+        return [sum(self.const_lengths[:n]) for n in range(len(self.const_lengths))]
+
+
+Structure: TypeAlias = Call | Cond | While | Scan | LinearSolve
+
+
+def _with_constants(body: Any, start: int, count: int) -> Body:
+    changing = len(inner(body).invars) - count
+    return Body(body, (*range(start, start + count), *[None] * changing))
+
+
+# -- the table (jax 0.10.2) ------------------------------------------------------------------------
+
+
+def _call(param: str, *, is_opaque: bool = False) -> Callable[[Any], Call]:
+    return lambda equation: Call(equation.params[param], len(equation.invars), is_opaque)
+
+
+def _cond(equation: Any) -> Cond:
+    return Cond(tuple(equation.params["branches"]))
+
+
+def _while(equation: Any) -> While:
+    params = equation.params
+    return While(
+        params["cond_jaxpr"], params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"]
+    )
+
+
+def _scan(equation: Any) -> Scan:
+    params = equation.params
+    return Scan(
+        params["jaxpr"],
+        params["num_consts"],
+        params["num_carry"],
+        params["length"],
+        params["reverse"],
+    )
+
+
+def _linear_solve(equation: Any) -> LinearSolve:
+    return LinearSolve(tuple(equation.params["jaxprs"]), tuple(equation.params["const_lengths"]))
+
+
+_TABLE: dict[str, Callable[[Any], Structure]] = {
+    "jit": _call("jaxpr"),
+    "closed_call": _call("call_jaxpr"),
+    "core_call": _call("call_jaxpr"),
+    "checkpoint": _call("jaxpr"),
+    "remat2": _call("jaxpr"),
+    "custom_jvp_call": _call("call_jaxpr"),
+    "custom_vjp_call": _call("call_jaxpr"),
+    "custom_vmap_call": _call("call", is_opaque=True),
+    "composite": _call("jaxpr", is_opaque=True),
+    "shard_map": _call("jaxpr", is_opaque=True),
+    "cond": _cond,
+    "while": _while,
+    "scan": _scan,
+    "custom_linear_solve": _linear_solve,
+}
+
+
+def structure_of(equation: Any) -> Structure | None:
+    """Read the bodies of an equation and their operands; None for a primitive not in the table."""
+    read = _TABLE.get(equation.primitive.name)
+    return None if read is None else read(equation)
+
+
+def bodies_of(equation: Any) -> tuple[Body, ...]:
+    """Return the bodies of an equation, with the operands that their inputs stand for.
+
+    Of a primitive that is not in the table, every body is found, and nothing is known of its
+    inputs. Example::
+
+        [body] = bodies_of(equation_of_a_scan)
+        body.operands == (0, None, None)
+    """
+    structure = structure_of(equation)
+    if structure is None:
+        return tuple(map(Body, bodies_in(equation.params.values())))
+    return structure.bodies()
+
+
+# -- any body --------------------------------------------------------------------------------------
 
 
 def inner(body: Any) -> Any:
@@ -56,38 +232,23 @@ def inner(body: Any) -> Any:
 
 
 def constants_of(body: Any) -> dict[Any, Any]:
-    """Return the captured values that the constvars of a body stand for."""
+    """Return the values of the constvars of a body; a body that is not closed has none."""
     if not isinstance(body, core.ClosedJaxpr):
         return {}
     return dict(zip(body.jaxpr.constvars, body.consts, strict=True))
 
 
+def is_body(value: Any) -> bool:
+    """Whether a value of a parameter is a body."""
+    return isinstance(value, (core.Jaxpr, core.ClosedJaxpr))
+
+
 def bodies_in(values: Any) -> Iterator[Any]:
     """Yield every jaxpr and closed_jaxpr in values of parameters."""
     for value in values:
-        if isinstance(value, (core.Jaxpr, core.ClosedJaxpr)):
+        if is_body(value):
             yield value
         elif isinstance(value, (tuple, list)):
             yield from bodies_in(value)
         elif isinstance(value, dict):
             yield from bodies_in(value.values())
-
-
-def live_part(closed: Any) -> Any:
-    """Return a closed_jaxpr without its dead code and without the constvars that only that read."""
-    live, _ = partial_eval.dce_jaxpr(
-        closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True
-    )
-    atoms = {id(atom) for eqn in live.eqns for atom in eqn.invars} | set(map(id, live.outvars))
-    kept = [
-        (var, const)
-        for var, const in zip(live.constvars, closed.consts, strict=True)
-        if id(var) in atoms
-    ]
-    read = live.replace(constvars=[var for var, _ in kept], debug_info=live.debug_info)
-    return closed.replace(jaxpr=read, consts=[const for _, const in kept])
-
-
-def _leading(body: Any, operands: tuple[Any, ...]) -> tuple[Any, Operands]:
-    rest = len(inner(body).invars) - len(operands)
-    return body, (*operands, *[None] * rest)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jax.extend import core
-
 from parity_tests.jaxpr.bodies import bodies_of, constants_of, inner
-from parity_tests.jaxpr.counts import Captured, captured
+from parity_tests.jaxpr.captured import CapturedValue, captured_value
+from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.jaxpr.places import NOWHERE, Place, place_of, relative
 
 
@@ -17,12 +16,12 @@ from parity_tests.jaxpr.places import NOWHERE, Place, place_of, relative
 class CapturedUse:
     """A captured array, how many equations and outputs read it, and where the first of them is.
 
-    An equation that hands the array on to its body is no use, one in the body is, so that a count
-    is the same whether the array is a constvar or stands in Literals. A body that several equations
-    share counts once, as it stands in the user's code once.
+    An equation that hands the array on to its body is no use; an equation in the body is. So the
+    count is the same whether the array is a constvar or stands in Literals. A body that several
+    equations share counts once, because it stands in the user's code once.
     """
 
-    array: Captured
+    array: CapturedValue
     uses: int
     place: Place
 
@@ -30,12 +29,12 @@ class CapturedUse:
 def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
     """Return the arrays that a closed_jaxpr captured, unique by identity, in the order of use.
 
-    Scalars are left out, for no mode does anything with them but inline them.
+    Scalars are left out: every mode inlines them. Example::
 
         captured_uses(jax.make_jaxpr(f)(x))[0].place.line
     """
     walk = _Walk()
-    walk.body(closed, {}, NOWHERE)
+    walk.body(closed, [None] * len(closed.jaxpr.invars), NOWHERE)
     where = _function_of(closed)
     return tuple(
         CapturedUse(each.array, len(each.readers), where if each.place is NOWHERE else each.place)
@@ -45,76 +44,83 @@ def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
 
 @dataclass
 class _Found:
-    array: Captured
+    array: CapturedValue
     place: Place = NOWHERE
     readers: set[tuple[int, int]] = field(default_factory=set)
 
 
 class _Walk:
+    """The arrays found so far, by identity, and the bodies that were walked."""
+
     def __init__(self) -> None:
         self.found: dict[Hashable, _Found] = {}
-        self._visited: set[tuple[Any, ...]] = set()
+        self._visited: set[tuple[int, ...]] = set()
 
-    def body(self, body: Any, values: Mapping[Any, Any], within: Place) -> None:
-        """Walk a body whose variables stand for captured values as `values` says.
+    def body(self, body: Any, given: Sequence[Any], within: Place) -> None:
+        """Walk a body whose inputs are captured values, or None for anything else.
 
         `within` is the place of the equation that has the body.
         """
-        constants = constants_of(body)
-        jaxpr, values = inner(body), {**constants, **values}
-        # Bodies are shared and nest, so each is walked once for the captured values that it is
-        # given, and not once for every path to it.
-        visit = (id(jaxpr), *sorted((id(var), id(value)) for var, value in values.items()))
+        jaxpr, constants = inner(body), constants_of(body)
+        # Bodies are shared and nest. So each is walked once for the captured values that it is
+        # given, not once for every path to it.
+        visit = tuple(map(id, (jaxpr, *constants.values(), *given)))
         if visit in self._visited:
             return
         self._visited.add(visit)
-        for equation in jaxpr.eqns:
-            self._equation(equation, values, within)
-        for index, atom in enumerate(jaxpr.outvars):
-            if (found := self._found(atom, values)) is not None:
-                found.readers.add((id(jaxpr), index))
-                found.place = within if found.place is NOWHERE else found.place
+        outputs = evaluate(body, given, _CapturedValues(self, within))
+        for index, value in enumerate(outputs):
+            self.read(value, (id(jaxpr), index), within)
         for value in constants.values():
-            self._see(value)  # in dead code alone, or not read at all
+            self.see(value)  # in dead code alone, or not read at all
 
-    def _equation(self, equation: Any, values: Mapping[Any, Any], within: Place) -> None:
-        bodies = list(bodies_of(equation))
-        place = place_of(equation, within) if bodies else NOWHERE
-        handed_on: set[int] = set()
-        for body, operands in bodies:
-            given = {}
-            for var, atom in zip(inner(body).invars, operands or (), strict=False):
-                value = _value(atom, values)
-                if value is not None:
-                    given[var] = value
-                    handed_on.add(id(atom))
-            self.body(body, given, place)
-        for atom in equation.invars:
-            found = self._found(atom, values) if id(atom) not in handed_on else None
-            if found is not None:
-                found.readers.add((id(equation), -1))
-                if found.place is NOWHERE:
-                    found.place = place_of(equation, within)
+    def read(self, value: Any, reader: tuple[int, int], place: Place) -> None:
+        """Note that something at a place reads a value, if that is a captured array."""
+        found = self.see(value)
+        if found is not None:
+            found.readers.add(reader)
+            found.place = place if found.place is NOWHERE else found.place
 
-    def _found(self, atom: Any, values: Mapping[Any, Any]) -> _Found | None:
-        value = _value(atom, values)
-        return None if value is None else self._see(value)
-
-    def _see(self, value: Any) -> _Found | None:
-        array = captured(value)
+    def see(self, value: Any) -> _Found | None:
+        array = captured_value(value)
         return None if array is None else self.found.setdefault(array.identity, _Found(array))
 
 
-def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
-    if atom is None:
+@dataclass(frozen=True)
+class _CapturedValues:
+    """The domain of the walk: a value is a captured value, or None for a computed one."""
+
+    walk: _Walk
+    within: Place
+
+    def constant(self, value: Any, aval: Any) -> Any:
+        return value
+
+    def unbound(self, var: Any) -> Any:
         return None
-    if isinstance(atom, core.Literal):
-        return atom.val
-    return values.get(atom)
+
+    def literal(self, literal: Any) -> Any:
+        return literal.val
+
+    def equation(self, equation: Any, operands: list[Any]) -> list[Any]:
+        bodies = bodies_of(equation)
+        place = place_of(equation, self.within) if bodies else NOWHERE
+        handed_on: set[int] = set()
+        for body in bodies:
+            self.walk.body(body.jaxpr, body.inputs(operands, None), place)
+            handed_on.update(
+                id(equation.invars[number])
+                for number in body.operands or ()
+                if number is not None and operands[number] is not None
+            )
+        for atom, value in zip(equation.invars, operands, strict=True):
+            if id(atom) not in handed_on and captured_value(value) is not None:
+                self.walk.read(value, (id(equation), -1), place_of(equation, self.within))
+        return [None] * len(equation.outvars)
 
 
 def _function_of(closed: Any) -> Place:
-    """The function itself is the place of an array that is only returned."""
+    """Return the line of the function: the place of an array that is only returned."""
     function, _, source = closed.jaxpr.debug_info.func_src_info.partition(" at ")
     file, _, line = source.rpartition(":")
     return Place(relative(file), int(line), function) if line.isdecimal() else NOWHERE

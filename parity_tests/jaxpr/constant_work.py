@@ -1,25 +1,25 @@
 """Work on constants alone: the equations that need nothing but captured arrays.
 
-XLA computes them while it compiles where the arrays are inlined (legacy), and at every call where
-they are arguments (simplified).
+Where the arrays are inlined (legacy), XLA computes these equations while it compiles. Where they
+are arguments (simplified), it computes them at every call.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import jax
-from jax.extend import core
 
-from parity_tests.jaxpr.bodies import CALLS, bodies_of, constants_of, inner
-from parity_tests.jaxpr.counts import captured
+from parity_tests.jaxpr.bodies import bodies_of, inner
+from parity_tests.jaxpr.captured import captured_value
+from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.jaxpr.places import NOWHERE, Place, place_of
 
-# They move or relabel elements, which a fusion does for nothing.
+# They move or relabel elements, which a fusion does at no cost.
 TRIVIAL = frozenset(
     {
         "bitcast_convert_type", "broadcast_in_dim", "convert_element_type", "copy", "copy_p",
@@ -32,7 +32,7 @@ TRIVIAL = frozenset(
 class ConstantWork:
     """The equations of a program that depend on captured arrays alone, and are not trivial.
 
-    `place` is where the first of them was made, `bytes` the size of their results.
+    `place` is the line that made the first of them, `bytes` the size of their results.
     """
 
     equations: tuple[Any, ...]
@@ -41,9 +41,9 @@ class ConstantWork:
 
 
 class _Origin(IntEnum):
-    """What a value depends on; the larger of two prevails."""
+    """Where a value comes from; of two origins the larger prevails."""
 
-    NOTHING = 0  # scalars and what is made of them
+    NOTHING = 0  # scalars, and results of scalars alone
     CAPTURED = 1
     ARGUMENTS = 2
 
@@ -52,12 +52,12 @@ def constant_work(closed: Any, *, threshold: int) -> ConstantWork:
     """Return the equations of a live closed_jaxpr that depend on captured arrays alone.
 
     Captured arrays of at most `threshold` bytes are inlined in both modes, and do not count. A loop
-    is never folded as a whole, an equation in its body may be.
+    is never folded as a whole; an equation in its body may be. Example::
 
         constant_work(live_part(traced.jaxpr), threshold=32).equations
     """
     walk = _Walk(threshold)
-    walk.body(closed, {}, NOWHERE)
+    walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
     found = tuple(walk.equations.values())
     return ConstantWork(found, walk.place, sum(map(_result_bytes, found)))
 
@@ -67,56 +67,64 @@ def _result_bytes(equation: Any) -> int:
 
 
 class _Walk:
+    """The work found so far, and the bodies that were walked with what their outputs depend on."""
+
     def __init__(self, threshold: int) -> None:
         self.threshold = threshold
         self.equations: dict[int, Any] = {}
         self.place = NOWHERE
-        self._visited: dict[tuple[Any, ...], list[_Origin]] = {}
+        self._visited: dict[tuple[int, ...], list[_Origin]] = {}
 
-    def body(self, body: Any, given: Mapping[Any, _Origin], within: Place) -> list[_Origin]:
-        """Walk a body whose inputs come from where `given` says; return that of its outputs."""
-        jaxpr = inner(body)
-        visit = (id(jaxpr), *(given.get(var, _Origin.ARGUMENTS) for var in jaxpr.invars))
+    def body(self, body: Any, given: Sequence[_Origin], within: Place) -> list[_Origin]:
+        """Walk a body with these origins of its inputs; return the origins of its outputs."""
+        visit = (id(inner(body)), *given)
         if visit not in self._visited:
-            constants = {var: self._of_value(value) for var, value in constants_of(body).items()}
-            self._visited[visit] = self._walk(jaxpr, {**given, **constants}, within)
+            self._visited[visit] = evaluate(body, given, _Origins(self, within))
         return self._visited[visit]
 
-    def _walk(self, jaxpr: Any, origins: dict[Any, _Origin], within: Place) -> list[_Origin]:
-        for equation in jaxpr.eqns:
-            inputs = [self._of(atom, origins) for atom in equation.invars]
-            origin = max(inputs, default=_Origin.NOTHING)
-            if equation.effects:
-                origin = _Origin.ARGUMENTS
-            bodies = list(bodies_of(equation))
-            outputs = [_Origin.ARGUMENTS if bodies else origin] * len(equation.outvars)
-            for body, operands in bodies:
-                inputs_of_body = zip(inner(body).invars, operands or (), strict=False)
-                given = {var: self._of(atom, origins) for var, atom in inputs_of_body}
-                found = self.body(body, given, place_of(equation, within))
-                if equation.primitive.name in CALLS and len(bodies) == 1 and operands is not None:
-                    outputs = found
-            if not bodies and origin == _Origin.CAPTURED and _is_work(equation):
-                if not self.equations:
-                    self.place = place_of(equation, within)
-                self.equations[id(equation)] = equation
-            origins.update(zip(equation.outvars, outputs, strict=True))
-        return [self._of(atom, origins) for atom in jaxpr.outvars]
 
-    def _of(self, atom: Any, origins: Mapping[Any, _Origin]) -> _Origin:
-        if atom is None:
-            return _Origin.ARGUMENTS
-        if isinstance(atom, core.Literal):
-            return self._of_value(atom.val)
-        return origins.get(atom, _Origin.ARGUMENTS)
+@dataclass(frozen=True)
+class _Origins:
+    """The domain of the walk: a value is the origin of an array."""
 
-    def _of_value(self, value: Any) -> _Origin:
+    walk: _Walk
+    within: Place
+
+    def constant(self, value: Any, aval: Any) -> _Origin:
         if isinstance(value, jax.Ref):
             return _Origin.ARGUMENTS
-        array = captured(value)
+        array = captured_value(value)
         # Stock JAX inlines typed PRNG keys in both modes.
-        is_hoisted = array is not None and not array.key and array.bytes > self.threshold
+        is_hoisted = array is not None and not array.key and array.bytes > self.walk.threshold
         return _Origin.CAPTURED if is_hoisted else _Origin.NOTHING
+
+    def unbound(self, var: Any) -> _Origin:
+        return _Origin.ARGUMENTS
+
+    def literal(self, literal: Any) -> _Origin:
+        return self.constant(literal.val, literal.aval)
+
+    def equation(self, equation: Any, operands: list[_Origin]) -> list[_Origin]:
+        origin = max(operands, default=_Origin.NOTHING)
+        if equation.effects:
+            origin = _Origin.ARGUMENTS
+        bodies = bodies_of(equation)
+        if not bodies:
+            if origin == _Origin.CAPTURED and _is_work(equation):
+                self._found(equation)
+            return [origin] * len(equation.outvars)
+        results = [_Origin.ARGUMENTS] * len(equation.outvars)
+        for body in bodies:
+            inputs = body.inputs(operands, _Origin.ARGUMENTS)
+            outputs = self.walk.body(body.jaxpr, inputs, place_of(equation, self.within))
+            if body.is_call:
+                results = outputs
+        return results
+
+    def _found(self, equation: Any) -> None:
+        if not self.walk.equations:
+            self.walk.place = place_of(equation, self.within)
+        self.walk.equations[id(equation)] = equation
 
 
 def _is_work(equation: Any) -> bool:

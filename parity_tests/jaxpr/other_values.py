@@ -1,4 +1,4 @@
-"""Rewrite a closed_jaxpr: other captured values in the same program."""
+"""The same program over other captured values: the one place that rewrites a jaxpr."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
-# Takes a captured array and returns what stands in its place, of the same type.
+# Takes a captured value and returns the one to put in its place, of the same type.
 Replace = Callable[[Any], Any]
 
 
-def with_values(closed: Any, replace: Replace) -> Any:
-    """Return a closed_jaxpr whose captured values are what `replace` makes of them, in all bodies.
+def replace_captured(closed: Any, replace: Replace) -> Any:
+    """Return a closed_jaxpr in which `replace` has replaced each captured value, in all bodies.
 
-    Python functions among the parameters, as the derivatives of `jax.custom_vjp`, stay as they are.
+    Python functions among the parameters, such as the derivatives of `jax.custom_vjp`, stay.
+    Example::
 
-        with_values(traced.jaxpr, other_value)
+        replace_captured(traced.jaxpr, with_other_elements)
     """
     return _Rewriting(replace).closed(closed)
 
 
-def other_value(value: Any) -> Any:
+def with_other_elements(value: Any) -> Any:
     """Return an array of the same type and placement as a captured one, with other elements.
 
-    Scalars, keys, references and arrays without elements are returned as they are.
+    Scalars, keys, references and arrays without elements are returned unchanged.
     """
     dtype = getattr(value, "dtype", None)
     if dtype is None or not getattr(value, "shape", ()) or not value.size:
@@ -41,11 +42,11 @@ def other_value(value: Any) -> Any:
 
 
 class _Rewriting:
-    """Keeps what it has made by identity: a body that two equations share is lowered once."""
+    """Keeps its results by the identity of what they replace, so shared bodies stay shared."""
 
     def __init__(self, replace: Replace) -> None:
         self._replace = replace
-        self._made: dict[int, tuple[Any, Any]] = {}  # with what it is made of: an id lives with it
+        self._made: dict[int, tuple[Any, Any]] = {}  # id: (replaced, result)
 
     def closed(self, closed: Any) -> Any:
         return self._once(closed, self._closed)

@@ -24,7 +24,7 @@ class Place(NamedTuple):
 NOWHERE = Place("", 0, "")
 
 _HERE = os.path.dirname(os.path.abspath(parity_tests.__file__)) + os.sep
-# JAX, the tester and the engine, which are between a user's line and the equation that it made.
+# JAX, the tester and the engine stand between a user's line and the equation that it made.
 # The corpus lies in the tester's folder and is a user like others.
 _MACHINERY = (
     os.path.dirname(os.path.abspath(jax.__file__)) + os.sep,
@@ -46,12 +46,13 @@ _INSTALLED = tuple(
 def place_of(equation: Any, within: Place = NOWHERE) -> Place:
     """Return the innermost frame of the user's own code that made an equation.
 
-    `within` is the place of the equation that has this one in its body: the tracebacks of a body
-    begin with the body, so that one of JAX's own has no frame of a user.
+    `within` is the place of the equation that has this one in its body. Tracebacks of a body begin
+    with the body, so a body of JAX's own has no frame of a user.
 
-    A library that is installed beside JAX comes last: the line of a model says more than that of
-    the layer that it calls. Not `jax.extend.source_info_util.summarize`: to it, these libraries
-    and this tester are users. The file is relative to the working directory where it lies below it.
+    A library that is installed beside JAX comes last, because the line of a model says more than a
+    line of the layer that it calls. `jax.extend.source_info_util.summarize` was no choice: it takes
+    these libraries and this tester for users. A file below the working directory has a relative
+    path. Example::
 
         place_of(jax.make_jaxpr(f)(x).eqns[0]).line
     """
@@ -67,7 +68,7 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
 
 
 def relative(file: str) -> str:
-    """Return a file's path relative to the working directory where it lies below it."""
+    """Return a file's path, relative to the working directory if the file lies below it."""
     path = Path(file)
     return str(path.relative_to(os.getcwd())) if path.is_relative_to(os.getcwd()) else file
 

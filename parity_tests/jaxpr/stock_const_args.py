@@ -1,4 +1,4 @@
-"""What stock JAX hoists: one const arg per Literal, in the order in which it passes them."""
+"""The const args of stock JAX: one for each Literal, in the order in which JAX passes them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_in
+from parity_tests.jaxpr.bodies import bodies_in, inner
 
 
 def stock_const_args(jaxpr: Any, *, threshold: int) -> tuple[Any, ...]:
     """Return the values that stock JAX passes as const args, in order; some are there twice.
 
-    Within one jaxpr each Literal is a const arg of its own, and what its bodies need comes once per
-    array (jax 0.10.2, `core.jaxpr_const_args`, which is private, and empty in a process that was
-    not started with the flag). Arrays are hoisted where larger than `threshold` bytes. `jaxpr` is
-    without its dead code, as `bodies.live_part` makes it.
+    Within one jaxpr each Literal is a const arg of its own; the bodies of one equation need each
+    array once. That is `core.jaxpr_const_args` of jax 0.10.2, which is private, and empty in a
+    process that was not started with the flag. Arrays larger than `threshold` bytes are hoisted.
+    `jaxpr` has no dead code, as `live_part` leaves it. Example::
 
         len(stock_const_args(live_part(traced.jaxpr).jaxpr, threshold=32))
     """
@@ -42,8 +42,7 @@ class _Scan:
                 self._literal(atom, found)
             inside: dict[int, Any] = {}
             for body in bodies_in(equation.params.values()):
-                inner = body.jaxpr if isinstance(body, core.ClosedJaxpr) else body
-                inside.update((id(value), value) for value in self.of(inner))
+                inside.update((id(value), value) for value in self.of(inner(body)))
             found.update(inside)
         return list(found.values())
 

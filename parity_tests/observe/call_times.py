@@ -10,16 +10,16 @@ from typing import Any
 
 import jax
 
-SECONDS = 0.3  # the built-in corpus has to finish in minutes; slow programs get 3 calls
+SECONDS = 0.3  # so that the built-in corpus finishes in minutes; slow programs get 3 calls
 FEWEST = 3
 
 
 @dataclass(frozen=True)
 class CallTimes:
-    """Medians in seconds, None without samples: until the results are there, and until it returns.
+    """Medians in seconds: `call` until the results are there, `dispatch` until the call returns.
 
-    JAX returns before the results are there, so the second is what the caller's thread pays. What a
-    CPU computes at once, as it does small programs, is in both.
+    JAX returns before the results are there, so `dispatch` is the price for the caller's thread. A
+    CPU computes small programs at once; then both have the work. Without samples, both are None.
     """
 
     call: float | None
@@ -28,9 +28,11 @@ class CallTimes:
 
 
 def take(call: Callable[[], Any], most: int) -> CallTimes:
-    """Call at most `most` times, each time when the results of the one before are there.
+    """Call at most `most` times, and wait for the results of each call before the next.
 
-    take(functools.partial(jitted, x), 20).dispatch
+    Example::
+
+        take(functools.partial(jitted, x), 20).dispatch
     """
     whole: list[float] = []
     dispatch: list[float] = []

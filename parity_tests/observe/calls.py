@@ -1,9 +1,9 @@
-"""Calls of one program: what a call returned, and what JAX had to do for it.
+"""Calls of one program: the results of a call, and the work that JAX had with it.
 
-A program is called in three ways that hand over const args in code of their own: through the
-compiled stage, through the cache miss of a jitted function, and through its C++ dispatcher. Their
-results have to be the same bits, and a call with arguments of the same types as one before may
-neither trace, lower nor compile.
+A program is called in three ways: through the compiled stage, through the cache miss of a jitted
+function, and through its C++ dispatcher. Each hands over const args in code of its own. The results
+have to be the same bits, and a call with arguments of the same types as one before may neither
+trace, lower nor compile.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from parity_tests.evidence import values
 from reports.rows import Check, OutputLeaf
 from reports.rows.check_names import AGREE, DISPATCH, RECOMPILES
 
-# The events that JAX records (jax 0.10.2), and what they tell of.
+# The events that JAX records (jax 0.10.2), and the work that each tells of.
 _EVENTS = {
     "/jax/core/compile/jaxpr_trace_duration": "trace",
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lowering",
     "/jax/core/compile/backend_compile_duration": "compilation",
 }
-# What a miss of JAX's C++ dispatcher calls, in JAX and in the engine alike (jax 0.10.2).
+# The function that a miss of JAX's C++ dispatcher calls, in JAX and in the engine (jax 0.10.2).
 _MISS = "cache_miss"
 
 
@@ -84,9 +84,9 @@ def check(
 ) -> tuple[Check, ...]:
     """Call once more, and check results and work; `call` is best no Python function itself.
 
-    `first` is what the jitted function returned at first, after it had been traced, lowered and
-    compiled in stages, and `work_of_first` what it took. `compiled` is from the compiled stage.
-    A program with state of its own fails these checks on every side alike.
+    `first` has the first results of the jitted function, called after the stages had been traced,
+    lowered and compiled; `work_of_first` is JAX's work in that call. `compiled` has the results of
+    the compiled stage. A program with state of its own fails these checks on every side alike.
     """
     with work_of_jax() as work, misses_of_dispatch() as misses:
         result = jax.block_until_ready(call())
@@ -121,7 +121,7 @@ def _done(work: Counter[str]) -> str:
 
 @contextmanager
 def misses_of_dispatch() -> Iterator[list[str]]:
-    """Collect the misses of C++ dispatchers within the block, by the files of what they call."""
+    """Collect the misses of C++ dispatchers within the block, as files of the functions called."""
     found: list[str] = []
 
     def note(frame: Any, event: str, argument: object) -> None:
@@ -139,8 +139,9 @@ def misses_of_dispatch() -> Iterator[list[str]]:
 def without_addresses(text: str) -> str:
     """Leave out the memory addresses of objects, which differ from process to process.
 
-    Also those that JAX has masked in a jaxpr, an X for each digit: their lengths differ too.
+    Addresses that JAX has masked in a jaxpr, an X for each digit, go too: their lengths differ.
+    Example::
 
-    without_addresses("<function f at 0x7f00>") == "<function f>"
+        without_addresses("<function f at 0x7f00>") == "<function f>"
     """
     return re.sub(r" at 0x[0-9a-fA-FX]+", "", text)

@@ -1,8 +1,8 @@
-"""What JAX's persistent compilation cache does for a program: the time of a hit, and for whom.
+"""JAX's persistent compilation cache: does a program hit it, how fast, and with which arrays.
 
-Everywhere else the cache is off. Here a program is compiled three times with a cache of its own:
-to fill it, to be read from it, and with other values in its captured arrays, which is a hit only
-where these are no part of what is compiled. Nothing is run.
+Everywhere else the cache is off. Here a program is compiled three times with a cache of its own: to
+fill the cache, to be read from it, and with other values in its captured arrays. The third is a hit
+only if the arrays are no part of the executable. Nothing is run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 from jax.extend import core
 
-from parity_tests.jaxpr.counts import identity
-from parity_tests.jaxpr.other_values import other_value, with_values
+from parity_tests.jaxpr.captured import identity
+from parity_tests.jaxpr.other_values import replace_captured, with_other_elements
 
 # Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
 LONGEST_SECONDS = 10.0
@@ -39,11 +39,11 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Cached:
-    """What was found; None where it was not: a program that JAX does not cache, or a large one.
+    """The findings; None for a program that JAX does not cache, or that is too large.
 
-    `seconds` is the time of compiling where that is a hit, and `compiled` what it returned; it
-    takes the leaves of the arguments. `recompiles` is the number of
-    compilations, 0 or 1, for other values in captured arrays above the embed threshold.
+    `seconds` is the time of compiling with a hit, and `compiled` the executable, which takes the
+    leaves of the arguments. `recompiles` is the number of compilations, 0 or 1, for other values in
+    captured arrays above the embed threshold.
     """
 
     seconds: float | None = None
@@ -64,15 +64,14 @@ def measure(
 ) -> Cached:
     """Compile a closed_jaxpr with a persistent cache.
 
-    `jit` is that of the side, `inputs` are the leaves of the example arguments, and `captured` has
-    the identities of the arrays that get other values. The settings of JAX are as they were when
-    this returns or raises.
+    `jit` jits on the side, `inputs` are the leaves of the example arguments, and `captured` has the
+    identities of the arrays that get other values. The settings of JAX are restored. Example::
 
         measure(jax.jit, traced.jaxpr, [x], [identity(weights)]).recompiles
     """
 
     def replace(value: Any) -> Any:
-        return other_value(value) if identity(value) in captured else value
+        return with_other_elements(value) if identity(value) in captured else value
 
     def compile_(program: Any) -> tuple[Any, float, Counter[str]]:
         lowered = jit(core.jaxpr_as_fun(program)).trace(*inputs).lower()
@@ -88,16 +87,18 @@ def measure(
             return Cached()
         if not captured:
             return Cached(seconds, compiled=compiled)
-        _, _, events = compile_(with_values(closed, replace))
+        _, _, events = compile_(replace_captured(closed, replace))
         return Cached(seconds, events[MISS], compiled)
 
 
 @contextmanager
 def cache_in(folder: str) -> Iterator[None]:
-    """Have JAX keep every executable in a folder; its settings are as they were after that.
+    """Have JAX keep every executable in a folder, and restore its settings at the end.
 
-    with cache_in(folder):
-        lowered.compile()
+    Example::
+
+        with cache_in(folder):
+            lowered.compile()
     """
     settings: dict[str, Any] = {**_SETTINGS, "jax_compilation_cache_dir": folder}
     before = {name: getattr(jax.config, name) for name in settings}
@@ -116,10 +117,12 @@ def _configure(settings: dict[str, Any]) -> None:
 
 @contextmanager
 def cache_events() -> Iterator[Counter[str]]:
-    """Count what JAX records of its cache: `HIT` and `MISS`, and whatever else it records.
+    """Count the events that JAX records of its cache: `HIT`, `MISS` and others.
 
-    with cache_events() as events:
-        lowered.compile()
+    Example::
+
+        with cache_events() as events:
+            lowered.compile()
     """
     found: Counter[str] = Counter()
 

@@ -1,7 +1,7 @@
-"""Device memory that arrays really hold: unique buffers, and not what XLA accounts for arguments.
+"""Device memory that arrays really hold: unique buffers.
 
-XLA counts each argument of a program. A const arg that is passed three times is one buffer, and a
-NumPy array that two executables took to the device is two.
+XLA's own account is of arguments, and differs. A const arg that is passed three times is one
+buffer. A NumPy array that two executables took to the device is two.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Arrays: TypeAlias = Sequence[weakref.ref[jax.Array]]
 
 
 def alive() -> Arrays:
-    """Return all arrays of this process, and hold none of them.
+    """Return weak references to all arrays of this process.
 
-    Not their addresses: one that is garbage now may be gone when another array has its address.
+    Addresses would not do: an array that is garbage now may be gone when another has its address.
     """
     return [weakref.ref(each) for each in jax.live_arrays()]
 
@@ -29,9 +29,9 @@ def alive() -> Arrays:
 def of(values: Iterable[Any]) -> Buffers:
     """Return the buffers of the arrays of JAX among values.
 
-    Typed PRNG keys are left out: the words that they wrap are an array of their own.
+    Typed PRNG keys are left out: the words that they wrap are an array of their own. Example::
 
-    of([jnp.ones(3), 2.0])
+        of([jnp.ones(3), 2.0])
     """
     found: Buffers = {}
     for value in values:
@@ -48,8 +48,8 @@ def of(values: Iterable[Any]) -> Buffers:
 def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[Any]) -> int:
     """Return the bytes of the captured arrays and of the buffers that are new since `alive()`.
 
-    Those of results are left out. What a program has captured and nobody holds on a device, as
-    constants within an executable, is not in it.
+    Buffers of results are left out. Captured values that nobody holds on a device, such as
+    constants within an executable, are not counted. Example::
 
         due_to_constants(before, jax.tree.leaves(result), captured)
     """

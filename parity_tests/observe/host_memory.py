@@ -1,6 +1,6 @@
 """Peak host memory of a stage, as the operating system saw it: Linux only, and None elsewhere.
 
-The peak is the high-water mark of the resident set over what was resident when the stage began.
+The peak is the high-water mark of the resident set, less its size when the stage began.
 `tracemalloc` was the alternative; it sees Python's allocations and none of MLIR's or XLA's.
 """
 
@@ -17,19 +17,20 @@ _CLEAR = Path("/proc/self/clear_refs")
 
 
 class Peak:
-    """What `peak` measured: `nbytes`, or None where the system does not tell."""
+    """A measured peak in bytes; None where the system does not tell."""
 
     nbytes: int | None = None
 
 
 @contextmanager
 def peak() -> Iterator[Peak]:
-    """Measure the peak of resident memory within the block, in bytes above where it began.
+    """Measure the peak of resident memory within the block, in bytes above the start.
 
-    with peak() as of_compiling:
-        lowered.compile()
+    Garbage that is freed within the block hides as much of the peak, so collect garbage before.
+    Example::
 
-    Garbage that is freed within the block hides as much of the peak: who holds any collects first.
+        with peak() as of_compiling:
+            lowered.compile()
     """
     result = Peak()
     # Not VmRSS, which some kernels sum up exactly where their high-water mark is approximate.
@@ -40,11 +41,11 @@ def peak() -> Iterator[Peak]:
 
 
 def _give_back() -> None:
-    """Give the system the memory that is free in this process.
+    """Give the memory that is free in this process back to the system.
 
-    The block would take it without the resident set growing: what the allocator holds back, from a
-    megabyte to all that was ever freed at once, would be missing from the peak. Nothing where the
-    C library has no `malloc_trim`.
+    Otherwise the block would use it without the resident set growing, and it would be missing from
+    the peak: from a megabyte to all that was ever freed at once. Without `malloc_trim` in the C
+    library, nothing is done.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
@@ -52,7 +53,7 @@ def _give_back() -> None:
 
 
 def _reset() -> bool:
-    """Lower the high-water mark to what is resident now; say whether that was possible."""
+    """Lower the high-water mark to the resident size of now; say whether that was possible."""
     if sys.platform != "linux":
         return False
     _give_back()

@@ -1,4 +1,4 @@
-"""Count what XLA made of a program: the instructions of the optimised HLO, and the executable."""
+"""Counts over the optimised HLO of a program and its executable."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHAPE = re.compile(r"^[a-z]+(\d*)[a-z0-9]*\[([\d,]*)\]")
 
 
 def count(compiled: Any) -> ExecutableCounts:
-    """Count over a compiled stage of JAX, which is on one or several devices alike.
-
-        count(jax.jit(f).lower(x).compile()).fusions
+    """Count over a compiled stage of JAX, on one device or several.
 
     Sizes are in bytes. `serialized_bytes` is None where the executable cannot be serialized, as
-    with callbacks into Python.
+    with callbacks into Python. Example::
+
+        count(jax.jit(f).lower(x).compile()).fusions
     """
     found = _INSTRUCTION.findall(compiled.as_text())
     names = Counter(opcode for _, opcode in found)

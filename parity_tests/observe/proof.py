@@ -1,8 +1,9 @@
-"""Proof of a side: evidence, counted in what the side produced, of the mode that was in force."""
+"""Proof of a side: evidence in a jaxpr and its module of the mode that was in force."""
 
 from __future__ import annotations
 
-from parity_tests.jaxpr.counts import Captured, JaxprFacts
+from parity_tests.jaxpr.captured import CapturedValue
+from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe.stablehlo import ModuleCounts
 from reports.rows import Proof, Side
 from reports.views.texts import counted
@@ -16,12 +17,12 @@ def prove(
     live_captured: int,
     passed: int | None = None,
 ) -> Proof:
-    """Judge whether the counts of a jaxpr and its module agree with the side they are said to be.
+    """Judge whether the counts of a jaxpr and its module agree with their side.
 
-    `live_captured` is how many captured arrays are left when dead code is gone: neither JAX nor
-    the engine need pass an array that nothing reads. `passed` is how many const args are passed,
-    where a side says so. Where a program captures no array above the
-    threshold the two modes produce the same, and the statement says so.
+    `live_captured` is the number of captured arrays that are left when dead code is gone: neither
+    JAX nor the engine need pass an array that nothing reads. `passed` is the number of const args
+    that are passed, where a side tells. Where a program captures no array above the threshold, both
+    modes produce the same, and the statement says so.
     """
     if side.removeprefix("jax-") == "legacy":
         found = _against_legacy(jaxpr, module, live_captured)
@@ -56,11 +57,11 @@ def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int)
     return found
 
 
-def _is_inlined(array: Captured, module: ModuleCounts) -> bool:
+def _is_inlined(array: CapturedValue, module: ModuleCounts) -> bool:
     """Whether a module holds a captured array, by content where MLIR's bindings can read it.
 
     Typed PRNG keys, arrays that repeat themselves by a stride of zero and elements of less than a
-    byte are inlined in another shape or size, and taken to be.
+    byte are inlined in another shape or size. They are taken to be inlined.
     """
     strides = getattr(array.value, "strides", ())
     if (
@@ -96,11 +97,11 @@ def _against_one_each(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: in
 
 
 def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
-    """Bytes of inlined constants that hold what a captured array holds.
+    """Count the bytes of inlined constants that have the elements of a captured array.
 
-    By content, since constants that only arise during lowering stay inlined in both modes. Typed
-    PRNG keys are left out: stock JAX inlines them in both. Where MLIR's bindings cannot read a
-    constant (bfloat16, complex), equal shape and size must do.
+    They are compared by content, because constants that only arise during lowering stay inlined in
+    both modes. Typed PRNG keys are left out: stock JAX inlines them in both. Where MLIR's bindings
+    cannot read a constant (bfloat16, complex), shape and size are compared.
     """
     if jaxpr.calls_exported:
         return 0  # an exported module may have captured the same arrays, and never hoists

@@ -18,13 +18,13 @@ import numpy as np
 class InlinedConstant:
     """One `stablehlo.constant` that is no scalar; `element` is the type of its elements, as in f32.
 
-    `bytes` is the logical size of the tensor: a splat such as `dense<0.0> : tensor<1000xf32>`
-    takes no space in the text but is 4000 bytes, for a captured array of equal elements is
-    inlined as a splat and still is what legacy inlined. A splat that JAX makes by itself does not
-    blur this: `jnp.zeros` is a scalar constant under `broadcast_in_dim`.
+    `bytes` is the logical size of the tensor. A splat such as `dense<0.0> : tensor<1000xf32>` takes
+    no space in the text and counts as 4000 bytes, because a captured array of equal elements is
+    inlined as a splat. Splats that JAX makes by itself do not blur this: `jnp.zeros` is a scalar
+    constant under `broadcast_in_dim`.
 
-    `digest` is the sha256 of the elements, None where MLIR's bindings cannot read their type and
-    there are too few of them to be printed as bytes. It is taken at once, because an operation that
+    `digest` is the sha256 of the elements. It is None where MLIR's bindings cannot read their type
+    and they are too few to be printed as bytes. It is taken at once, because an operation that
     outlives its module crashes when it is read.
     """
 
@@ -37,13 +37,13 @@ class InlinedConstant:
 
 @dataclass(frozen=True)
 class ModuleCounts:
-    """What a module holds; `const_args` counts main's arguments marked `jax.const`.
+    """Counts over a module; `const_args` counts main's arguments marked `jax.const`.
 
     `const_arg_types` has their shapes and element types, in order. `embedded` are the arrays at or
-    below the embed threshold, `inlined` those above it. `main_order` has the kinds of main's
-    arguments in order, one for each run of a kind, `argument_types` has the types of those that are
-    the user's, and `marks_lost` counts the operands of calls
-    that are marked `jax.const` in the function that calls and not in the one that is called.
+    below the embed threshold, `inlined` the arrays above it. `main_order` has the kinds of main's
+    arguments in order, one for each run of a kind; `argument_types` has the types of the user's
+    arguments. `marks_lost` counts operands of calls that are marked `jax.const` in the caller and
+    not in the function that is called.
     """
 
     operations: int
@@ -69,7 +69,7 @@ class ModuleCounts:
 def count(module: Any, *, threshold: int) -> ModuleCounts:
     """Count over an MLIR module, as `lowered.compiler_ir()` returns it.
 
-    `threshold` in bytes is what `inlined` constants are larger than.
+    `inlined` has the constants larger than `threshold` bytes. Example::
 
         count(jax.jit(f).lower(x).compiler_ir(), threshold=32).const_args
     """
@@ -110,7 +110,9 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
 def element_of(dtype: np.dtype[Any]) -> str:
     """Return the element type that a tensor of a NumPy dtype has.
 
-    element_of(np.dtype("complex64")) == "complex<f32>"
+    Example::
+
+        element_of(np.dtype("complex64")) == "complex<f32>"
     """
     name = dtype.name
     if dtype.kind == "c":
@@ -148,7 +150,7 @@ def _digest(operation: Any) -> str | None:
 
 
 def _digest_of_text(operation: Any) -> str | None:
-    """Digest what MLIR prints: the bytes of the elements in hexadecimal, where they are many."""
+    """Digest the text of MLIR, which has the bytes of many elements in hexadecimal."""
     _, found, rest = operation.get_asm().partition('dense<"0x')
     if not found:
         return None
@@ -215,7 +217,7 @@ def _marks_lost(module: Any, kinds: dict[str, list[str]]) -> int:
     return lost
 
 
-# The marks that JAX sets on what it passes beside the arguments of the user (jax 0.10.2).
+# The marks that JAX sets on arguments beside the user's own (jax 0.10.2).
 _KINDS = {"jax.global_constant": "dimension", "jax.token": "token", "jax.const": "const"}
 
 

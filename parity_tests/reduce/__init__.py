@@ -1,6 +1,8 @@
 """Reducing: a program that shows a difference, to the smallest that still shows the same one.
 
-`reading` makes a *draft* of the program's jaxpr, `steps` make smaller drafts of it, `writing`
-writes each as a stand-alone file, `reduce` has the sides run that very file, `symptom` says whether
-what they show is the same as before, and `search` puts the steps in order.
+`jaxpr_to_draft` makes a `draft` of the program's jaxpr, with `held_values` for every variable.
+`edits` makes smaller drafts of it, by `substitution` and `pruning`. `draft_to_python` and
+`stand_alone_file` write each draft as a file, which has the text of `harness` in it. `trials` runs
+that very file on both sides, and `symptom` says whether it shows what the program showed. `search`
+puts the edits in order, and `reduce` does it all for one `question`.
 """

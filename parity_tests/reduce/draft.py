@@ -1,8 +1,8 @@
 """Drafts: a jaxpr as plain data, that is cut, written as text, and sent between processes.
 
-A body may refer to variables of the bodies around it, as a Python function does: what a jaxpr
-passes to a scan as a constant, a draft refers to. Every variable has a number of its own in the
-whole draft, so moving equations between bodies renames nothing.
+A body may refer to variables of the bodies around it, as a Python function does. A jaxpr passes
+them as constants, to a scan for example. Every variable has a number of its own in the whole draft,
+so moving equations between bodies renames nothing.
 
 JAX's own jaxprs were the alternative. They cannot leave their process without pickle, and each cut
 would have to keep operands, avals and debug information of all bodies around it in step.
@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 @dataclass(frozen=True)
 class Type:
-    """What an aval says of an array; `dtype` is a name, such as "bfloat16" or "key<fry>"."""
+    """The type of an array, as in an aval; `dtype` is a name: "bfloat16" or "key<fry>"."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -37,7 +37,7 @@ class Var:
 
 
 @dataclass(frozen=True)
-class Captured:
+class CapturedRef:
     """A captured array, by its number."""
 
     number: int
@@ -54,12 +54,12 @@ class Scalar:
     kind: Literal["scalar"] = "scalar"
 
 
-Atom: TypeAlias = Var | Captured | Scalar
+Atom: TypeAlias = Var | CapturedRef | Scalar
 
 
 @dataclass(frozen=True)
 class Body:
-    """A function: what it takes, does, and returns."""
+    """A function: its inputs, its equations and its outputs."""
 
     inputs: tuple[Var, ...]
     equations: tuple[Equation, ...]
@@ -71,8 +71,8 @@ class Equation:
     """One equation; `params` are names with Python source.
 
     The bodies of a `scan`, a `while` (the condition first) and of calls take the operands one by
-    one; those of a `cond` take nothing. `carried` is how many operands of a scan are its carry.
-    `unwritable` says why the equation cannot be written as Python, where it cannot, and `multiple`
+    one; the bodies of a `cond` take nothing. The first `carried` operands of a scan are its carry.
+    `unwritable` says why the equation cannot be written as Python; "" if it can. `multiple` says
     that its primitive returns a list, also of one.
     """
 
@@ -86,7 +86,7 @@ class Equation:
     multiple: bool = False
 
 
-# What the elements of an array are: those that were recorded, or others that do as well.
+# The elements of an array: as recorded when the program was read, or others that do as well.
 Values: TypeAlias = Literal["recorded", "ones", "random"]
 
 
@@ -94,8 +94,8 @@ Values: TypeAlias = Literal["recorded", "ones", "random"]
 class Array:
     """An argument or a captured array: its number and type, and how it is made.
 
-    `device` is the index of the device that it is committed to. The `impl` is that of typed PRNG
-    keys. A "scalar" is a Python scalar.
+    `device` is the index of the device that it is committed to, `impl` the implementation of typed
+    PRNG keys. A "scalar" is a Python scalar.
     """
 
     number: int
@@ -110,7 +110,7 @@ class Array:
 class Draft:
     """A program: its body, and the arrays that it takes and captures.
 
-    `arguments` are those of the inputs, in their order. `x64` says that `jax_enable_x64` is on.
+    `arguments` are in the order of the inputs. `x64` says that `jax_enable_x64` is on.
     """
 
     body: Body
@@ -119,8 +119,11 @@ class Draft:
     x64: bool = False
 
 
-# Recorded elements, by number; those of PRNG keys are their key data.
+# Recorded elements, by number; of PRNG keys, the key data.
 Store: TypeAlias = Mapping[int, np.ndarray[Any, Any]]
+
+# Which body, from the outermost: pairs of the number of an equation and the number of its body.
+Path: TypeAlias = tuple[tuple[int, int], ...]
 
 CALLS = frozenset({"jit", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
 _DRAFT = TypeAdapter(Draft)

@@ -20,7 +20,7 @@ from parity_tests.reduce.draft import (
     Array,
     Atom,
     Body,
-    Captured,
+    CapturedRef,
     Draft,
     Equation,
     Scalar,
@@ -29,7 +29,7 @@ from parity_tests.reduce.draft import (
 )
 from parity_tests.reduce.python_source import scalar_type
 
-# As many elements as a line or two hold; what is larger goes to the .npz, unless any values do.
+# As many elements as fit in a line or two; larger arrays go to the .npz, unless any values do.
 LITERAL = 32
 
 # Names of primitives that differ from the names in jax.extend.core.primitives.
@@ -178,7 +178,7 @@ class ProgramText:
         yield from ["", f"@jax.{kind.removesuffix('_call')}"]
         yield from self._function(name, body, [self._new(var) for var in body.inputs])
         if kind.startswith("custom"):
-            # What was to be derived is derived already: nobody asks for the rules, they must exist.
+            # The program is differentiated already: nobody asks for the rules, but they must exist.
             rules = ["lambda *_: None"] * (1 if kind == "custom_jvp_call" else 2)
             rule = "defjvp" if kind == "custom_jvp_call" else "defvjp"
             yield f"{name}.{rule}({', '.join(rules)})"
@@ -248,7 +248,7 @@ class ProgramText:
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Scalar):
             return atom.text
-        assert isinstance(atom, (Var, Captured))
+        assert isinstance(atom, (Var, CapturedRef))
         return self._names[atom.number]
 
     def _tuple(self, atoms: tuple[Atom, ...]) -> str:
@@ -260,7 +260,7 @@ class ProgramText:
 
 
 def _target(names: list[str]) -> str:
-    """Return what is assigned to: "a, b" in parentheses, or "_" for nothing."""
+    """Return the target of an assignment: "a, b" in parentheses, or "_" for no names."""
     return f"({', '.join(names)}{',' if len(names) == 1 else ''})" if names else "_"
 
 

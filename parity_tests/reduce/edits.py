@@ -1,7 +1,7 @@
-"""Steps: a draft to smaller ones. Nothing here runs a program; whether one still shows is asked.
+"""Edits: the steps from a draft to smaller ones. Nothing here runs a program.
 
-What is cut is replaced by what it returned when the program was read: by an argument, or by a
-captured array where it depended on captured arrays alone, since that is what XLA folds.
+An equation that is cut is replaced by the value that it returned when the program was read: by an
+argument, or by a captured array where it depended on captured arrays alone, as XLA folds those.
 """
 
 from __future__ import annotations
@@ -10,23 +10,25 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from parity_tests.reduce.draft import (
-    CALLS,
-    Array,
     Atom,
     Body,
-    Captured,
+    CapturedRef,
     Draft,
     Equation,
-    Scalar,
+    Path,
     Var,
-    free,
     numbers,
     reads,
 )
 from parity_tests.reduce.pruning import cleaned, deciding
-
-# Which body, from the outermost: pairs of the number of an equation and the number of its body.
-Path = tuple[tuple[int, int], ...]
+from parity_tests.reduce.substitution import (
+    put_body,
+    rename_atom,
+    rename_body,
+    rename_equation,
+    supplied,
+    with_array,
+)
 
 
 def with_outputs(draft: Draft, outputs: Collection[Atom]) -> Draft:
@@ -52,7 +54,7 @@ def body_at(body: Body, path: Path) -> Body:
 def movable(draft: Draft, path: Path) -> tuple[int, ...]:
     """Return the numbers of the equations at a path that may be cut.
 
-    In the bodies of a while those that decide when it ends may not: it would not end.
+    An equation in a while that decides when the loop ends may not: the loop would not end.
     """
     body = body_at(draft.body, path)
     held: set[int] = set()
@@ -73,8 +75,8 @@ def movable(draft: Draft, path: Path) -> tuple[int, ...]:
 def cut(draft: Draft, path: Path, kept: Collection[int]) -> Draft:
     """Cut the equations at a path that are not `kept`, and return what is left.
 
-    Of the outermost body, the results that nothing reads any more become outputs, and outputs that
-    were cut go.
+    In the outermost body, results that nothing reads any more become outputs, and outputs that were
+    cut go.
     """
     body = body_at(draft.body, path)
     equations = tuple(each for n, each in enumerate(body.equations) if n in kept)
@@ -87,46 +89,42 @@ def cut(draft: Draft, path: Path, kept: Collection[int]) -> Draft:
         sinks = [var for each in equations for var in each.results if var.number not in needed]
         outputs = (*outputs, *sinks)
     cut_body = replace(body, equations=equations, outputs=outputs)
-    return _with_values(draft, _put(draft.body, path, cut_body), gone)
+    return supplied(draft, put_body(draft.body, path, cut_body), gone)
 
 
 def inlined(draft: Draft, path: Path, number: int) -> Iterator[Draft]:
     """Yield the drafts with a body of an equation in its place: one turn of a loop, one branch."""
+    equation = body_at(draft.body, path).equations[number]
+    for which, inner in enumerate(equation.bodies):
+        if equation.primitive != "while" or which != 0:
+            yield _with_body_in_place(draft, path, number, inner)
+
+
+def _with_body_in_place(draft: Draft, path: Path, number: int, inner: Body) -> Draft:
     body = body_at(draft.body, path)
     equation = body.equations[number]
-    for which, inner in enumerate(equation.bodies):
-        if equation.primitive == "while" and which == 0:
-            continue
-        bound = dict(zip((var.number for var in inner.inputs), equation.operands, strict=False))
-        turns: list[Var] = []
-        if equation.primitive == "scan":
-            turns = list(inner.inputs[equation.carried :])
-            for var in turns:
-                del bound[var.number]
-        returned = inner.outputs
-        stacked: list[Var] = []
-        if equation.primitive == "scan":
-            stacked = list(equation.results[equation.carried :])
-        bound_out = {
-            var.number: _renamed(atom, bound)
-            for var, atom in zip(equation.results, returned, strict=True)
-            if var not in stacked
-        }
-        renamed = tuple(_rename(each, bound) for each in inner.equations)
-        after = tuple(_rename(each, bound_out) for each in body.equations[number + 1 :])
-        outputs = tuple(_renamed(atom, bound_out) for atom in body.outputs)
-        if not path and stacked:
-            # What one turn returns stands for what all turns returned, where it is an output.
-            turn = {
-                var.number: _renamed(atom, bound)
-                for var, atom in zip(stacked, returned[equation.carried :], strict=True)
-            }
-            outputs = tuple(_renamed(atom, turn) for atom in outputs)
-        equations = (*body.equations[:number], *renamed, *after)
-        flat = replace(body, equations=equations, outputs=outputs)
-        whole = _put(draft.body, path, flat)
-        # The predicate of a loop or the index of a branch may be read by nobody now, and goes.
-        yield _with_values(draft, whole, [*turns, *stacked])
+    is_scan, carried = equation.primitive == "scan", equation.carried
+    rows = inner.inputs[carried:] if is_scan else ()
+    stacked = equation.results[carried:] if is_scan else ()
+    operands = zip(inner.inputs, equation.operands, strict=False)
+    bound = {var.number: atom for var, atom in operands if var not in rows}
+    made = tuple(rename_equation(each, bound) for each in inner.equations)
+    returned = {
+        var.number: rename_atom(atom, bound)
+        for var, atom in zip(equation.results, inner.outputs, strict=True)
+    }
+    # One turn returns no stack of rows. Only among the outputs of the program may its row stand
+    # for the stack; elsewhere the recorded stack is supplied.
+    known = {key: atom for key, atom in returned.items() if key not in numbers(stacked)}
+    after = tuple(rename_equation(each, known) for each in body.equations[number + 1 :])
+    for_outputs = known if path else returned
+    flat = replace(
+        body,
+        equations=(*body.equations[:number], *made, *after),
+        outputs=tuple(rename_atom(atom, for_outputs) for atom in body.outputs),
+    )
+    # The predicate of a loop or the index of a branch may be read by nobody now, and goes.
+    return supplied(draft, put_body(draft.body, path, flat), [*rows, *stacked])
 
 
 def simpler_arrays(draft: Draft) -> Iterator[Draft]:
@@ -136,10 +134,10 @@ def simpler_arrays(draft: Draft) -> Iterator[Draft]:
             for values in ("ones", "random"):
                 floating = array.type.dtype.startswith(("float", "bfloat"))
                 if values == "ones" or floating or "int" in array.type.dtype:
-                    yield _with_array(draft, replace(array, values=values))
+                    yield with_array(draft, replace(array, values=values))
     for array in draft.captured:
         var = Var(array.number, array.type)
-        body = _rename_body(draft.body, {array.number: var})
+        body = rename_body(draft.body, {array.number: var})
         yield replace(
             draft,
             body=replace(body, inputs=(*body.inputs, var)),
@@ -150,12 +148,12 @@ def simpler_arrays(draft: Draft) -> Iterator[Draft]:
 
 def merged_arrays(draft: Draft) -> Iterator[Draft]:
     """Yield the drafts in which one captured array, or argument, stands for another of its type."""
-    for arrays, atom in ((draft.captured, Captured), (draft.arguments, Var)):
+    for arrays, atom in ((draft.captured, CapturedRef), (draft.arguments, Var)):
         for n, array in enumerate(arrays):
             for other in arrays[:n]:
                 if other.type == array.type and other.impl == array.impl:
                     bound: dict[int, Atom] = {array.number: atom(other.number, other.type)}
-                    yield cleaned(replace(draft, body=_rename_body(draft.body, bound)))
+                    yield cleaned(replace(draft, body=rename_body(draft.body, bound)))
 
 
 def without_unwritable(draft: Draft) -> Draft:
@@ -175,105 +173,5 @@ def _cut_in_place(draft: Draft, path: Path, kept: Collection[int]) -> Draft:
     equations = tuple(
         each if n in kept else Equation("nothing", (), ()) for n, each in enumerate(body.equations)
     )
-    whole = _put(draft.body, path, replace(body, equations=equations))
-    return _with_values(draft, whole, gone, clean=False)
-
-
-# -- values in the place of variables --------------------------------------------------------------
-
-
-def _with_values(draft: Draft, body: Body, gone: Collection[Var], *, clean: bool = True) -> Draft:
-    """Let variables that nothing makes any more be arguments, or captured arrays."""
-    constant = _constant(draft)
-    captured, added = list(draft.captured), []
-    bound: dict[int, Atom] = {}
-    read = free(replace(body, inputs=()))
-    for var in gone:
-        if var.number not in read:
-            continue
-        array = Array(var.number, var.type, impl=_impl_of(var))
-        if var.number in constant:
-            captured.append(array)
-            bound[var.number] = Captured(var.number, var.type)
-        else:
-            added.append((var, array))
-    body = _rename_body(body, bound)
-    found = replace(
-        draft,
-        body=replace(body, inputs=(*body.inputs, *(var for var, _ in added))),
-        arguments=(*draft.arguments, *(array for _, array in added)),
-        captured=tuple(captured),
-    )
-    return cleaned(found) if clean else found
-
-
-def _impl_of(var: Var) -> str:
-    """Return the implementation of PRNG keys: that of "key<fry>" is "threefry2x32"."""
-    names = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
-    return names.get(var.type.dtype, "")
-
-
-def _constant(draft: Draft) -> set[int]:
-    """Return the numbers of the variables that depend on captured arrays and scalars alone."""
-    found = {array.number for array in draft.captured}
-
-    def of(body: Body) -> None:
-        for each in body.equations:
-            for inner in each.bodies:
-                bound = zip(inner.inputs, each.operands, strict=False)
-                if each.primitive in CALLS:
-                    found.update(
-                        var.number
-                        for var, atom in bound
-                        if isinstance(atom, Scalar) or atom.number in found
-                    )
-                of(inner)
-            if reads(each) and reads(each) <= found:
-                found.update(var.number for var in each.results)
-
-    of(draft.body)
-    return found
-
-
-def _with_array(draft: Draft, array: Array) -> Draft:
-    def changed(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(array if each.number == array.number else each for each in arrays)
-
-    return replace(draft, arguments=changed(draft.arguments), captured=changed(draft.captured))
-
-
-# -- renaming and putting in place -----------------------------------------------------------------
-
-
-def _put(body: Body, path: Path, new: Body) -> Body:
-    if not path:
-        return new
-    (number, which), *rest = path
-    equation = body.equations[number]
-    inner = _put(equation.bodies[which], tuple(rest), new)
-    bodies = (*equation.bodies[:which], inner, *equation.bodies[which + 1 :])
-    changed = replace(equation, bodies=bodies)
-    equations = (*body.equations[:number], changed, *body.equations[number + 1 :])
-    return replace(body, equations=equations)
-
-
-def _renamed(atom: Atom, bound: dict[int, Atom]) -> Atom:
-    return atom if isinstance(atom, Scalar) else bound.get(atom.number, atom)
-
-
-def _rename(equation: Equation, bound: dict[int, Atom]) -> Equation:
-    return replace(
-        equation,
-        operands=tuple(_renamed(atom, bound) for atom in equation.operands),
-        bodies=tuple(_rename_body(body, bound) for body in equation.bodies),
-    )
-
-
-def _rename_body(body: Body, bound: dict[int, Atom]) -> Body:
-    if not bound:
-        return body
-    return replace(
-        body,
-        equations=tuple(_rename(each, bound) for each in body.equations),
-        outputs=tuple(_renamed(atom, bound) for atom in body.outputs),
-    )
+    whole = put_body(draft.body, path, replace(body, equations=equations))
+    return supplied(draft, whole, gone, clean=False)

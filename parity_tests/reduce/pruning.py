@@ -1,4 +1,4 @@
-"""Pruning: a draft without what no output depends on, in every body."""
+"""Pruning: a draft without the equations that no output depends on, in every body."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from parity_tests.reduce.draft import CALLS, Body, Draft, Equation, free, number
 
 
 def cleaned(draft: Draft) -> Draft:
-    """Leave out what no output depends on: equations, operands of bodies, arguments, arrays."""
+    """Leave out equations, operands of bodies, arguments and arrays that no output depends on."""
     body = _pruned(draft.body)
     needed = free(replace(body, inputs=()))
     pairs = zip(body.inputs, draft.arguments, strict=True)
@@ -23,7 +23,7 @@ def cleaned(draft: Draft) -> Draft:
 
 
 def deciding(equation: Equation) -> set[int]:
-    """Return the numbers of what a while's body makes that decides when it ends."""
+    """Return the numbers of the variables in a while's body that decide when the loop ends."""
     body = equation.bodies[1]
     carry = sorted(_carry_of_while(equation, set()))
     inner = _pruned(replace(body, outputs=_chosen(body.outputs, carry)))

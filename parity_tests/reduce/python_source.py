@@ -17,13 +17,13 @@ _IMPLS = ("threefry_prng_impl", "rbg_prng_impl", "unsafe_rbg_prng_impl")
 
 
 class UnwritableError(ValueError):
-    """A value has no source that stock JAX alone could read; the message says what it is."""
+    """A value has no source that stock JAX alone could read; the message names the value."""
 
 
 def source_of(value: Any) -> str:
     """Return the Python source of a value in the parameters of an equation.
 
-    Raises `UnwritableError`.
+    Raises `UnwritableError`. Example::
 
         source_of(lax.Precision.HIGHEST) == "lax.Precision.HIGHEST"
     """
@@ -53,7 +53,9 @@ def source_of(value: Any) -> str:
 def scalar_source(value: Any, dtype: str = "") -> str:
     """Return the source of a scalar: of NumPy where a dtype is given or known, else of Python.
 
-    scalar_source(0.5, "bfloat16") == "ml_dtypes.bfloat16(0.5)"
+    Example::
+
+        scalar_source(0.5, "bfloat16") == "ml_dtypes.bfloat16(0.5)"
     """
     name = dtype or (value.dtype.name if isinstance(value, np.generic) else "")
     plain = value.item() if hasattr(value, "item") else value
@@ -79,7 +81,7 @@ def scalar_type(name: str) -> str:
 
 
 def dtype_source(name: str) -> str:
-    """Return the source of a dtype. Raises `UnwritableError` for those of JAX alone."""
+    """Return the source of a dtype. Raises `UnwritableError` for a dtype of JAX alone."""
     if not hasattr(np, name) and not hasattr(ml_dtypes, name) and name != "bool":
         raise UnwritableError(f"the dtype {name}")
     return f"np.dtype({scalar_type(name)})"

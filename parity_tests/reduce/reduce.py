@@ -1,7 +1,7 @@
 """Reduce: a program that shows a difference on two sides, to a small file that shows it by itself.
 
 Every candidate is written as the stand-alone file that it would become, and the sides run that very
-file: what is judged is what is written in the end.
+file: the file that is written in the end is the one that was judged.
 """
 
 from __future__ import annotations
@@ -12,62 +12,31 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from parity_tests.evidence import values
 from parity_tests.judge.verdict import PAIRS
 from parity_tests.processes.protocol import Answer, Job, Request
 from parity_tests.processes.side_runs import ask, environment_of
-from parity_tests.processes.warm_workers import Judged, WarmPair, warm_pair
+from parity_tests.processes.warm_workers import warm_pair
 from parity_tests.reduce import draft as drafts
 from parity_tests.reduce import edits
 from parity_tests.reduce.draft import Draft, Store
 from parity_tests.reduce.pruning import cleaned
+from parity_tests.reduce.question import Question, ReduceError, symptom_to_keep
 from parity_tests.reduce.search import Search
-from parity_tests.reduce.stand_alone_file import Written, write
-from parity_tests.reduce.symptom import FAILURE, OUTPUTS, Symptom, symptoms, tolerances_of
+from parity_tests.reduce.stand_alone_file import Written
+from parity_tests.reduce.symptom import Symptom
+from parity_tests.reduce.trials import START_SECONDS, Trials, header_of, is_standalone
 from parity_tests.targets import TargetError
-from reports.rows import Side
-
-# What the harness of a file measures itself. Anything else it has constparity judge.
-_MEASURED = frozenset(
-    {
-        FAILURE, OUTPUTS, "const args", "StableHLO bytes", "argument bytes", "temporary bytes",
-        "output shapes", "output dtypes", "output weak types", "output committed",
-        "output shardings",
-    }
-)  # fmt: skip
-START_SECONDS = 60.0
-
-
-class ReduceError(RuntimeError):
-    """The program cannot be reduced; the message says why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """Which program to reduce, on which pair of sides, and what it has to keep showing.
-
-    Without `metric`, what decided the verdict. Outputs that are equal though not bitwise are asked
-    for by the metric "outputs", where they are worse than the rung `beyond`. `seconds` bounds the
-    search, `timeout` one candidate on one side.
-    """
-
-    target: str
-    sides: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
-    metric: str | None = None
-    beyond: str = "bitwise"
-    max_tries: int = 500
-    seconds: float = 600.0
-    timeout: float = 30.0
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """What became of a program; `stopped` says why the search ended early, "" where it did not.
+    """The result of a search; `stopped` says why it ended early, "" where it did not.
 
-    `equations` are those before and after, and `slipped` is how many of the `tries` failed in
-    another way, so that they were not taken. `standalone` says that the file needs stock JAX alone.
+    `equations` are the numbers of equations before and after. `slipped` is how many of the `tries`
+    failed in another way, and so were not taken. `standalone` says that the file needs stock JAX
+    alone.
     """
 
     symptom: Symptom
@@ -86,7 +55,7 @@ def reduce(
     """Reduce a program; None where there is nothing to reduce, since the sides are at parity.
 
     `on_try` is told how many candidates were tried, and how many equations are left. Raises
-    `TargetError` where the target names no program, and `ReduceError`.
+    `TargetError` where the target names no program, and `ReduceError`. Example::
 
         reduce(Question("my_model.py:step", metric="outputs")).written.save(Path("small.py"))
     """
@@ -97,36 +66,39 @@ def reduce(
         folder = Path(name)
         start, store = _read(question, folder)
         with warm_pair(*question.sides, folder, timeout=question.timeout) as pair:
-            seen = pair.judge(question.target)
-            symptom = _chosen(question, seen)
+            symptom = symptom_to_keep(question, pair.judge(question.target))
             if symptom is None:
                 return None
             trials = Trials(question, pair, symptom, store, folder)
-            whole = _writable(start, trials)
             search = Search(
-                whole,
+                _writable(start, trials),
                 trials.shows,
                 trials.text_of,
                 question.max_tries,
                 question.seconds,
                 on_try=lambda tries, best: on_try(tries, _equations(best)),
             )
-            best = search.run()
-            final = trials.shown[trials.text_of(best)]
-            return Reduced(
-                symptom=final,
-                draft=best,
-                written=trials.write(best, _header(question, final, _equations(best))),
-                equations=(_equations(start), _equations(best)),
-                tries=search.tries,
-                slipped=trials.slipped,
-                stopped=search.stopped,
-                standalone=_is_standalone(question, final),
-            )
+            search.run()
+            return _reduced(start, search, trials)
+
+
+def _reduced(start: Draft, search: Search, trials: Trials) -> Reduced:
+    best, equations = search.best, _equations(search.best)
+    final = trials.shown[trials.text_of(best)]
+    return Reduced(
+        symptom=final,
+        draft=best,
+        written=trials.write(best, header_of(trials.question, final)),
+        equations=(_equations(start), equations),
+        tries=search.tries,
+        slipped=trials.slipped,
+        stopped=search.stopped,
+        standalone=is_standalone(trials.question, final),
+    )
 
 
 def confirm(file: Path, question: Question) -> tuple[int, str]:
-    """Run a written file in a process of its own; return its exit status and what it printed."""
+    """Run a written file in a process of its own; return its exit status and its output."""
     environment = environment_of("jax-legacy")
     if all(side.startswith("jax-") for side in question.sides):
         environment.pop("PYTHONPATH", None)  # it has to run where this project is not
@@ -168,28 +140,6 @@ def _read(question: Question, folder: Path) -> tuple[Draft, Store]:
     return cleaned(drafts.from_json(answer.draft)), store
 
 
-def _chosen(question: Question, seen: Judged) -> Symptom | None:
-    """Choose what has to stay: what was asked for, or what decided the verdict."""
-    shown = symptoms(seen.judgement, seen.evidence, beyond=question.beyond)
-    if question.metric is None:
-        if seen.judgement.verdict == "parity":
-            return None
-        decisive = [each for each in shown if each.kind.startswith("different")]
-        return next((each for each in (*decisive, *shown) if each in decisive or each.fails), None)
-    asked = [each for each in shown if each.metric == question.metric]
-    if not asked and shown:
-        metrics = ", ".join(dict.fromkeys(each.metric for each in shown))
-        raise ReduceError(
-            f"{question.target} does not differ in {question.metric!r}; it does in {metrics}"
-        )
-    if asked and asked[0].kind.startswith("expected") and question.metric not in _MEASURED:
-        raise ReduceError(
-            f"{question.target} differs in {question.metric!r} as it should, and no file shows "
-            f"that; of such metrics one can show {', '.join(sorted(_MEASURED))}"
-        )
-    return asked[0] if asked else None
-
-
 def _writable(start: Draft, trials: Trials) -> Draft:
     """Return a draft that can be written and shows the symptom."""
     found = drafts.unwritable(start)
@@ -207,73 +157,3 @@ def _writable(start: Draft, trials: Trials) -> Draft:
         "is traced differently on the two sides, or in state of the program; shown instead: "
         + (trials.last or "parity")
     )
-
-
-@dataclass
-class Trials:
-    """Candidates, each run as the file that it would become."""
-
-    question: Question
-    pair: WarmPair
-    symptom: Symptom
-    store: Store
-    folder: Path
-    last: str = ""
-    slipped: int = 0
-
-    def __post_init__(self) -> None:
-        self.shown: dict[str, Symptom] = {}
-        self._count = 0
-
-    def shows(self, candidate: Draft) -> bool:
-        """Run a candidate on both sides, and say whether it shows what the program shows."""
-        self._count += 1
-        file = self.folder / f"candidate_{self._count}.py"
-        self.write(candidate, "A candidate.").save(file)
-        judged = self.pair.judge(f"{file}:program")
-        found = symptoms(judged.judgement, judged.evidence, beyond=self.question.beyond)
-        self.last = "; ".join(f"{each.metric} {each.kind}" for each in found)
-        alike = [each for each in found if each.is_like(self.symptom)]
-        if alike:
-            self.shown[self.text_of(candidate)] = alike[0]
-        elif judged.judgement.verdict != "parity":
-            self.slipped += 1
-        return bool(alike)
-
-    def text_of(self, candidate: Draft) -> str:
-        """Return what two candidates share that are one program: variables are named in order."""
-        return self.write(candidate, "").text
-
-    def write(self, candidate: Draft, header: str) -> Written:
-        """Write a candidate as the file that it would become."""
-        outputs = candidate.body.outputs
-        shows: dict[str, Any] = {
-            "metric": self.symptom.metric,
-            "fails": dict(self.symptom.fails),
-            "tolerances": tolerances_of(self.symptom, (each.type.dtype for each in outputs)),
-            "seconds": self.question.timeout + START_SECONDS,
-        }
-        if self.symptom.metric not in _MEASURED or "wrong side" in self.symptom.kind:
-            shows["metric"] = "judged by constparity"
-        return write(candidate, self.store, header=header, sides=self.question.sides, shows=shows)
-
-
-def _is_standalone(question: Question, symptom: Symptom) -> bool:
-    return symptom.metric in _MEASURED and all(each.startswith("jax-") for each in question.sides)
-
-
-def _header(question: Question, symptom: Symptom, equations: int) -> str:
-    import jax
-
-    left, right = question.sides
-    lines = [
-        f"{symptom.metric[:1].upper()}{symptom.metric[1:]} on {left} and {right}: {symptom.kind}.",
-        "",
-        *symptom.detail.splitlines()[:8],
-        "",
-        f"Reduced by constparity from {question.target} with jax {jax.__version__}. It",
-        "runs itself once on each side, prints what each shows, exits with 1 where they differ.",
-    ]
-    if not _is_standalone(question, symptom):
-        lines += ["It needs constparity: stock JAX alone has nothing to show here."]
-    return "\n".join([*lines, ""])

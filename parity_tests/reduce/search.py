@@ -1,7 +1,7 @@
-"""Search: from a draft that shows a symptom to one that still does, and of which no step is left.
+"""Search: from a draft that shows a symptom to a smallest one that still does.
 
-The outermost equations come first, with their bodies whole, then the bodies from the innermost out;
-what was done is done again until nothing changes.
+It takes steps, each an edit, until no step is left. The outermost equations come first, with their
+bodies whole, then the bodies from the innermost out. All is repeated until nothing changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.reduce import edits
-from parity_tests.reduce.draft import Draft, size
+from parity_tests.reduce.draft import Draft, Path, size
 
 
 class _OutOfBudgetError(Exception):
@@ -21,7 +21,7 @@ class _OutOfBudgetError(Exception):
 
 @dataclass
 class Search:
-    """A search: `shows` says whether a candidate shows the symptom, and `key` what is alike.
+    """A search: `shows` says whether a candidate shows the symptom; equal candidates share a `key`.
 
     `max_tries` bounds how many candidates are tried, `seconds` for how long. `best` is the smallest
     draft so far, `stopped` says in words why the search ended early, "" where it did not.
@@ -77,7 +77,7 @@ class Search:
         if len(outputs) > 1:
             self._keep(outputs, lambda part: edits.with_outputs(start, part))
 
-    def _fewer_equations(self, path: edits.Path) -> None:
+    def _fewer_equations(self, path: Path) -> None:
         start = self.best
         body = edits.body_at(start.body, path)
         free_to_go = edits.movable(start, path)
@@ -116,7 +116,7 @@ class Search:
             if not waiting:
                 return
             self._fewer_equations(waiting[0])
-            # Where something was cut, the paths are others; what was looked at is in the cache.
+            # After a cut the paths are others; candidates that were tried are in the cache.
             done = {*done, waiting[0]} if self.best == start else set()
 
     def _first_of(self, make: Callable[[Draft], object]) -> None:

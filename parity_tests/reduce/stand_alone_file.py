@@ -48,7 +48,7 @@ def write(
 ) -> Written:
     """Write a draft as a file that runs it on two sides and exits with 1 where they differ.
 
-    `header` is what the file says of itself, `shows` what the harness is to look at. Raises
+    `header` is the docstring of the file, `shows` tells the harness which metric to compare. Raises
     `CannotWriteError`.
     """
     if found := unwritable(draft):

@@ -1,7 +1,7 @@
-"""Symptoms: what a program shows on two sides, in the terms in which a smaller one must show it.
+"""Symptoms: how a program differs on two sides, in terms that a smaller program can share.
 
 A candidate that fails in another way is another fault. So a symptom says which metric differs and
-how, or who fails with what and who does not, and a candidate shows it only if it shows all of that.
+how, or which side fails with which error. A candidate shows the symptom only if all of that agrees.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from reports.rows import Comparison, Observation, Side
 
 FAILURE = "failure"
 OUTPUTS = "outputs"
-# What these metrics say does not change when a program gets smaller, so it must stay.
+# The values of these metrics do not change when a program gets smaller, so they must stay.
 _SAYS_ALL = frozenset({"output dtypes", "output weak types", "output committed"})
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """What is shown: `metric` differs in the way that `kind` says, under this verdict.
+    """A difference: `metric` differs in the way that `kind` says, under this verdict.
 
     `fails` has the type of what each failing side raises, or "" where its process died.
     `detail` is the wording of this very program, and is no part of what has to stay the same.
@@ -78,9 +78,9 @@ def symptoms(
 
 
 def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
-    """Return what outputs of these dtypes must differ by to show a symptom; nothing for bits.
+    """Return how far outputs of these dtypes must differ to show a symptom; nothing for bits.
 
-    A tolerance is relative, and absolute as `numerics.compare` scales it. Keys are equal or not.
+    A tolerance is relative, and absolute as `ladder.compare` scales it. Keys are equal or not.
     """
     if symptom.metric != OUTPUTS or symptom.kind == "drift":
         return {}

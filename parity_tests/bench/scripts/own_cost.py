@@ -35,7 +35,7 @@ def run_alone(side: Side) -> None:
     import jax
 
     from parity_tests import targets
-    from parity_tests.observe.measure import jitted_on
+    from parity_tests.observe.jit_on_side import jitted_on
 
     for program in targets.load(()):
         if isinstance(program, targets.Unavailable):

@@ -1,6 +1,6 @@
-"""What our simplified side passes as const args, held against what the program captured.
+"""Check the const args of our simplified side against the arrays that the program captured.
 
-Stock JAX shows its const args in no stage, so our own side alone is held to this.
+Stock JAX shows its const args in no stage, so only our own side is checked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import jax
 import numpy as np
 
 from parity_tests.evidence import placement
-from parity_tests.jaxpr.counts import JaxprFacts, digest_of
+from parity_tests.jaxpr.captured import digest_of
+from parity_tests.jaxpr.counts import JaxprFacts
 from reports.rows import Check
 from reports.rows.check_names import BUFFERS, SHARDINGS, VALUES
 from reports.views.texts import counted
@@ -20,8 +21,8 @@ from reports.views.texts import counted
 def check(const_args: list[Any], facts: JaxprFacts) -> tuple[Check, ...]:
     """Check values, buffers and shardings of the const args of a lowered program.
 
-    Each must hold what a captured array holds. Arrays on one device are passed without a copy,
-    where their layout allows it, and arrays on several keep their sharding.
+    Each must have the elements of a captured array. Arrays on one device are passed without a copy
+    if their layout allows it, and arrays on several devices keep their sharding.
     """
     captured = [each.value for each in (*facts.captured, *facts.small_keys)]
     held = {_content(value) for value in captured}
@@ -41,7 +42,7 @@ def check(const_args: list[Any], facts: JaxprFacts) -> tuple[Check, ...]:
 def _buffers(const_args: list[Any], captured: list[Any]) -> Check:
     pointers = {_pointer(value) for value in captured} - {None}
     copied = len(pointers - {_pointer(value) for value in const_args})
-    # What dead code alone reads is not passed: no more can be missing than arrays are not passed.
+    # Arrays that dead code alone reads are not passed, and so are not missing.
     missing = copied - max(0, len(captured) - len(const_args))
     return Check(
         name=BUFFERS,

@@ -1,10 +1,10 @@
 """Flip the flag between calls of one function: each side must come back as it was.
 
 The function is jitted once, without a side of its own, so that the flag decides at each call:
-legacy, simplified, legacy, simplified. It is the measurement of legacy that is followed by that:
-the flag is off by default, so JAX has compiled the half of it already. What a cache keeps without
-the flag in its key answers for the other side, and then either a side shows the evidence of the
-other, or its first call finds an answer in the C++ dispatcher.
+legacy, simplified, legacy, simplified. The check follows the measurement of legacy: the flag is off
+by default, so JAX has compiled half of the work already. A cache without the flag in its key would
+answer for the other side. Then a side shows the evidence of the other, or its first call finds an
+answer in the C++ dispatcher.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reports.rows.check_names import FLIPS, SETTINGS
 
 @dataclass(frozen=True)
 class _Turn:
-    """What one side showed at one turn of the flag."""
+    """The evidence of one side at one turn of the flag."""
 
     result: Result
     jaxpr: str
@@ -68,7 +68,7 @@ def check(
 
 
 def _flag(simplified: bool) -> AbstractContextManager[None]:
-    """Hold the flag; not where it is so already, since JAX would compile for the same value set."""
+    """Hold the flag, unless it is so already: JAX would compile again for the same value set."""
     import engine
 
     if engine.config.use_simplified_constants == simplified:
@@ -86,7 +86,7 @@ def _turn(jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any]
     threshold = engine.config.embedded_constants_max_bytes
     facts = counts.count(traced.jaxpr, threshold=threshold)
     module = stablehlo.count(traced.lower().compiler_ir(), threshold=threshold)
-    # What is dead is of no interest here, so as many arrays live as are const args.
+    # Dead code is of no interest here: as many arrays are taken to be live as there are const args.
     proof = prove(side, facts, module, live_captured=min(module.const_args, len(facts.captured)))
     return _Turn(
         Result.read(result),
@@ -100,10 +100,10 @@ def _turn(jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 @contextmanager
 def _cheap_compilation() -> Iterator[None]:
-    """Compile without the optimisation by LLVM: which program is run is asked, and not how fast.
+    """Compile without the optimisation by LLVM: the check asks which program runs, not how fast.
 
-    The half that has to be compiled is a third of what legacy takes on the built-in corpus, and a
-    fifth so.
+    Compiling the other half takes a third of the time of legacy on the built-in corpus; with this,
+    a fifth.
     """
     before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", True)

@@ -1,6 +1,6 @@
-"""Write into the NumPy arrays that a program captured: its results must be those from before.
+"""Write into the NumPy arrays that a program captured: its results must not change.
 
-Stock JAX does not promise that, so our sides alone are held to it.
+Stock JAX does not promise that, so only our sides are checked.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def check(
     *,
     may_call: bool,
 ) -> tuple[Check, ...]:
-    """Check that neither a call nor what the jaxpr holds follows a write; none where none can be.
+    """Check that neither a call nor the constants of the jaxpr follow a write.
 
-    `count` counts over the jaxpr. `call` is made only where it `may_call`: what Python reads when
-    it is called back is no constant of the program, and the state of a program is none either. It
-    is made with copies of its NumPy arguments, for they may be captured arrays as well, and what
-    shares memory with an array of JAX is not written to: JAX takes that as unchanging. The arrays
-    of the user are as they were when this returns or raises.
+    No check is made where no array can be written to. `count` counts over the jaxpr. `call` is made
+    only if it `may_call`: values that Python reads in a callback, and the state of a program, are
+    no constants. It is made with copies of its NumPy arguments, because they may be captured arrays
+    as well. Arrays that share memory with an array of JAX are not written to, because JAX takes
+    that memory to be unchanging. The arrays of the user are restored in any case.
     """
     facts = count()
     inputs = (call.args, call.keywords)
@@ -44,9 +44,9 @@ def check(
     if not arrays:
         return ()
     args, kwargs = jax.tree.map(_copy_of_numpy, inputs)
-    before = facts.captured_values()
+    before = facts.digest_of_captured()
     with _overwritten(arrays):
-        after = count().captured_values()
+        after = count().digest_of_captured()
         later = first
         if may_call:
             later = Result.read(jax.block_until_ready(call.func(*args, **kwargs)))
@@ -103,7 +103,7 @@ def _copy_of_numpy(leaf: Any) -> Any:
 
 @contextmanager
 def _overwritten(arrays: list[np.ndarray[Any, Any]]) -> Iterator[None]:
-    """Write other numbers into arrays, and in the end what was there."""
+    """Write other numbers into arrays, and restore their elements in the end."""
     kept = [each.copy() for each in arrays]  # all before the first write: they may share memory
     try:
         for array in arrays:

@@ -1,11 +1,11 @@
 """Take a program out of its process and back: exported and read again, or reloaded from a cache.
 
-Both lose what a process knows of a program beside its bytes, so both are checked by what the result
-of calling it is. What JAX refuses to export it refuses on every side alike.
+Both lose everything that a process knows of a program beside its bytes, so both are checked by
+their results. Programs that JAX refuses to export it refuses on every side alike.
 
-A reloaded executable is the same one, and returns the same bits. An export is compiled anew, and
-with the captured arrays inlined in every mode: XLA may fold them where it had them as const args,
-and round differently, so its outputs are held to the tolerances that two sides are held to.
+A reloaded executable is the same one, and returns the same bits. An export is compiled anew, with
+the captured arrays inlined in every mode. XLA may fold them there and round differently, so the
+outputs are compared with the tolerances for two sides.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _REFUSALS = (NotImplementedError, ValueError, TypeError)
 def check_export(
     jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], first: Result
 ) -> tuple[Check, ...]:
-    """Export a jitted function, read it back, and compare what calling it returns with `first`.
+    """Export a jitted function, read it back, call it, and compare the result with `first`.
 
-    An export keeps no weak types and commits to no device, so only structure and values count, and
+    An export keeps no weak types and commits to no device. So only structure and values count, and
     values only where they are a mismatch.
     """
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.configuration.policy_table import read_table
-from parity_tests.experiments.policy_keys import keyed, table
+from parity_tests.experiments.policy_keys import table, with_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ SHORT_3 = ("mlp.py", 3, "step")
 
 
 def keys(*constants):
-    return [each.key for each in keyed(constants)]
+    return [each.key for each in with_keys(constants)]
 
 
 def test_a_type_that_is_there_once_is_its_key():
@@ -55,7 +55,7 @@ def test_places_tell_arrays_of_one_type_apart():
 
 
 def test_arrays_of_one_type_and_line_share_a_key():
-    [both] = keyed([constant(8, *MODEL_3), constant(8, *MODEL_3)])
+    [both] = with_keys([constant(8, *MODEL_3), constant(8, *MODEL_3)])
     assert (both.key, len(both.identities), both.bytes, both.largest) == ("float32[8]", 2, 64, 32)
 
 
@@ -64,7 +64,7 @@ def test_a_table_inlines_what_was_chosen_and_nothing_else():
         constant(8, *MODEL_3), constant(8, *OTHER_3), constant(8, *MODEL_4), constant(8),
         constant(8, *SHORT_3), constant(9, *MODEL_3), constant(9, *MODEL_4), constant(10),
     ]  # fmt: skip
-    arrays = keyed(constants)
+    arrays = with_keys(constants)
     assert len({each.key for each in arrays}) == len(constants)
     for chosen in range(2 ** len(constants)):
         inlined = {each.key for bit, each in enumerate(arrays) if chosen >> bit & 1}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import engine
-from parity_tests.jaxpr.counts import identity
-from parity_tests.jaxpr.other_values import other_value, with_values
+from parity_tests.jaxpr.captured import identity
+from parity_tests.jaxpr.other_values import replace_captured, with_other_elements
 from parity_tests.observe import compile_cache
-from parity_tests.observe.measure import staged_alone
+from parity_tests.observe.jit_on_side import staged_alone
 
 WEIGHTS = np.arange(64, dtype=np.float32).reshape(8, 8)
 TABLE = jnp.arange(64.0).reshape(8, 8)
@@ -67,9 +67,9 @@ def test_long_compilations_and_large_closures_are_left_out():
 def test_a_rewritten_program_computes_with_the_other_values_in_all_bodies(constants):
     x = jnp.arange(8.0)
     closed = engine.jit(step, constants=constants).trace(x).jaxpr
-    [result] = jax.extend.core.jaxpr_as_fun(with_values(closed, lambda v: v))(x)
+    [result] = jax.extend.core.jaxpr_as_fun(replace_captured(closed, lambda v: v))(x)
     np.testing.assert_array_equal(result, step(x))
-    doubled = with_values(closed, lambda v: v * 2 if np.ndim(v) else v)
+    doubled = replace_captured(closed, lambda v: v * 2 if np.ndim(v) else v)
     [result] = jax.extend.core.jaxpr_as_fun(doubled)(x)
     expected = jnp.tanh(x @ (2 * WEIGHTS)) + jnp.tanh(2 * x @ (2 * WEIGHTS)) + x
     np.testing.assert_allclose(result, expected, rtol=1e-6)
@@ -83,7 +83,7 @@ def test_a_body_that_is_shared_stays_shared():
     closed = engine.jit(twice, constants="simplified").trace(jnp.ones(8)).jaxpr
     bodies = [
         eqn.params["jaxpr"]
-        for eqn in with_values(closed, other_value).jaxpr.eqns
+        for eqn in replace_captured(closed, with_other_elements).jaxpr.eqns
         if eqn.primitive.name == "jit"
     ]
     assert len(bodies) == 2
@@ -94,7 +94,7 @@ def test_a_body_that_is_shared_stays_shared():
     "value", [WEIGHTS, TABLE, np.ones(3, bool), jnp.ones(3, jnp.bfloat16), jnp.ones(3, jnp.int4)]
 )
 def test_another_value_has_the_type_and_other_elements(value):
-    other = other_value(value)
+    other = with_other_elements(value)
     assert type(other) is type(value)
     assert (other.shape, other.dtype) == (value.shape, value.dtype)
     assert (np.asarray(other) != np.asarray(value)).any()
@@ -102,4 +102,4 @@ def test_another_value_has_the_type_and_other_elements(value):
 
 @pytest.mark.parametrize("value", [2.0, np.float32(1), jnp.zeros(0), jax.random.key(0)])
 def test_what_cannot_change_stays(value):
-    assert other_value(value) is value
+    assert with_other_elements(value) is value

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parity_tests.jaxpr import counts
+from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.observe import measure, stablehlo
 from parity_tests.observe.proof import prove
 from parity_tests.program import from_function, program
@@ -70,12 +71,12 @@ def module(value="1.0", const_args=0):
 def facts(**changes):
     """A simplified jaxpr with one captured array that is all ones."""
     array = np.ones(77, np.float32)
-    captured = counts.Captured(1, (77,), 308, False, array)
+    captured = CapturedValue(1, (77,), 308, False, array)
     simplified = counts.JaxprFacts(1, 0, 0, 1, (captured,), (), False)
     return replace(simplified, **changes)
 
 
-KEYS = counts.Captured(2, (), 8, True, None)
+KEYS = CapturedValue(2, (), 8, True, None)
 LEGACY = {"constvars": 1, "array_literals": 0}
 
 PLANTED = [

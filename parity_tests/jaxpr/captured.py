@@ -1,0 +1,69 @@
+"""Captured values: when two of them are one array, its size, and a digest of its elements."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+
+@dataclass(frozen=True)
+class CapturedValue:
+    """One captured array, with its identity; `key` tells a typed PRNG key array."""
+
+    identity: Hashable
+    shape: tuple[int, ...]
+    bytes: int
+    key: bool
+    value: Any
+
+    def digest(self) -> str:
+        """Return the sha256 of its bytes."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest_of(self.value)
+
+
+def captured_value(value: Any) -> CapturedValue | None:
+    """Describe a captured value if it is an array; scalars are inlined in every mode.
+
+    A mutable reference gives None too: it is state, and has no size. Example::
+
+        captured_value(np.arange(3.0)).shape == (3,)
+    """
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+    key = is_key(dtype)
+    if (shape == () and not key) or not hasattr(value, "nbytes"):
+        return None
+    size = int(jax.random.key_data(value).nbytes if key else value.nbytes)
+    return CapturedValue(identity(value), tuple(shape), size, key, value)
+
+
+def identity(value: Any) -> Hashable:
+    """Return a key that two captured values share if they are one array.
+
+    JAX hands NumPy arrays on as new views. So two NumPy objects are one array if they see the same
+    memory in the same way. A `jax.Array` is one array with itself alone.
+    """
+    if isinstance(value, np.ndarray):
+        pointer = value.__array_interface__["data"][0]
+        return (pointer, value.shape, value.strides, value.dtype.str)
+    return id(value)
+
+
+def digest_of(value: Any) -> str:
+    """Return the sha256 of the bytes of an array; of a typed PRNG key, of its key data."""
+    host = np.asarray(jax.random.key_data(value) if is_key(value.dtype) else value)
+    return hashlib.sha256(np.ascontiguousarray(host).tobytes()).hexdigest()
+
+
+def is_key(dtype: Any) -> bool:
+    """Whether a dtype is a dtype of typed PRNG keys; None is not."""
+    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)

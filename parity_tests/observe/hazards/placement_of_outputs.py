@@ -1,0 +1,47 @@
+"""Hazard: a captured array that changes the device, commitment or sharding of the outputs.
+
+In legacy the arguments alone decide where outputs are. In stock simplified a captured array is an
+argument too: it commits the outputs if no argument does, and may shard them. Look-alikes: an array
+that is not committed, or that is replicated beside committed arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parity_tests.observe.hazards.traced_program import (
+    TracedProgram,
+    hazard_of,
+    is_committed,
+    named,
+)
+from reports.rows import Hazard
+
+
+def find(traced: TracedProgram) -> Iterator[Hazard]:
+    """Find the captured arrays that decide where outputs are."""
+    by_arguments = any(map(is_committed, traced.arguments))
+    anchor = traced.committed_devices()
+    for use in traced.uses:
+        value = use.array.value
+        if not is_committed(value) or value.devices() != anchor:
+            continue
+        if not by_arguments:
+            yield hazard_of(
+                "placement of outputs",
+                use,
+                "no argument is committed to a device and this array is: legacy returns "
+                "uncommitted outputs on the default device, stock simplified outputs that are "
+                f"committed to {named(value.devices())}",
+                "capture an array that is not committed, jnp.asarray(np.asarray(a)), or commit "
+                "the arguments too",
+            )
+        elif not value.sharding.is_fully_replicated:
+            yield hazard_of(
+                "placement of outputs",
+                use,
+                f"the array is sharded over {named(value.devices())}: legacy inlines all of it "
+                "on every device, stock simplified keeps its sharding, which the outputs may take "
+                "over",
+                "state the sharding of the outputs: jax.jit(..., out_shardings=...)",
+            )

@@ -1,0 +1,53 @@
+"""How a side jits a function: by the engine in one of its modes, or by stock JAX.
+
+Stock sides never import the engine: stock JAX has to run as if the engine did not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal, TypeGuard
+
+import jax
+
+from reports.rows import Side
+
+
+def is_ours(side: Side) -> TypeGuard[Literal["legacy", "simplified"]]:
+    """Whether a side runs the engine rather than stock JAX."""
+    return side in ("legacy", "simplified")
+
+
+def jitted_on(fun: Callable[..., Any], side: Side) -> Any:
+    """Return a function jitted by a side: by `engine.jit` in its mode, or by stock `jax.jit`."""
+    if is_ours(side):
+        import engine
+
+        return engine.jit(fun, constants=side)
+    return jax.jit(fun)
+
+
+def staged_alone(side: Side) -> AbstractContextManager[None]:
+    """Lower and compile every program of a side anew in a block, also if an equal one was before.
+
+    Example::
+
+        with staged_alone("simplified"):
+            jitted_on(fun, "simplified").lower(x).compile()
+    """
+    if is_ours(side):
+        from engine.runtime import executable_cache
+
+        return executable_cache.unshared()
+    return nullcontext()
+
+
+def embed_threshold_on(side: Side) -> int:
+    """Return the embed threshold in bytes that is in force on a side."""
+    if is_ours(side):
+        import engine
+
+        return engine.config.embedded_constants_max_bytes
+    threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+    return threshold

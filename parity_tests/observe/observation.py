@@ -1,0 +1,107 @@
+"""The observation row of a program on a side, from the records of its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from parity_tests.evidence import placement
+from parity_tests.jaxpr.counts import JaxprFacts
+from parity_tests.observe.call_times import CallTimes
+from parity_tests.observe.compile_cache import Cached
+from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
+from reports.rows import (
+    CapturedArray,
+    Check,
+    HostMemory,
+    JaxprCounts,
+    Observation,
+    StableHloCounts,
+    StageTimes,
+)
+
+Records: TypeAlias = tuple[Lowered, Counted, Compiled, Called]
+
+
+def observation_of(
+    program: str,
+    built: Built,
+    records: Records,
+    seconds: Mapping[str, float],
+    *,
+    ledger: tuple[CapturedArray, ...],
+    checks: tuple[Check, ...],
+    cached: Cached,
+    fresh: bool,
+) -> Observation:
+    """Put the records of all stages into one row; `seconds` has the times of stages by name."""
+    lowered, counted, compiled, called = records
+    return Observation(
+        program=program,
+        side=built.side,
+        proof=counted.proof,
+        jaxpr=_jaxpr(counted.facts),
+        stablehlo=_stablehlo(counted),
+        executable=compiled.executable,
+        recompiles=cached.recompiles,
+        memory=compiled.memory,
+        constant_buffers=called.constant_buffers,
+        host_memory=_host_memory(lowered, compiled, fresh),
+        times=_times(seconds, called.times, cached),
+        outputs=called.first.leaves,
+        tree=called.first.tree,
+        ledger=ledger,
+        checks=checks,
+    )
+
+
+def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
+    arrays = [each.value for each in facts.captured]
+    return JaxprCounts(
+        equations=facts.equations,
+        captured_arrays=len(facts.captured),
+        captured_bytes=facts.captured_bytes,
+        captured_values=facts.digest_of_captured(),
+        committed_arrays=sum(
+            placement.devices_of(each) == 1 and placement.is_committed(each) is True
+            for each in arrays
+        ),
+        sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
+    )
+
+
+def _stablehlo(counted: Counted) -> StableHloCounts:
+    module = counted.module
+    return StableHloCounts(
+        text_bytes=counted.text_bytes,
+        bytecode_bytes=counted.bytecode_bytes,
+        operations=module.operations,
+        functions=module.functions,
+        constants=module.constants,
+        constant_bytes=module.constant_bytes,
+        operations_by_name=module.operations_by_name,
+        main_order=module.main_order,
+        argument_types=module.argument_types,
+        callbacks=module.callbacks,
+        marks_lost=module.marks_lost,
+    )
+
+
+def _host_memory(lowered: Lowered, compiled: Compiled, fresh: bool) -> HostMemory | None:
+    lowering, compiling = lowered.peak.nbytes, compiled.peak.nbytes
+    if lowering is None or compiling is None:
+        return None
+    return HostMemory(trace_and_lower=lowering, compile=compiling, fresh=fresh)
+
+
+def _times(seconds: Mapping[str, float], times: CallTimes, cached: Cached) -> StageTimes:
+    return StageTimes(
+        trace=seconds["trace"],
+        lower=seconds["lower"],
+        compile=seconds["compile"],
+        first_call=seconds["first call"],
+        call=times.call,
+        dispatch=times.dispatch,
+        call_samples=times.samples,
+        cached_compile=cached.seconds,
+    )

@@ -1,0 +1,228 @@
+"""The stages of a program on one side, in order: functions from record to record.
+
+Each takes the records of the stages before it::
+
+    build -> trace_and_lower -> count -> compile_program -> call_program
+
+A stage tells the clock its name as it begins, so that a crash can be laid to it. Time and memory
+are measured around the work of JAX alone: counting has stages of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.interpreters import mlir
+
+from parity_tests.jaxpr import counts
+from parity_tests.jaxpr.live_part import live_part
+from parity_tests.observe import (
+    call_times,
+    calls,
+    device_buffers,
+    host_memory,
+    optimised_hlo,
+    stablehlo,
+)
+from parity_tests.observe.failures import WrongSideError
+from parity_tests.observe.jit_on_side import embed_threshold_on, jitted_on, staged_alone
+from parity_tests.observe.proof import prove
+from parity_tests.program import Program
+from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
+
+
+class StageClock:
+    """The stage that a program is in, and the seconds that the stages before it took."""
+
+    def __init__(self, on_stage: Callable[[str], object]) -> None:
+        self._on_stage = on_stage
+        self.current = "build"
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Be in a stage for the time of a block."""
+        self.current = name
+        self._on_stage(name)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
+
+
+# -- the records between stages --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Built:
+    """A program as a side takes it; `arrays_before` were on devices before it was traced."""
+
+    side: Side
+    fun: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    jitted: Any
+    threshold: int  # the embed threshold in bytes
+    arrays_before: device_buffers.Arrays
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The leaves of the example arguments."""
+        return jax.tree.leaves((self.args, self.kwargs))
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """JAX's stages of the program up to its StableHLO, and the peak of host memory."""
+
+    traced: Any
+    lowered: Any
+    peak: host_memory.Peak
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
+
+    `jaxpr` is the printed jaxpr; equal programs print equally. Sizes are in bytes.
+    """
+
+    facts: counts.JaxprFacts
+    module: stablehlo.ModuleCounts
+    proof: Proof
+    text_bytes: int
+    bytecode_bytes: int
+    jaxpr: str
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The executable, the peak of host memory while it was compiled, and counts over it."""
+
+    compiled: Any
+    peak: host_memory.Peak
+    memory: MemoryStats | None
+    executable: ExecutableCounts
+
+
+@dataclass(frozen=True)
+class Called:
+    """The first results of a program, and the work and times of its calls.
+
+    `of_compiled` is the result of the compiled stage, `first` the first of the jitted function.
+    `call` calls that function again; `work` is JAX's work in its first call.
+    """
+
+    call: functools.partial[Any]
+    of_compiled: Any
+    first: calls.Result
+    work: Counter[str]
+    times: call_times.CallTimes
+    constant_buffers: int  # in bytes, on devices
+
+
+# -- the stages ------------------------------------------------------------------------------------
+
+
+def build(program: Program, side: Side, clock: StageClock) -> Built:
+    """Build a program and jit it on a side."""
+    with clock("build"):
+        fun, args, kwargs = program.build()
+        jitted, threshold = jitted_on(fun, side), embed_threshold_on(side)
+        before = device_buffers.alive()
+    return Built(side, fun, args, kwargs, jitted, threshold, before)
+
+
+def trace_and_lower(built: Built, clock: StageClock) -> Lowered:
+    """Trace and lower a program, and measure the peak of host memory over both."""
+    with host_memory.peak() as peak:
+        with clock("trace"):
+            traced = built.jitted.trace(*built.args, **built.kwargs)
+        with staged_alone(built.side), clock("lower"):
+            lowered = traced.lower()
+    return Lowered(traced, lowered, peak)
+
+
+def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
+    """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
+    with clock("count"):
+        closed, lowered, threshold = made.traced.jaxpr, made.lowered, built.threshold
+        facts = counts.count(closed, threshold=threshold)
+        module = stablehlo.count(lowered.compiler_ir(), threshold=threshold)
+        live = _live_captured(closed, facts, module, threshold)
+        passed = len(lowered.const_args) if built.side == "simplified" else None
+        proof = prove(built.side, facts, module, live_captured=live, passed=passed)
+        if not proof.holds:
+            raise WrongSideError(proof)
+        return Counted(
+            facts,
+            module,
+            proof,
+            text_bytes=len(lowered.as_text()),
+            # JAX names variables in the order in which it prints them.
+            jaxpr=calls.without_addresses(str(closed)),
+            bytecode_bytes=len(mlir.module_to_bytecode(lowered.compiler_ir())),
+        )
+
+
+def _live_captured(
+    closed: Any, facts: counts.JaxprFacts, module: stablehlo.ModuleCounts, threshold: int
+) -> int:
+    """Count the captured arrays that are left when dead code is gone."""
+    if module.const_args >= len(facts.captured):
+        return len(facts.captured)
+    return len(counts.count(live_part(closed), threshold=threshold, only_read=True).captured)
+
+
+def compile_program(built: Built, made: Lowered, clock: StageClock) -> Compiled:
+    """Compile a program, measure the peak of host memory, and read off what XLA made of it."""
+    with host_memory.peak() as peak, staged_alone(built.side), clock("compile"):
+        compiled = made.lowered.compile()
+    with clock("count"):
+        memory = _memory(compiled.memory_analysis())
+        executable = optimised_hlo.count(compiled)
+    return Compiled(compiled, peak, memory, executable)
+
+
+def _memory(stats: Any) -> MemoryStats | None:
+    if stats is None:
+        return None  # some backends have no analysis
+    return MemoryStats(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        aliased=stats.alias_size_in_bytes,
+        generated_code=stats.generated_code_size_in_bytes,
+    )
+
+
+def call_program(
+    built: Built, counted: Counted, made: Compiled, clock: StageClock, *, most_calls: int
+) -> Called:
+    """Call a program through its compiled stage, then through the jitted function, and time that.
+
+    Const args are passed in different code in the two ways, and both must work. The jitted function
+    is called again at most `most_calls` times, to time it.
+    """
+    again = functools.partial(built.jitted, *built.args, **built.kwargs)
+    with clock("first call"):
+        of_compiled = jax.block_until_ready(made.compiled(*built.args, **built.kwargs))
+    with clock("count"):
+        constant_buffers = device_buffers.due_to_constants(
+            built.arrays_before,
+            jax.tree.leaves(of_compiled),
+            [each.value for each in counted.facts.captured],
+        )
+    with clock("call"):
+        with calls.work_of_jax() as work:
+            result = jax.block_until_ready(again())
+        times = call_times.take(again, most_calls)
+    with clock("read outputs"):
+        first = calls.Result.read(result)
+    return Called(again, of_compiled, first, work, times, constant_buffers)

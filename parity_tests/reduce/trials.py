@@ -1,0 +1,92 @@
+"""Trials: candidates of a search, each run on both sides as the file that it would become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parity_tests.processes.warm_workers import WarmPair
+from parity_tests.reduce.draft import Draft, Store
+from parity_tests.reduce.question import MEASURED, Question
+from parity_tests.reduce.stand_alone_file import Written, write
+from parity_tests.reduce.symptom import Symptom, symptoms, tolerances_of
+
+# A process may take so long to start, beside the time limit of one candidate.
+START_SECONDS = 60.0
+
+
+@dataclass
+class Trials:
+    """Candidates, each run as the file that it would become.
+
+    `shown` has the symptom of each that showed one, by its text. `last` says in words what the last
+    one showed, `slipped` counts the candidates that failed in another way.
+    """
+
+    question: Question
+    pair: WarmPair
+    symptom: Symptom
+    store: Store
+    folder: Path
+    last: str = ""
+    slipped: int = 0
+
+    def __post_init__(self) -> None:
+        self.shown: dict[str, Symptom] = {}
+        self._count = 0
+
+    def shows(self, candidate: Draft) -> bool:
+        """Run a candidate on both sides, and say whether it shows what the program shows."""
+        self._count += 1
+        file = self.folder / f"candidate_{self._count}.py"
+        self.write(candidate, "A candidate.").save(file)
+        judged = self.pair.judge(f"{file}:program")
+        found = symptoms(judged.judgement, judged.evidence, beyond=self.question.beyond)
+        self.last = "; ".join(f"{each.metric} {each.kind}" for each in found)
+        alike = [each for each in found if each.is_like(self.symptom)]
+        if alike:
+            self.shown[self.text_of(candidate)] = alike[0]
+        elif judged.judgement.verdict != "parity":
+            self.slipped += 1
+        return bool(alike)
+
+    def text_of(self, candidate: Draft) -> str:
+        """Return the text of a candidate; equal programs share it, for variables are numbered."""
+        return self.write(candidate, "").text
+
+    def write(self, candidate: Draft, header: str) -> Written:
+        """Write a candidate as the file that it would become."""
+        outputs = candidate.body.outputs
+        shows: dict[str, Any] = {
+            "metric": self.symptom.metric,
+            "fails": dict(self.symptom.fails),
+            "tolerances": tolerances_of(self.symptom, (each.type.dtype for each in outputs)),
+            "seconds": self.question.timeout + START_SECONDS,
+        }
+        if self.symptom.metric not in MEASURED or "wrong side" in self.symptom.kind:
+            shows["metric"] = "judged by constparity"
+        return write(candidate, self.store, header=header, sides=self.question.sides, shows=shows)
+
+
+def is_standalone(question: Question, symptom: Symptom) -> bool:
+    """Whether a file that shows a symptom needs stock JAX alone."""
+    return symptom.metric in MEASURED and all(each.startswith("jax-") for each in question.sides)
+
+
+def header_of(question: Question, symptom: Symptom) -> str:
+    """Return what the file of a reduced program says of itself."""
+    import jax
+
+    left, right = question.sides
+    lines = [
+        f"{symptom.metric[:1].upper()}{symptom.metric[1:]} on {left} and {right}: {symptom.kind}.",
+        "",
+        *symptom.detail.splitlines()[:8],
+        "",
+        f"Reduced by constparity from {question.target} with jax {jax.__version__}. It",
+        "runs itself once on each side, prints what each shows, exits with 1 where they differ.",
+    ]
+    if not is_standalone(question, symptom):
+        lines += ["It needs constparity: stock JAX alone has nothing to show here."]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,137 @@
+"""The table of primitives with bodies, against jaxprs of JAX."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from parity_tests.jaxpr import bodies
+from parity_tests.jaxpr.bodies import Call, Cond, LinearSolve, Scan, While
+
+X = jnp.arange(4.0)
+
+
+def equation_of(fun, *args):
+    """The one equation of a function that is in the table."""
+    [equation] = [
+        each for each in jax.make_jaxpr(fun)(*args).eqns if bodies.structure_of(each) is not None
+    ]
+    return equation
+
+
+@jax.custom_jvp
+def with_jvp(x):
+    return jnp.sin(x)
+
+
+with_jvp.defjvp(lambda p, t: (with_jvp(*p), t[0]))
+
+
+@jax.custom_vjp
+def with_vjp(x):
+    return jnp.sin(x)
+
+
+with_vjp.defvjp(lambda x: (with_vjp(x), x), lambda x, c: (c * x,))
+
+
+@jax.custom_batching.custom_vmap
+def with_vmap(x):
+    return x + 1
+
+
+with_vmap.def_vmap(lambda size, batched, x: (x + 1, True))
+
+
+@pytest.mark.parametrize(
+    ("name", "fun"),
+    [
+        ("jit", jax.jit(lambda x: x + 1)),
+        ("checkpoint", jax.checkpoint(lambda x: x + 1)),
+        ("custom_jvp_call", with_jvp),
+        ("custom_vjp_call", with_vjp),
+    ],
+)
+def test_a_call_takes_the_operands_one_by_one(name, fun):
+    equation = equation_of(fun, X)
+    assert equation.primitive.name in (name, "remat2")
+    structure = bodies.structure_of(equation)
+    assert isinstance(structure, Call)
+    assert not structure.is_opaque
+    [body] = bodies.bodies_of(equation)
+    assert body.operands == (0,)
+    assert body.is_call
+
+
+@pytest.mark.parametrize(
+    ("name", "fun"),
+    [
+        ("composite", lax.composite(lambda x: x + 1, "tests.plus_one")),
+        ("custom_vmap_call", with_vmap),
+    ],
+)
+def test_an_opaque_call_has_its_body_and_more(name, fun):
+    equation = equation_of(fun, X)
+    assert equation.primitive.name == name
+    assert bodies.structure_of(equation).is_opaque
+    [body] = bodies.bodies_of(equation)
+    assert body.operands == (0,)
+
+
+def test_a_scan_has_constants_then_inputs_that_change():
+    equation = equation_of(lambda x, y: lax.scan(lambda c, r: (c * y, r), 1.0, x), X, 2.0)
+    structure = bodies.structure_of(equation)
+    assert isinstance(structure, Scan)
+    assert (structure.length, structure.reverse) == (4, False)
+    assert structure.split("ycx") == ("y", "c", "x")
+    [body] = bodies.bodies_of(equation)
+    assert body.operands == (0, None, None)
+    assert body.inputs(["y", "c", "x"], "?") == ["y", "?", "?"]
+
+
+def test_a_while_has_constants_of_its_condition_and_of_its_body():
+    equation = equation_of(
+        lambda limit, y: lax.while_loop(lambda c: c < limit, lambda c: c * y, 1.0), 9.0, 2.0
+    )
+    structure = bodies.structure_of(equation)
+    assert isinstance(structure, While)
+    assert structure.split("lyc") == ("l", "y", "c")
+    cond, body = bodies.bodies_of(equation)
+    assert cond.inputs(["l", "y", "c"], "?") == ["l", "?"]
+    assert body.inputs(["l", "y", "c"], "?") == ["y", "?"]
+
+
+def test_the_branches_of_a_cond_take_all_but_the_index():
+    equation = equation_of(lambda x: lax.cond(x[0] > 0, lambda: x + 1, lambda: x), X)
+    structure = bodies.structure_of(equation)
+    assert isinstance(structure, Cond)
+    assert [body.operands for body in bodies.bodies_of(equation)] == [(1,), (1,)]
+
+
+def test_a_linear_solve_has_functions_with_constants_of_their_own():
+    matrix = jnp.eye(4)
+
+    def solve(m, b):
+        return lax.custom_linear_solve(
+            lambda x: m @ x, b, lambda matvec, b: m @ b, lambda vecmat, b: m.T @ b
+        )
+
+    equation = equation_of(solve, matrix, X)
+    structure = bodies.structure_of(equation)
+    assert isinstance(structure, LinearSolve)
+    operands = [str(var) for var in equation.invars]
+    function, given = structure.solver(operands)
+    assert function is structure.functions[2]
+    assert len(given) == len(bodies.inner(function).invars)
+    assert given[-1] == operands[-1]
+    for body in bodies.bodies_of(equation):
+        assert body.operands[-1] is None
+
+
+def test_nothing_is_known_of_the_inputs_of_other_bodies():
+    closed = jax.make_jaxpr(lambda x: x.at[0].add(1.0))(X)
+    [scatter] = [each for each in closed.eqns if each.primitive.name == "scatter-add"]
+    assert bodies.structure_of(scatter) is None
+    [body] = bodies.bodies_of(scatter)
+    assert body.operands is None
+    assert body.inputs(list("abc"), "?") == ["?"] * len(bodies.inner(body.jaxpr).invars)
