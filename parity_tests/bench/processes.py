@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from parity_tests.bench.contestants import side_of
-from parity_tests.processes.protocol import Answer, Request
-from parity_tests.processes.side_runs import NoAnswer, Worker, environment_of
+from parity_tests.processes.protocol import TakeBenchTurn
+from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.worker_process import Lost, Worker
 from reports.rows import Side
 from reports.rows.bench import BenchTurn, TurnTaken
 
@@ -50,15 +50,16 @@ class LiveProcess:
             self._worker.give("go")
         readable, _, _ = select.select([self._said], [], [], self._timeout)
         if not readable:
-            raise self._error(f"no result in {self._timeout:g} seconds", self._worker.log_tail())
+            ending = f"no result in {self._timeout:g} seconds"
+            raise self._error(self._worker.last("timeout", ending))
         if place := os.read(self._said, 16):
             return int(place)
         self._worker.process.wait()
         self._worker.kill()  # what it started, while its id is not another's
-        answer = self._worker.answer()
-        if isinstance(answer, NoAnswer):
-            raise self._error(answer.ending, answer.log)
-        self.taken = Answer.model_validate_json(answer).bench
+        answer = self._worker.answer(TakeBenchTurn)
+        if isinstance(answer, Lost):
+            raise self._error(answer)
+        self.taken = answer
         return None
 
     def close(self) -> None:
@@ -72,26 +73,20 @@ class LiveProcess:
         side = side_of(self.turn.contestant)
         self._folder.mkdir()
         self._said, theirs = os.pipe()
-        request = Request(
-            action="bench",
-            folder=self._folder,
-            sys_path=tuple(sys.path),
-            bench=self.turn,
-            says_on=theirs,
-        )
+        request = TakeBenchTurn(turn=self.turn, says_on=theirs)
         try:
-            return Worker.start(
-                request, side, environment=self._environment(side), pass_fds=(theirs,)
-            )
+            return Worker.start(request, self._folder, self._environment(side), pass_fds=(theirs,))
         except OSError as error:
-            raise self._error(f"could not be started: {error}", "") from error
+            ending = f"could not be started: {error}"
+            raise self._error(Lost("crash", ending, "start of the process", "")) from error
         finally:
             os.close(theirs)  # the process has its own: when it ends, there is an end to read
 
     def _environment(self, side: Side) -> dict[str, str]:
-        """Return that of the side, where the engine is as it comes, whatever the user has set.
+        """Return the side's environment without CONSTPARITY_*, which the user may have set.
 
-        Strings hash otherwise in each process: one seed for all would favour one layout of memory.
+        Each process hashes strings by a seed of its own: one seed for all would favour one layout
+        of memory.
         """
         environment = {
             name: value
@@ -106,9 +101,9 @@ class LiveProcess:
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or the first would have most of a GPU
         }
 
-    def _error(self, ending: str, log: str) -> BenchError:
+    def _error(self, lost: Lost) -> BenchError:
         what = f"{self.turn.contestant}, rows {', '.join(map(str, self.turn.rows))}"
-        return BenchError(f"{what}: {ending}\n{log}".rstrip())
+        return BenchError(f"{what}: {lost.ending}\n{lost.log}".rstrip())
 
 
 def step_in_turns(processes: Sequence[LiveProcess]) -> None:

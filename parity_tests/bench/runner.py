@@ -12,7 +12,7 @@ from pathlib import Path
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.processes import LiveProcess, step_in_turns
 from parity_tests.bench.rows.table import ROWS
-from parity_tests.processes.side_runs import Progress
+from parity_tests.processes.protocol import Progress
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
 
 TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import Progress, Recorded, run_sides
+from parity_tests.evidence.layout import turn_folder
+from parity_tests.evidence.records import Recorded
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.side_runs import run_sides
 from reports.rows import TIME_METRICS, Side, StageTimes, TimeMetric, TimeSamples
 
 
@@ -25,16 +28,18 @@ def time_sides(
 ) -> dict[int, tuple[TimeSamples, ...]]:
     """Run every job twice on every side in each round, and return the samples by job number.
 
-    The folder keeps what is finished, as that of a campaign does. `timeout` is in seconds for one
-    program on one side; a program that fails in one process has a sample less.
+    `folder` keeps what is finished, as a campaign's folder does. `timeout` is in seconds for one
+    program on one side. A program that fails in one process has one sample less.
+
+    Example::
 
         time_sides(jobs, ("legacy", "simplified"), folder, rounds=5, timeout=60)
     """
-    turns = []
+    turns, options = [], RunOptions(timeout=timeout)
     steps = [(turn, side) for turn in range(2 * rounds) for side in _order(sides, turn)]
     for step, (turn, side) in enumerate(steps):
         progress(step, len(steps), f"round {turn // 2 + 1} of {rounds}: {side}")
-        turns.append(run_sides(jobs, [side], folder / str(turn), timeout=timeout))
+        turns.append(run_sides(jobs, [side], turn_folder(folder, turn), options))
     if steps:
         progress(len(steps), len(steps), "")
     return samples_of(turns)

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,7 @@ from parity_tests.cli.tune import tune
 from reports.views.texts import counted
 
 if TYPE_CHECKING:
+    from parity_tests.campaign.options import CampaignOptions
     from reports import ReportRequest
     from reports.rows import Campaign, Side
 
@@ -186,26 +187,25 @@ def run(
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
-    from parity_tests.processes import side_runs as sides_
+    from parity_tests.campaign.options import CampaignOptions
+    from parity_tests.processes.options import STEADY_CALLS
 
     chosen = _parse_sides(sides)
     saving = [f"json:{save}"] if save else []
     requests = checked_reports([*saving, *(report or ())])[len(saving) :]
-    result = _run(
-        context,
-        targets or (),
-        hint="; the same command goes on from here" if resume else "",
+    options = CampaignOptions(
         sides=chosen,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         resume=resume,
         rounds=rounds,
         save=save,
-        steady_calls=0 if no_times else sides_.STEADY_CALLS,
+        steady_calls=0 if no_times else STEADY_CALLS,
         fresh=fresh,
         reload=reload,
         attribute=not no_attribution,
     )
+    result = _run(context, targets or (), options)
     if result is not None:
         _conclude(context, result, requests, exit_zero)
 
@@ -232,10 +232,15 @@ def explain(
 
       constparity explain my_package.programs --sides jax-legacy,jax-simplified
     """
+    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import explain_view as explaining
     from parity_tests.cli import terminal
 
-    result = _run(context, targets, sides=_parse_sides(sides), timeout=timeout, steady_calls=0)
+    result = _run(
+        context,
+        targets,
+        CampaignOptions(sides=_parse_sides(sides), timeout=timeout, steady_calls=0),
+    )
     if result is not None:
         explaining.print_explanation(terminal.console(), result)
         context.obj.code = Exit.PARITY if exit_zero else code_of(result.verdict)
@@ -252,6 +257,7 @@ def matrix(
 
     The cells that nobody runs are in the grid, too. The exit status is that of `run`.
     """
+    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import terminal
     from parity_tests.corpus import transform_matrix
 
@@ -259,9 +265,7 @@ def matrix(
     result = _run(
         context,
         [transform_matrix.__name__],
-        sides=_parse_sides(sides),
-        steady_calls=0,
-        reload=True,
+        CampaignOptions(sides=_parse_sides(sides), steady_calls=0, reload=True),
     )
     if result is not None:
         _conclude(context, result, requests, exit_zero)
@@ -323,7 +327,7 @@ def compare(
 
 
 def _run(
-    context: typer.Context, targets: Sequence[str], *, hint: str = "", **options: Any
+    context: typer.Context, targets: Sequence[str], options: CampaignOptions
 ) -> Campaign | None:
     """Run a campaign with a progress bar; None where it came to nothing, which then is said."""
     from parity_tests.campaign import run as campaign
@@ -333,10 +337,11 @@ def _run(
 
     try:
         with terminal.progress(terminal.console()) as advance:
-            result = campaign.run(targets, **options, progress=advance)
+            result = campaign.run(targets, options, progress=advance)
     except (TargetError, ResumeError) as error:
         fail(str(error))
     except KeyboardInterrupt:
+        hint = "; the same command goes on from here" if options.resume else ""
         print(f"constparity: interrupted{hint}", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return None

@@ -3,8 +3,9 @@
 import pytest
 
 from parity_tests.campaign import run, timed_rounds
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.records import Recorded
 from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import Recorded
 from reports.rows import TIME_METRICS, Observation, StageTimes
 
 PAIR = ("jax-legacy", "jax-simplified")
@@ -13,7 +14,7 @@ PAIR = ("jax-legacy", "jax-simplified")
 def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
     ran = []
 
-    def run_sides(jobs, sides, folder, timeout):
+    def run_sides(jobs, sides, folder, options):
         [side] = sides
         ran.append((folder.name, side))
         seconds = float(len(ran))
@@ -57,7 +58,7 @@ def timed(tmp_path_factory):
         "def raises(x):\n"
         "    raise ValueError\n"
     )
-    return run.run([str(file)], sides=PAIR, rounds=4)
+    return run.run([str(file)], CampaignOptions(sides=PAIR, rounds=4))
 
 
 def test_a_planted_slowness_is_found_in_its_stage(timed):
