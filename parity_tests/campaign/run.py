@@ -151,7 +151,7 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
     """Load what one program left, to be saved."""
     records = measured.records[number]
     evidence = {side: record.evidence() for side, record in records.items()}
-    return evidence, truth_of(folder, number)
+    return saved.Kept(evidence, truth_of(folder, number))
 
 
 def _row(
