@@ -90,10 +90,8 @@ def _measure(
 
     samples = time_sides(
         [job for job in jobs if not has_failed(job)],
-        sides,
         CampaignFiles(folder).rounds,
-        rounds=options.rounds,
-        timeout=options.timeout,
+        options,
         progress=progress,
     )
     records = [
