@@ -6,8 +6,9 @@ from pathlib import Path
 
 from parity_tests.evidence.hazards import HazardsFound
 from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.processes.asking import ask
 from parity_tests.processes.protocol import DetectHazards, Job, to_json, write
-from parity_tests.processes.worker_process import Lost, ask
+from parity_tests.processes.worker_process import Lost
 from reports.rows import Failure, Hazard
 
 # The process ends before hazards are detected, which come last so that they disturb no figure.

@@ -34,6 +34,8 @@ class CampaignOptions(RunOptions):
 def side_with_hazards(sides: Container[Side]) -> Side | None:
     """Return which of the sides detects the hazards; None where there are no sides.
 
-    side_with_hazards(("legacy", "simplified")) == "legacy"
+    Example::
+
+        side_with_hazards(("legacy", "simplified")) == "legacy"
     """
     return next((side for side in _DETECT_HAZARDS if side in sides), None)

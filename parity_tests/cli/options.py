@@ -47,7 +47,9 @@ Resume = Annotated[
 def parse_sides(text: str) -> tuple[Side, ...]:
     """Read the sides of the option --sides. Raises `typer.BadParameter`.
 
-    parse_sides("simplified,legacy") == ("legacy", "simplified")
+    Example::
+
+        parse_sides("simplified,legacy") == ("legacy", "simplified")
     """
     from reports.rows import SIDES
 

@@ -23,6 +23,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import RUNGS, worst_rung
 from parity_tests.judge.flip_verdict import FLIPS
+from parity_tests.processes.asking import Asking, ask_all
 from parity_tests.processes.protocol import (
     AnswerT,
     EquationValue,
@@ -34,7 +35,7 @@ from parity_tests.processes.protocol import (
     to_json,
     write,
 )
-from parity_tests.processes.worker_process import Asking, Lost, ask_all
+from parity_tests.processes.worker_process import Lost
 from reports.rows import DriftAttribution, DriftCause, LeafComparison, ProgramRow, Side
 
 

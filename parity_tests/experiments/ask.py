@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TypeVar
 
+from parity_tests.processes.asking import ask
 from parity_tests.processes.protocol import (
     FindCulprit,
     Question,
@@ -17,7 +18,7 @@ from parity_tests.processes.protocol import (
     TunePolicy,
     UnknownTarget,
 )
-from parity_tests.processes.worker_process import Lost, ask
+from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
 from reports.rows.experiments import (
     CulpritFound,

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity_tests.processes import worker_process
+from parity_tests.processes.asking import ask
 from parity_tests.processes.protocol import Listing, ListPrograms
-from parity_tests.processes.worker_process import Lost, ask
+from parity_tests.processes.worker_process import Lost
 
 
 class ListingError(RuntimeError):

@@ -121,6 +121,7 @@ class Question(Record, Generic[AnswerT]):
     @classmethod
     def read(cls, text: str) -> AnswerT:
         """Read the answer from its JSON."""
+        # The base of a kind of question is `Question[the type of its answer]`.
         [answer_type] = cls.__bases__[0].__pydantic_generic_metadata__["args"]  # type: ignore[attr-defined]
         return TypeAdapter(answer_type).validate_json(text)
 

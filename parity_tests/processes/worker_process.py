@@ -1,8 +1,8 @@
-"""One child process: how it is started, watched, killed, and what it leaves.
+"""One child process: how it is started, watched, killed, and how it is lost.
 
-Every child process of the tester is a `Worker`, and all of them but those of a benchmark, which
-take turns, are watched by `supervise`: it polls them until each is finished, and kills the others
-when it is interrupted.
+Every child process of the tester is a `Worker`. All but the processes of a benchmark, which take
+turns, are watched by `supervise`: it polls them until each is finished, and kills the others when
+it is interrupted.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, Protocol
+from typing import Literal, Protocol
 
 import psutil
 
 from parity_tests.evidence.layout import ProcessFiles
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
-from parity_tests.processes.side_environment import environment_of
-from reports.rows import Failure, Side
+from reports.rows import Failure
 
 PROCESSES = 2
 POLL_SECONDS = 0.02
 # Python, JAX and its backend start within this, on top of the first program's time limit.
 START_SECONDS = 60.0
+
+LostKind = Literal["crash", "timeout", "memory"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Lost:
     `ending` is "exit status 3", "signal SIGSEGV", or says which limit was exceeded.
     """
 
-    kind: Literal["crash", "timeout", "memory"]
+    kind: LostKind
     ending: str
     stage: str
     log: str
@@ -100,73 +101,6 @@ def supervise(work: Sequence[Supervised], *, at_once: int = PROCESSES) -> None:
     finally:
         for each in going:
             each.kill()
-
-
-@dataclass
-class Asking(Generic[AnswerT]):
-    """A question to a process of its own, and what comes back: an answer, or how it was lost.
-
-    `timeout` is in seconds, beside what a process takes to start. `xla_flags` are for XLA in this
-    process, after the user's own.
-    """
-
-    question: Question[AnswerT]
-    side: Side
-    folder: Path
-    timeout: float
-    xla_flags: str = ""
-    answer: AnswerT | Lost | None = None
-    _worker: Worker | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is an answer, or there will be none."""
-        return self.answer is not None
-
-    def poll(self) -> None:
-        """Start the process, and look for its answer. Raises `OSError` as `environment_of`."""
-        if self._worker is None:
-            self._worker = self._start()
-        self._worker.listen()
-        if self._worker.files.answer.exists():
-            # A process that has answered need not end: a thread of a module may keep it.
-            self._worker.kill()
-            self.answer = self._worker.answer(type(self.question))
-        else:
-            self.answer = self._worker.lost(Limits(self.timeout))
-
-    def kill(self) -> None:
-        """End the process."""
-        if self._worker is not None:
-            self._worker.kill()
-
-    def _start(self) -> Worker:
-        environment = environment_of(self.side, xla_flags=self.xla_flags)
-        # An answer may be there already, from a campaign that was interrupted.
-        ProcessFiles(self.folder).answer.unlink(missing_ok=True)
-        return Worker.start(self.question, self.folder, environment)
-
-
-def ask(question: Question[AnswerT], side: Side, folder: Path, *, timeout: float) -> AnswerT | Lost:
-    """Ask a process of a side, and wait for what comes back; `folder` keeps its files.
-
-    `timeout` is in seconds, beside what a process takes to start.
-
-    Example::
-
-        ask(ListPrograms(targets=("my_model.py",)), "jax-legacy", folder, timeout=60)
-    """
-    [answer] = ask_all([Asking(question, side, folder, timeout)])
-    return answer
-
-
-def ask_all(asked: Sequence[Asking[AnswerT]]) -> list[AnswerT | Lost]:
-    """Ask several processes, as many at once as `supervise` has, and wait for all.
-
-    Raises `OSError` as `environment_of` does.
-    """
-    supervise(asked)
-    return [each.answer for each in asked if each.answer is not None]
 
 
 @dataclass
@@ -265,7 +199,7 @@ class Worker:
             )
         return None
 
-    def last(self, kind: Literal["crash", "timeout", "memory"], ending: str) -> Lost:
+    def last(self, kind: LostKind, ending: str) -> Lost:
         """Describe how the process was lost, in the stage that it had reached."""
         return Lost(kind, ending, self.stage, self.log_tail())
 

@@ -17,10 +17,11 @@ from typing import Any
 from parity_tests.evidence import values
 from parity_tests.evidence.layout import ProcessFiles
 from parity_tests.judge.verdict import PAIRS
+from parity_tests.processes.asking import ask
 from parity_tests.processes.protocol import ReadDraft, UnknownTarget, Unreadable
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.warm_workers import Judged, WarmPair, warm_pair
-from parity_tests.processes.worker_process import Lost, ask
+from parity_tests.processes.worker_process import Lost
 from parity_tests.reduce import draft as drafts
 from parity_tests.reduce import edits
 from parity_tests.reduce.draft import Draft, Store
