@@ -94,7 +94,7 @@ def test_imports_keep_the_contracts(house):
         ("parity_tests/campaign/run.py", "import parity_tests.fuzz.recipe", TESTER),
         ("parity_tests/reduce/harness.py", "import parity_tests.cli.app", TESTER),
         ("parity_tests/bench/pool.py", "import parity_tests.worker", TESTER),
-        ("parity_tests/worker.py", "import parity_tests.cli.app", TESTER),
+        ("parity_tests/worker/jobs.py", "import parity_tests.cli.app", TESTER),
         ("reports/rows/campaign.py", "import reports.views.texts", REPORTS),
         ("reports/views/page.py", "import reports.output.files", REPORTS),
         ("engine/ir/jaxprs.py", "import engine.ir.lifting", "no circles"),

@@ -1,4 +1,4 @@
-"""The half of a benchmark that runs in the process of a contestant: it measures rows, in steps."""
+"""The part of a benchmark that runs in a contestant's process: it measures rows, in steps."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from reports.rows.bench import BenchTurn, Sample, TurnTaken
 
 
 def take(turn: BenchTurn) -> TurnTaken:
-    """Measure rows on a contestant in this process, which must be one of its side."""
+    """Measure rows on a contestant in this process, which must be a process of its side."""
     if turn.core is not None:
         os.sched_setaffinity(0, {turn.core})  # before JAX starts its threads
     from parity_tests.observe.environment import describe
 
-    environment = describe()  # it starts the backend, which no row is to be charged for
+    environment = describe()  # starts the backend here, so that no row is charged for it
     if turn.contestant in ("legacy", "simplified"):
-        importlib.import_module("engine")  # no row is to be charged for it either
+        importlib.import_module("engine")  # no row is charged for this import either
     samples: list[Sample] = []
     for place, number in enumerate(turn.rows):
         stepping.come_to(place)

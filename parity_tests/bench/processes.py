@@ -1,22 +1,22 @@
-"""Contestants that are alive together, of which one at a time runs while the others wait.
+"""Contestants that are alive together: one at a time runs while the others wait.
 
-A machine may change its speed by half between two processes, and one of its cores be slower than
+A machine may change its speed by half between two processes, and one core may be slower than
 another. So the processes of a turn live side by side on one core and go from measurement to
-measurement in steps, which are handed out here: what slows one of them slows all. One process after
-the other was the alternative, and most of what it measured was the machine.
+measurement in steps, which are handed out here. A slow moment of the machine then slows all of
+them. One process after the other was the alternative, and it measured mostly the machine.
 """
 
 from __future__ import annotations
 
 import os
 import select
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from parity_tests.bench.contestants import side_of
-from parity_tests.processes.protocol import Answer, Request
-from parity_tests.processes.side_runs import NoAnswer, Worker, environment_of
+from parity_tests.processes.protocol import TakeBenchTurn
+from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.worker_process import Lost, Worker
 from reports.rows import Side
 from reports.rows.bench import BenchTurn, TurnTaken
 
@@ -26,7 +26,7 @@ class BenchError(RuntimeError):
 
 
 class LiveProcess:
-    """The parent's end: a process of a contestant, which starts at its first step.
+    """The process of one contestant, as its parent sees it; it starts at its first step.
 
     `timeout` is in seconds for one step.
     """
@@ -40,7 +40,7 @@ class LiveProcess:
         self._said = -1
 
     def step(self) -> int | None:
-        """Let it run until it waits again: the place of its row; None where it has ended.
+        """Let the process run until it waits, and return the place of its row; None at its end.
 
         Raises `BenchError` where it takes too long, or ended without an answer.
         """
@@ -50,15 +50,16 @@ class LiveProcess:
             self._worker.give("go")
         readable, _, _ = select.select([self._said], [], [], self._timeout)
         if not readable:
-            raise self._error(f"no result in {self._timeout:g} seconds", self._worker.log_tail())
+            ending = f"no result in {self._timeout:g} seconds"
+            raise self._error(self._worker.last("timeout", ending))
         if place := os.read(self._said, 16):
             return int(place)
         self._worker.process.wait()
-        self._worker.kill()  # what it started, while its id is not another's
-        answer = self._worker.answer()
-        if isinstance(answer, NoAnswer):
-            raise self._error(answer.ending, answer.log)
-        self.taken = Answer.model_validate_json(answer).bench
+        self._worker.kill()  # and what it started, while its id is not another's
+        answer = self._worker.answer(TakeBenchTurn)
+        if isinstance(answer, Lost):
+            raise self._error(answer)
+        self.taken = answer
         return None
 
     def close(self) -> None:
@@ -72,26 +73,20 @@ class LiveProcess:
         side = side_of(self.turn.contestant)
         self._folder.mkdir()
         self._said, theirs = os.pipe()
-        request = Request(
-            action="bench",
-            folder=self._folder,
-            sys_path=tuple(sys.path),
-            bench=self.turn,
-            says_on=theirs,
-        )
+        request = TakeBenchTurn(turn=self.turn, says_on=theirs)
         try:
-            return Worker.start(
-                request, side, environment=self._environment(side), pass_fds=(theirs,)
-            )
+            return Worker.start(request, self._folder, self._environment(side), pass_fds=(theirs,))
         except OSError as error:
-            raise self._error(f"could not be started: {error}", "") from error
+            ending = f"could not be started: {error}"
+            raise self._error(Lost("crash", ending, "start of the process", "")) from error
         finally:
             os.close(theirs)  # the process has its own: when it ends, there is an end to read
 
     def _environment(self, side: Side) -> dict[str, str]:
-        """Return that of the side, where the engine is as it comes, whatever the user has set.
+        """Return the side's environment without CONSTPARITY_*, which the user may have set.
 
-        Strings hash otherwise in each process: one seed for all would favour one layout of memory.
+        Each process hashes strings by a seed of its own: one seed for all would favour one layout
+        of memory.
         """
         environment = {
             name: value
@@ -102,22 +97,23 @@ class LiveProcess:
             del environment["PYTHONHASHSEED"]
         return {
             **environment,
-            "TMPDIR": str(self._folder),  # what a process leaves that is killed goes with it
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or the first would have most of a GPU
+            "TMPDIR": str(self._folder),  # files of a process that is killed go with its folder
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or the first process takes most of a GPU
         }
 
-    def _error(self, ending: str, log: str) -> BenchError:
+    def _error(self, lost: Lost) -> BenchError:
         what = f"{self.turn.contestant}, rows {', '.join(map(str, self.turn.rows))}"
-        return BenchError(f"{what}: {ending}\n{log}".rstrip())
+        return BenchError(f"{what}: {lost.ending}\n{lost.log}".rstrip())
 
 
 def step_in_turns(processes: Sequence[LiveProcess]) -> None:
-    """Step processes until all have ended: A B C, B C A, and none into a row before all have come.
+    """Step processes until all have ended: A B C, B C A, and so on.
 
-    Each is the first as often as the others. To go back and forth, A B C C B A, would have those at
-    the ends step twice in a row, and find their memory in the caches of the core.
+    Each is the first as often as the others. The order A B C C B A was the alternative: there the
+    first and the last step twice in a row, and find their memory in the caches of the core.
 
-    Those that have no part in a row, or fewer measurements, wait for the others before the next.
+    No process goes on to a row before all have come to it: one that has no part in a row, or fewer
+    measurements there, waits for the others.
     """
     places = [process.step() for process in processes]
     while waiting := [place for place in places if place is not None]:

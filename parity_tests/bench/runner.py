@@ -12,7 +12,7 @@ from pathlib import Path
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.processes import LiveProcess, step_in_turns
 from parity_tests.bench.rows.table import ROWS
-from parity_tests.processes.side_runs import Progress
+from parity_tests.processes.protocol import Progress
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
 
 TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`
@@ -24,10 +24,12 @@ def run(
     timeout: float = TIMEOUT,
     progress: Progress = lambda done, total, text: None,
 ) -> Iterator[Bench]:
-    """Run a benchmark, two turns in a round, and yield after each turn what there is by then.
+    """Run a benchmark, two turns in a round, and yield the figures so far after each turn.
 
     `timeout` is in seconds for one step: from the start of a process, or a measurement, to the
-    next one. Raises `BenchError`, and `ValueError` for a row that there is none of.
+    next one. Raises `BenchError`, and `ValueError` for an unknown row.
+
+    Example::
 
         *_, found = run(BenchQuestion(rows=(1, 3), rounds=4))
         found.lines[0].outcome
@@ -63,9 +65,11 @@ def run(
 
 
 def processes_of(rows: Sequence[int]) -> list[tuple[int, ...]]:
-    """Divide rows over processes: those that want to be alone are.
+    """Divide rows over processes: a row that wants to be alone has a process of its own.
 
-    processes_of((1, 2, 6)) == [(1, 2), (6,)]
+    Example::
+
+        processes_of((1, 2, 6)) == [(1, 2), (6,)]
     """
     together = tuple(number for number in rows if not ROWS[number].alone)
     alone = [(number,) for number in rows if ROWS[number].alone]
@@ -90,12 +94,12 @@ def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[Tur
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    # What a process wrote that was killed may still be there a moment later, and is no error.
+    # Files of a process that was killed may appear a moment later, which is no error.
     return tempfile.TemporaryDirectory(prefix="constparity-", ignore_cleanup_errors=True)
 
 
 def _load() -> float | None:
-    """The jobs that waited or ran in the last minute; None where the system does not tell."""
+    """Return how many jobs ran or waited in the last minute; None where that is unknown."""
     try:
         return os.getloadavg()[0]
     except OSError:
@@ -103,5 +107,5 @@ def _load() -> float | None:
 
 
 def _cores() -> list[int]:
-    """The cores that this process may run on; none where the system does not tell."""
+    """Return the cores that this process may run on; none where that is unknown."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

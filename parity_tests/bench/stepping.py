@@ -1,7 +1,7 @@
-"""The child's end of taking turns: a process measures in steps that `processes.py` hands out.
+"""Taking turns, in the child: a process measures in steps that `processes.py` hands out.
 
-It says on a pipe that it waits, and in which row, and goes on when it is given a line on stdin. To
-look for a file every so often, as a campaign does, would take longer than what is measured.
+It says on a pipe that it waits, and in which row, and goes on when it is given a line on stdin. A
+campaign looks for files every so often, which would take longer here than a measurement.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from queue import SimpleQueue
 
 
 class Steps:
-    """The process's own end of its steps; `place` is that of its row among those of the turn."""
+    """The steps of this process; `place` is the place of its row among the rows of the turn."""
 
     def __init__(self, says_on: int, lines: SimpleQueue[str]) -> None:
         self._says_on, self._lines = says_on, lines
@@ -24,7 +24,7 @@ class Steps:
         self._lines.get()
 
 
-_steps: list[Steps] = []  # of this process, where it is one of several
+_steps: list[Steps] = []  # empty where this process is alone
 
 
 def enter(steps: Steps) -> None:
@@ -33,7 +33,7 @@ def enter(steps: Steps) -> None:
 
 
 def come_to(place: int) -> None:
-    """Come to the row at a place among those of the turn, and wait for the others there."""
+    """Come to the row at a place among the rows of the turn, and wait for the others there."""
     for steps in _steps:
         steps.place = place
     wait()

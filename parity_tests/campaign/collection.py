@@ -1,4 +1,4 @@
-"""The programs that targets name, listed in a process of their own, and the jobs of them."""
+"""The programs that targets name, listed in a process of their own, and their jobs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.protocol import Job, Listed, Listing
-from parity_tests.processes.side_runs import ListingError, list_programs
 from parity_tests.targets import TargetError
 from reports.rows import Environment
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What targets name; `programs` have names of their own, since a report is keyed by name."""
+    """The programs that targets name; each has its own name, since a report is keyed by name."""
 
     listing: Listing
     programs: tuple[Listed, ...]
 
     @property
     def environment(self) -> Environment:
-        """What the programs will be measured in."""
+        """The environment that the programs will be measured in."""
         assert self.listing.environment is not None
         return self.listing.environment
 
@@ -44,12 +45,14 @@ class Collected:
 def collect(targets: Sequence[str], folder: Path, *, timeout: float) -> Collected:
     """List the programs of targets, or of the built-in corpus where there are none.
 
-    `timeout` is in seconds. Raises `TargetError` that says what is wrong with a target.
+    `timeout` is in seconds. Raises `TargetError`, which says how a target is wrong.
+
+    Example::
 
         collect(["my_model.py"], folder, timeout=60).programs[0].name
     """
     try:
-        listing = list_programs(targets, folder, timeout=timeout)
+        listing = list_programs(targets, CampaignFiles(folder).listing, timeout=timeout)
     except ListingError as error:
         raise TargetError(str(error)) from error
     if listing.error is not None:

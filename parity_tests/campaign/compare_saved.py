@@ -18,8 +18,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.timing import judge_times
 from parity_tests.judge.verdict import judge, needs_arbiter, pairs_of
-from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import Progress
+from parity_tests.processes.protocol import Job, Progress
 from reports.rows import SIDES, Campaign, ProgramRow, Side
 
 

@@ -1,7 +1,7 @@
-"""The folder of a campaign: what is finished stays in it, so an interrupted campaign goes on.
+"""The folder of a campaign: finished programs stay in it, so an interrupted campaign goes on.
 
-A campaign that is not told a folder has one for as long as it runs. Each finished program of a
-side is a file there, written whole or not at all, and a campaign that finds them starts with them.
+A campaign without a folder of the user has a temporary one. Each finished program of a side is a
+file there, written whole or not at all, and a campaign that finds such files starts with them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from parity_tests.processes.protocol import Listed, Listing, to_json, write
-from parity_tests.processes.side_runs import STEADY_CALLS, environment_of
-from reports.rows import Observation, Side
+from parity_tests.campaign.options import CampaignOptions, side_with_hazards
+from parity_tests.evidence.layout import CampaignFiles, finished_programs
+from parity_tests.evidence.records import record_of
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Listed, Listing, Record, to_json, write
+from parity_tests.processes.side_environment import environment_of
 
-_IDENTITY = "campaign.json"
-# The variables that say what is measured; others are not of interest.
+# The environment variables that figures depend on.
 _VARIABLES = ("JAX_", "XLA_FLAGS", "CONSTPARITY_", "PYTHONHASHSEED")
 
 
@@ -29,34 +31,30 @@ def _variables() -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(_VARIABLES)}
 
 
-class Setup(BaseModel):
-    """How a campaign measures, in the words of `sides.run_sides`.
+class Setup(RunOptions):
+    """How a campaign measures, as its folder keeps it; `variables` are from the environment.
 
-    The limits may be others when it is gone on with. `variables` are those of the environment.
+    Its limits may be larger or smaller when it goes on.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-    timeout: float
-    memory_limit: int | None = None
-    steady_calls: int = STEADY_CALLS
-    fresh: bool = False
-    reload: bool = False
-    hazards_on: Side | None = None
     variables: dict[str, str] = Field(default_factory=_variables)
 
 
-class _Identity(BaseModel):
-    """What the folder of a campaign says of it."""
+def setup_of(options: CampaignOptions) -> Setup:
+    """Return how a campaign with these options measures."""
+    given = options.model_dump(include=set(RunOptions.model_fields))
+    return Setup(**{**given, "hazards_on": side_with_hazards(options.sides)})
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+class _Identity(Record):
+    """What the folder of a campaign says of it."""
 
     listing: Listing
     setup: Setup
 
 
 class ResumeError(ValueError):
-    """A folder cannot be gone on with; the message names the folder, why, and what to do."""
+    """A campaign cannot go on in a folder; the message names the folder, why, and what to do."""
 
 
 @contextlib.contextmanager
@@ -71,7 +69,7 @@ def campaign_folder(resume: Path | None) -> Iterator[Path]:
         return
     try:
         resume.mkdir(parents=True, exist_ok=True)
-        lock = open(resume / "lock", "w")  # noqa: SIM115 - closed below, with the lock
+        lock = open(CampaignFiles(resume).lock, "w")  # noqa: SIM115 - closed below, with the lock
     except OSError as error:
         raise ResumeError(
             f"cannot keep a campaign in {str(resume)!r}: {error.strerror}; name another folder"
@@ -88,13 +86,13 @@ def campaign_folder(resume: Path | None) -> Iterator[Path]:
 
 
 def check_same_campaign(folder: Path, listing: Listing, setup: Setup) -> None:
-    """Make sure that what a folder holds was measured of these programs, so, in this environment.
+    """Make sure that a folder holds results of these programs, measured alike and here.
 
-    A folder that holds nothing yet becomes that of `listing` and `setup`. What exceeded a limit
-    that is larger now is dropped from it, and so runs again. Raises `ResumeError` that names the
-    first difference.
+    An empty folder is given to `listing` and `setup`. Where a limit is larger now, programs that
+    exceeded it are dropped and so run again. Raises `ResumeError`, which names the first
+    difference.
     """
-    file = folder / _IDENTITY
+    file = CampaignFiles(folder).identity
     now = to_json(_Identity(listing=listing, setup=setup))
     if file.exists():
         try:
@@ -121,11 +119,10 @@ def _raised(before: Setup, now: Setup) -> tuple[str, ...]:
 
 def _drop(folder: Path, kinds: tuple[str, ...]) -> None:
     """Remove the records of failures of some kinds."""
-    for file in folder.rglob("*.json") if kinds else ():
-        if file.stem.isdecimal():
-            failure = Observation.model_validate_json(file.read_text("utf-8")).failure
-            if failure is not None and failure.kind in kinds:
-                file.unlink()
+    for files in list(finished_programs(folder)) if kinds else ():
+        failure = record_of(files).observation.failure
+        if failure is not None and failure.kind in kinds:
+            files.observation.unlink()
 
 
 def _difference(before: _Identity, now: _Identity) -> str | None:

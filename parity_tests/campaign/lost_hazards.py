@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from parity_tests.processes.protocol import Foreseen, Job, Request, to_json, write
-from parity_tests.processes.side_runs import ask
+from parity_tests.evidence.hazards import HazardsFound
+from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.processes.asking import ask
+from parity_tests.processes.protocol import DetectHazards, Job, to_json, write
+from parity_tests.processes.worker_process import Lost
 from reports.rows import Failure, Hazard
 
 # The process ends before hazards are detected, which come last so that they disturb no figure.
 _LOST = ("crash", "timeout", "memory")
 
-# Hazards are read off the traced program. What takes too long or too much before it is traced is
-# not let do so once more.
+# Hazards are read off the traced program. A program that takes too long or too much memory before
+# it is traced is not tried again.
 _UNTRACED = ("start of the process", "import", "build", "trace")
 
 
@@ -27,17 +29,19 @@ def is_unforeseen(failure: Failure | None) -> bool:
 def foresee(job: Job, folder: Path, *, timeout: float) -> tuple[Hazard, ...]:
     """Detect the hazards of one program in a process that does nothing else; `timeout` in seconds.
 
-    There are none where that process is lost as well. The folder keeps what was found, for a
+    There are none where that process is lost as well. The folder of the campaign keeps them, for a
     campaign that goes on.
+
+    Example::
 
         foresee(Job(number=0, name="step", target="my_model.py:step"), folder, timeout=60)
     """
-    own = folder / f"foreseeing-{job.number}"
+    files = CampaignFiles(folder)
+    kept, own = files.kept_hazards(job.number), files.hazards(job.number)
     own.mkdir(exist_ok=True)
-    if (kept := own / "foreseen.json").exists():
-        return Foreseen.model_validate_json(kept.read_text("utf-8")).hazards
-    request = Request(action="foresee", folder=own, sys_path=tuple(sys.path), jobs=(job,))
-    answer = ask(request, "jax-legacy", timeout=timeout)
-    found = answer if isinstance(answer, str) else to_json(Foreseen(hazards=()))
-    write(kept, found)
-    return Foreseen.model_validate_json(found).hazards
+    if kept.exists():
+        return HazardsFound.model_validate_json(kept.read_text("utf-8")).hazards
+    answer = ask(DetectHazards(target=job.target), "jax-legacy", own, timeout=timeout)
+    found = HazardsFound() if isinstance(answer, Lost) else answer
+    write(kept, to_json(found))
+    return found.hazards

@@ -2,163 +2,160 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from parity_tests.campaign.collection import collect
-from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
+from parity_tests.campaign.collection import Collected, collect
+from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import foresee, is_unforeseen
+from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.rows import attributed
 from parity_tests.evidence import saved
-from parity_tests.evidence.values import Value
+from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.evidence.records import Recorded, truth_of
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.timing import judge_times
 from parity_tests.judge.verdict import has_floats, judge, needs_arbiter, pairs_of
-from parity_tests.processes.protocol import Listed
-from parity_tests.processes.side_runs import STEADY_CALLS, Progress, Recorded, run_sides, truth_of
-from parity_tests.processes.warm_workers import warm_arbiter
-from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
+from parity_tests.processes.protocol import Job, Listed, Progress
+from parity_tests.processes.side_runs import run_sides
+from parity_tests.processes.warm_workers import Truth, warm_arbiter
+from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side, TimeSamples
 
-TIMEOUT = 120.0
-
-# Hazards are of the program and not of a side, so one side detects them: the first of these that is
-# run, those that a hazard makes fail coming last.
-_FORESEERS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "simplified")
+DEFAULTS = CampaignOptions()
 
 
 def run(
     targets: Sequence[str] = (),
+    options: CampaignOptions = DEFAULTS,
     *,
-    sides: Sequence[Side] = SIDES,
-    timeout: float = TIMEOUT,
-    resume: Path | None = None,
-    rounds: int = 0,
-    save: Path | None = None,
-    steady_calls: int = STEADY_CALLS,
-    fresh: bool = False,
-    reload: bool = False,
-    memory_limit: int | None = None,
-    attribute: bool = False,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
-    `timeout` is in seconds for one program on one side. `resume` is a folder that keeps what is
-    finished: the same campaign, started again with it, goes on where it was interrupted, and with
-    larger limits runs again what had exceeded them. With `rounds`, times are judged: each round
-    takes the programs that every side could run through each side twice, in fresh processes and one
-    at a time. `save` is a file that gets the results and, beside it, the arrays of all outputs, to
-    be judged again. `steady_calls` is how often each program is called to time it, and with `fresh`
-    each program has a process of its own, without which the peak of host memory depends on what ran
-    before. With `reload` each program is also exported and read back, and reloaded from a
-    persistent cache. A program whose process grows beyond `memory_limit`, in bytes, has failed on
-    that side. With `attribute`, both sides of a program whose outputs are not bitwise equal are run
-    again to find out why. `progress` is called with what is done, the total, and a word on the last
-    step. Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where `save`
-    cannot be written.
+    Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where the file of
+    `options.save` cannot be written.
 
-        run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
+    Example::
+
+        run(["my_model.py:step"], CampaignOptions(sides=("legacy", "simplified"))).verdict
     """
-    with campaign_folder(resume) as folder:
-        collected = collect(targets, folder, timeout=timeout)
-        setup = Setup(
-            timeout=timeout,
-            memory_limit=memory_limit,
-            steady_calls=steady_calls,
-            fresh=fresh,
-            reload=reload,
-            hazards_on=_foreseer(sides),
-        )
+    with campaign_folder(options.resume) as folder:
+        collected = collect(targets, folder, timeout=options.timeout)
+        setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
-        programs, jobs = collected.programs, collected.jobs
-        progress(0, len(jobs) * len(sides), "")
-        recorded = run_sides(
-            jobs,
-            sides,
-            folder,
-            timeout=timeout,
-            steady_calls=steady_calls,
-            fresh=fresh,
-            reload=reload,
-            memory_limit=memory_limit,
-            hazards_on=setup.hazards_on,
-            progress=progress,
-        )
-        samples = time_sides(
-            [job for job in jobs if not any(_failed(recorded[job.number, side]) for side in sides)],
-            sides,
-            folder / "rounds",
-            rounds=rounds,
-            timeout=timeout,
-            progress=progress,
-        )
-        by_name = {programs[number].name: each for number, each in samples.items()}
-        pairs = pairs_of(sides)
-        times = judge_times(by_name, by_name, pairs)
-        by_program = [
-            {side: recorded[number, side] for side in sides if (number, side) in recorded}
-            for number in range(len(programs))
-        ]
-        with warm_arbiter(folder, timeout=timeout, fresh=fresh) as arbitrate:
-            rows = tuple(
-                _row(
-                    each,
-                    by_program[number],
-                    partial(arbitrate, collected.job(number)),
-                    partial(foresee, collected.job(number), folder, timeout=timeout),
-                    always_arbitrate=save is not None and not set(SIDES) <= set(sides),
-                ).model_copy(
-                    update={
-                        "time_samples": samples.get(number, ()),
-                        "times": times.get(each.name, ()),
-                    }
-                )
-                for number, each in enumerate(programs)
-            )
-        if attribute:
-            rows = attributed(
-                rows,
-                collected.job,
-                lambda number, side: by_program[number][side].evidence(),
-                partial(truth_of, folder),
-                folder,
-                timeout=timeout,
-                progress=progress,
-            )
-        rows = tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows)
+        measured = _measure(collected, options, setup, folder, progress)
+        rows = _rows(measured, options, folder)
+        if options.attribute:
+            rows = _attributed(rows, measured, options, folder, progress)
+        pairs = pairs_of(options.sides)
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             environment=collected.environment,
-            sides=tuple(sides),
-            programs=rows,
+            sides=options.sides,
+            programs=tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows),
         )
-        if save is not None:
-            saved.save(
-                save,
-                result,
-                lambda number: (
-                    {side: record.evidence() for side, record in by_program[number].items()},
-                    truth_of(folder, number),
-                ),
-            )
+        if options.save is not None:
+            saved.save(options.save, result, partial(_kept, measured, folder))
     return result
 
 
-def _foreseer(sides: Container[Side]) -> Side | None:
-    return next((side for side in _FORESEERS if side in sides), None)
+@dataclass(frozen=True)
+class _Measured:
+    """What all processes left: records by program and side, and samples of times by program."""
+
+    collected: Collected
+    records: list[dict[Side, Recorded]]
+    samples: dict[int, tuple[TimeSamples, ...]]
 
 
-def _failed(record: Recorded) -> bool:
-    return record.observation.failure is not None
+def _measure(
+    collected: Collected,
+    options: CampaignOptions,
+    setup: Setup,
+    folder: Path,
+    progress: Progress,
+) -> _Measured:
+    """Run the programs on all sides, and those that every side could run in rounds as well."""
+    jobs, sides = collected.jobs, options.sides
+    progress(0, len(jobs) * len(sides), "")
+    recorded = run_sides(jobs, sides, folder, setup, progress=progress)
+
+    def has_failed(job: Job) -> bool:
+        records = (recorded[job.number, side] for side in sides)
+        return any(each.observation.failure is not None for each in records)
+
+    samples = time_sides(
+        [job for job in jobs if not has_failed(job)],
+        CampaignFiles(folder).rounds,
+        options,
+        progress=progress,
+    )
+    records = [
+        {side: recorded[number, side] for side in sides if (number, side) in recorded}
+        for number in range(len(collected.programs))
+    ]
+    return _Measured(collected, records, samples)
+
+
+def _rows(measured: _Measured, options: CampaignOptions, folder: Path) -> tuple[ProgramRow, ...]:
+    """Judge each program, with the arbiter where it may decide, and its times."""
+    collected, samples = measured.collected, measured.samples
+    by_name = {collected.programs[number].name: each for number, each in samples.items()}
+    times = judge_times(by_name, by_name, pairs_of(options.sides))
+    # The saved results may be compared with other sides later, when no arbiter is asked.
+    always_arbitrate = options.save is not None and not set(SIDES) <= set(options.sides)
+    with warm_arbiter(folder, timeout=options.timeout, fresh=options.fresh) as arbitrate:
+        return tuple(
+            _row(
+                each,
+                measured.records[number],
+                partial(arbitrate, collected.job(number)),
+                partial(foresee, collected.job(number), folder, timeout=options.timeout),
+                always_arbitrate=always_arbitrate,
+            ).model_copy(
+                update={
+                    "time_samples": samples.get(number, ()),
+                    "times": times.get(each.name, ()),
+                }
+            )
+            for number, each in enumerate(collected.programs)
+        )
+
+
+def _attributed(
+    rows: tuple[ProgramRow, ...],
+    measured: _Measured,
+    options: CampaignOptions,
+    folder: Path,
+    progress: Progress,
+) -> tuple[ProgramRow, ...]:
+    """Find out why outputs are not bitwise equal."""
+    return attributed(
+        rows,
+        measured.collected.job,
+        lambda number, side: measured.records[number][side].evidence(),
+        partial(truth_of, folder),
+        folder,
+        timeout=options.timeout,
+        progress=progress,
+    )
+
+
+def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
+    """Load what one program left, to be saved."""
+    records = measured.records[number]
+    evidence = {side: record.evidence() for side, record in records.items()}
+    return saved.Kept(evidence, truth_of(folder, number))
 
 
 def _row(
     program: Listed,
     recorded: dict[Side, Recorded],
-    ask_arbiter: Callable[[], tuple[Value, ...] | str],
+    ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
     *,
     always_arbitrate: bool = False,
@@ -175,7 +172,7 @@ def _row(
             observations=(),
             comparisons=(),
         )
-    foreseer = _foreseer(recorded)
+    foreseer = side_with_hazards(recorded)
     hazards: tuple[Hazard, ...] = ()
     if foreseer and is_unforeseen(recorded[foreseer].observation.failure):
         hazards = ask_hazards()
@@ -186,14 +183,13 @@ def _row(
     alone = list(evidence.values())
     judgement = judge(pairs, alone)
     reasons = judgement.reasons
-    # What is saved may be compared with sides that are not here, and then no arbiter is asked.
     needed = needs_arbiter(judgement)
     if needed or (always_arbitrate and any(has_floats(each.observation) for each in alone)):
         truth = ask_arbiter()
-        if isinstance(truth, str) and needed:
-            reasons = (*reasons, f"there is no arbiter: {truth}")
-        elif not isinstance(truth, str):
-            judgement = judge(pairs, alone, truth)
+        if truth.missing and needed:
+            reasons = (*reasons, f"there is no arbiter: {truth.missing}")
+        elif not truth.missing:
+            judgement = judge(pairs, alone, truth.outputs)
             reasons = judgement.reasons
     return ProgramRow(
         name=program.name,

@@ -16,10 +16,13 @@ from pathlib import Path
 from parity_tests.campaign.collection import collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.timed_rounds import samples_of
+from parity_tests.evidence.layout import turn_folder
+from parity_tests.evidence.records import Recorded
 from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
 from parity_tests.judge.verdict import judge
-from parity_tests.processes.protocol import Listed
-from parity_tests.processes.side_runs import Progress, Recorded, run_sides
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Listed, Progress
+from parity_tests.processes.side_runs import run_sides
 from reports.rows import Campaign, Comparison, ProgramRow, Side, TimeComparison, TimeSamples
 
 # The share of comparisons of times that may be alarms.
@@ -74,7 +77,8 @@ def run(
         turns: list[dict[tuple[int, Side], Recorded]] = []
         for turn in range(runs):
             progress(turn, runs, f"run {turn + 1} of {runs}")
-            turns.append(run_sides(collected.jobs, [side], folder / str(turn), timeout=timeout))
+            own, options = turn_folder(folder, turn), RunOptions(timeout=timeout)
+            turns.append(run_sides(collected.jobs, [side], own, options))
         progress(runs, runs, "")
         left, right = (
             _named(samples_of(dealt), collected.programs)

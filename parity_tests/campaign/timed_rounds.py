@@ -1,7 +1,7 @@
 """Take times that can be judged: rounds of fresh processes, one at a time, in the order A B B A.
 
-A machine that grows slower while it is measured slows both sides alike that way. A process takes
-all programs, so it gives one sample of each stage of each; `parity_tests.judge.timing` judges them.
+A machine that grows slower meanwhile then slows both sides alike. A process takes all programs, so
+it gives one sample for each stage of each program; `parity_tests.judge.timing` judges them.
 """
 
 from __future__ import annotations
@@ -9,34 +9,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import Progress, Recorded, run_sides
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.layout import turn_folder
+from parity_tests.evidence.records import Recorded
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.side_runs import run_sides
 from reports.rows import TIME_METRICS, Side, StageTimes, TimeMetric, TimeSamples
 
 
 def time_sides(
     jobs: Sequence[Job],
-    sides: Sequence[Side],
     folder: Path,
+    options: CampaignOptions,
     *,
-    rounds: int,
-    timeout: float,
     progress: Progress = lambda done, total, text: None,
 ) -> dict[int, tuple[TimeSamples, ...]]:
     """Run every job twice on every side in each round, and return the samples by job number.
 
-    The folder keeps what is finished, as that of a campaign does. `timeout` is in seconds for one
-    program on one side; a program that fails in one process has a sample less.
+    `folder` keeps what is finished, as a campaign's folder does. A program that fails in one
+    process has one sample less.
 
-        time_sides(jobs, ("legacy", "simplified"), folder, rounds=5, timeout=60)
+    Example::
+
+        time_sides(jobs, folder, CampaignOptions(sides=("legacy", "simplified"), rounds=5))
     """
-    turns = []
-    steps = [(turn, side) for turn in range(2 * rounds) for side in _order(sides, turn)]
-    for step, (turn, side) in enumerate(steps):
-        progress(step, len(steps), f"round {turn // 2 + 1} of {rounds}: {side}")
-        turns.append(run_sides(jobs, [side], folder / str(turn), timeout=timeout))
-    if steps:
-        progress(len(steps), len(steps), "")
+    turns, running = [], RunOptions(timeout=options.timeout)
+    runs = [
+        (turn, side) for turn in range(2 * options.rounds) for side in _order(options.sides, turn)
+    ]
+    for done, (turn, side) in enumerate(runs):
+        progress(done, len(runs), f"round {turn // 2 + 1} of {options.rounds}: {side}")
+        turns.append(run_sides(jobs, [side], turn_folder(folder, turn), running))
+    if runs:
+        progress(len(runs), len(runs), "")
     return samples_of(turns)
 
 

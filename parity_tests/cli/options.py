@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from reports.rows import Side
 
 OneTarget = Annotated[
     str,
@@ -38,3 +42,23 @@ Resume = Annotated[
         show_default=False,
     ),
 ]
+
+
+def parse_sides(text: str) -> tuple[Side, ...]:
+    """Read the sides of the option --sides. Raises `typer.BadParameter`.
+
+    Example::
+
+        parse_sides("simplified,legacy") == ("legacy", "simplified")
+    """
+    from reports.rows import SIDES
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in SIDES:
+            close = difflib.get_close_matches(name, SIDES, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise typer.BadParameter(f"no side {name!r}{hint}; the sides are {', '.join(SIDES)}")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise typer.BadParameter(f"a comparison needs two or more different sides, got {text!r}")
+    return tuple(side for side in SIDES if side in names)

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from parity_tests.judge.comparison import worst_rung
-from parity_tests.processes.side_runs import Progress as Advance
+from parity_tests.processes.protocol import Progress as Advance
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,

@@ -11,27 +11,31 @@ known from no text, and two texts may differ without a difference in a bit.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from parity_tests.evidence import ladder, values
+from parity_tests.evidence.layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import RUNGS, worst_rung
 from parity_tests.judge.flip_verdict import FLIPS
+from parity_tests.processes.asking import Asking, ask_all
 from parity_tests.processes.protocol import (
+    AnswerT,
     EquationValue,
     EquationValues,
     Job,
-    Request,
+    Question,
+    RunEquations,
+    RunOutputs,
     to_json,
     write,
 )
-from parity_tests.processes.side_runs import NoAnswer, ask_all
+from parity_tests.processes.worker_process import Lost
 from reports.rows import DriftAttribution, DriftCause, LeafComparison, ProgramRow, Side
 
 
@@ -133,13 +137,21 @@ def attribute(drift: Drift, folder: Path, *, timeout: float) -> DriftAttribution
         attribute(Drift(job, left, right, "ulp"), folder, timeout=60).cause
     """
     left, right = drift.sides
-    kept = folder / f"drift-{drift.job.number}-{left}-{right}.json"
+    kept = CampaignFiles(folder).drift(drift.job.number, left, right)
     if kept.exists():
         return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
     own = Path(tempfile.mkdtemp(prefix=f"drift-{drift.job.number}-", dir=folder))
     found = _Attribution(drift, own, timeout).find()
     write(kept, to_json(found))
     return found
+
+
+@dataclass(frozen=True)
+class _Answered(Generic[AnswerT]):
+    """What a process answered, and the files that it left."""
+
+    answer: AnswerT
+    files: ProcessFiles
 
 
 @dataclass(frozen=True)
@@ -219,48 +231,54 @@ class _Attribution:
     def _outputs(
         self, flags: str, what: str, *, barriers: bool = False
     ) -> tuple[Sequence[Value], Sequence[Value]]:
-        left, right = self._ask("outputs", flags, what, barriers=barriers)
-        return values.load(left / "outputs.npz"), values.load(right / "outputs.npz")
+        target = self.drift.job.target
+        left, right = self._ask(
+            [RunOutputs(target=target, side=each, barriers=barriers) for each in self.drift.sides],
+            flags,
+            what,
+        )
+        return values.load(left.files.outputs), values.load(right.files.outputs)
 
-    def _ask(self, action: str, flags: str, what: str, *, barriers: bool = False) -> list[Path]:
-        """Run both sides in processes of their own, and return the folders of what they left."""
-        questions = []
-        for side in self.drift.sides:
-            own = Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder))
-            request = Request(
-                action=action,  # type: ignore[arg-type]
-                folder=own,
-                sys_path=tuple(sys.path),
-                side=side,
-                jobs=(self.drift.job,),
-                barriers=barriers,
+    def _ask(
+        self, questions: Sequence[Question[AnswerT]], flags: str, what: str
+    ) -> list[_Answered[AnswerT]]:
+        """Ask both sides in processes of their own."""
+        asked = [
+            Asking(
+                question,
+                side,
+                Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder)),
+                self.timeout,
+                flags,
             )
-            questions.append((request, side))
+            for side, question in zip(self.drift.sides, questions, strict=True)
+        ]
         try:
-            answers = ask_all(questions, timeout=self.timeout, xla_flags=flags)
+            answers = ask_all(asked)
         except OSError as error:
             raise _NotAttributedError(f"the file that XLA_FLAGS names: {error}") from error
-        for side, answer in zip(self.drift.sides, answers, strict=True):
-            if isinstance(answer, NoAnswer):
-                last = _last_line(answer.log)
+        found = []
+        for each, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, Lost):
+                last = _last_line(answer.last_words)
                 raise _NotAttributedError(
-                    f"{side} did not run with {what}: {answer.ending}{last and f': {last}'}"
+                    f"{each.side} did not run with {what}: {answer.ending}{last and f': {last}'}"
                 )
-        return [request.folder for request, _ in questions]
+            found.append(_Answered(answer, ProcessFiles(each.folder)))
+        return found
 
     def _first_equation(self, flags: str = "", *, barriers: bool = False) -> _First:
-        what = "every result an output"
+        target = self.drift.job.target
+        questions = [
+            RunEquations(target=target, side=each, barriers=barriers) for each in self.drift.sides
+        ]
         try:
-            left, right = self._ask("equations", flags, what, barriers=barriers)
+            left, right = self._ask(questions, flags, "every result an output")
         except _NotAttributedError as error:
             return _First(f"no equation is named: {error}")
-        answers = [
-            EquationValues.model_validate_json((each / "answer.json").read_text("utf-8"))
-            for each in (left, right)
-        ]
-        arrays = [values.load(each / "equations.npz") for each in (left, right)]
-        found = first_difference(answers[0], answers[1], arrays[0], arrays[1])
-        ends = (values.load(each / "outputs.npz") for each in (left, right))
+        arrays = [values.load(each.files.equations) for each in (left, right)]
+        found = first_difference(left.answer, right.answer, arrays[0], arrays[1])
+        ends = (values.load(each.files.outputs) for each in (left, right))
         if found.equation is None and worst_rung(_compared(*ends)) == "bitwise":
             return _First(
                 "with every result an output nothing differs, since XLA then optimises another "

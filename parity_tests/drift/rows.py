@@ -11,8 +11,8 @@ from pathlib import Path
 from parity_tests.drift.attribution import Drift, attribute, drifting_pairs
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import ListingError, Progress, list_programs
+from parity_tests.processes.listing import ListingError, list_programs
+from parity_tests.processes.protocol import Job, Progress
 from reports.rows import DriftAttribution, Environment, ProgramRow, Side, Verdict
 
 # What a side left of a row, and the arbiter; and how to run its program again, or why not.

@@ -1,12 +1,16 @@
-"""The evidence of a program: what one side left of it."""
+"""The evidence of a program: what one side left of it, in memory and in files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from parity_tests.evidence import values
+from parity_tests.evidence.hazards import HazardsFound
+from parity_tests.evidence.layout import ProgramFiles, truth_files
 from parity_tests.evidence.values import Value
-from reports.rows import Observation
+from reports.rows import Hazard, Observation
 
 
 @dataclass(frozen=True)
@@ -16,3 +20,41 @@ class Evidence:
     observation: Observation
     outputs: Sequence[Value] = ()
     jaxpr: str = ""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a process left of one program: its observation, and its other files, if it has any."""
+
+    observation: Observation
+    files: ProgramFiles | None = None
+
+    def evidence(self) -> Evidence:
+        """Load the output arrays and the printed jaxpr; there are none where the side failed."""
+        if self.files is None:
+            return Evidence(self.observation)
+        return Evidence(
+            self.observation,
+            values.load(self.files.outputs),
+            self.files.jaxpr.read_text("utf-8"),
+        )
+
+    def hazards(self) -> tuple[Hazard, ...]:
+        """Read the hazards; there are none but on the side that detects them."""
+        if self.files is None or not self.files.hazards.exists():
+            return ()
+        return HazardsFound.model_validate_json(self.files.hazards.read_text("utf-8")).hazards
+
+
+def record_of(files: ProgramFiles) -> Recorded:
+    """Read what a process left of a program."""
+    observation = Observation.model_validate_json(files.observation.read_text("utf-8"))
+    if not files.outputs.exists():  # the process was lost with the program
+        return Recorded(observation)
+    return Recorded(observation, files)
+
+
+def truth_of(folder: Path, number: int) -> tuple[Value, ...]:
+    """Read the arbiter's outputs for a program; there are none where it was not asked."""
+    file = truth_files(folder, number).truth
+    return values.load(file) if file.exists() else ()

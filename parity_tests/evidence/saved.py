@@ -22,10 +22,34 @@ from parity_tests.evidence.values import Value
 from reports.rows import Campaign, Observation, ProgramRow, Side
 
 SUFFIX = ".arrays"
-TRUTH = "truth"
 
-# What a program left: the evidence of each side, and the outputs of the arbiter where it has run.
-Kept = tuple[Mapping[Side, Evidence], tuple[Value, ...]]
+
+@dataclass(frozen=True)
+class Kept:
+    """What one program left: the evidence of each side, and the arbiter's outputs, if it ran."""
+
+    evidence: Mapping[Side, Evidence]
+    truth: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Members:
+    """The names of the members of the archive that belong to one program, by its number."""
+
+    number: int
+
+    def outputs(self, side: Side) -> str:
+        """Name the output arrays of a side."""
+        return f"{self.number}/{side}.npz"
+
+    def jaxpr(self, side: Side) -> str:
+        """Name the printed jaxpr of a side."""
+        return f"{self.number}/{side}.jaxpr.txt"
+
+    @property
+    def truth(self) -> str:
+        """The name of the arbiter's outputs."""
+        return f"{self.number}/truth.npz"
 
 
 class SavedError(ValueError):
@@ -42,12 +66,12 @@ def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
     try:
         with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
             for number in range(len(campaign.programs)):
-                evidence, truth = kept(number)
-                for side, each in evidence.items():
-                    _put(archive, f"{number}/{side}.npz", each.outputs)
-                    archive.writestr(f"{number}/{side}.jaxpr.txt", each.jaxpr)
-                if truth:
-                    _put(archive, f"{number}/{TRUTH}.npz", truth)
+                left, members = kept(number), Members(number)
+                for side, each in left.evidence.items():
+                    _put(archive, members.outputs(side), each.outputs)
+                    archive.writestr(members.jaxpr(side), each.jaxpr)
+                if left.truth:
+                    _put(archive, members.truth, left.truth)
         os.replace(part, _archive_of(path))
     finally:
         part.unlink(missing_ok=True)
@@ -84,10 +108,10 @@ class Saved:
         return {each.side: self._evidence(number, each) for each in row.observations}
 
     def truth(self, name: str) -> tuple[Value, ...]:
-        """Read the outputs of the arbiter; there are none where it was not asked."""
+        """Read the arbiter's outputs; there are none where it was not asked."""
         number, _ = self._find(name)
         with zipfile.ZipFile(_archive_of(self.path)) as archive:
-            member = f"{number}/{TRUTH}.npz"
+            member = Members(number).truth
             return self._values(archive, member) if member in archive.namelist() else ()
 
     def _find(self, name: str) -> tuple[int, ProgramRow]:
@@ -96,14 +120,15 @@ class Saved:
     def _evidence(self, number: int, observation: Observation) -> Evidence:
         if observation.failure is not None:
             return Evidence(observation)
-        member = f"{number}/{observation.side}"
+        members, side = Members(number), observation.side
         with zipfile.ZipFile(_archive_of(self.path)) as archive:
-            outputs = self._values(archive, f"{member}.npz")
+            outputs = self._values(archive, members.outputs(side))
             digests = [each.sha256 for each in observation.outputs]
             if [values.digest(each) for each in outputs] != digests:
-                raise self._damaged(f"{member}.npz holds other arrays than the report describes")
+                said = f"{members.outputs(side)} holds other arrays than the report describes"
+                raise self._damaged(said)
             try:
-                jaxpr = archive.read(f"{member}.jaxpr.txt").decode("utf-8")
+                jaxpr = archive.read(members.jaxpr(side)).decode("utf-8")
             except (KeyError, zipfile.BadZipFile, UnicodeDecodeError) as error:
                 raise self._damaged(str(error)) from error
         return Evidence(observation, outputs, jaxpr)

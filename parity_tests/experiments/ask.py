@@ -6,13 +6,19 @@ others.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from parity_tests.processes.protocol import Answer, Job, Request
-from parity_tests.processes.side_runs import ask
+from parity_tests.processes.asking import ask
+from parity_tests.processes.protocol import (
+    FindCulprit,
+    Question,
+    SweepThreshold,
+    TunePolicy,
+    UnknownTarget,
+)
+from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
 from reports.rows.experiments import (
     CulpritFound,
@@ -24,6 +30,8 @@ from reports.rows.experiments import (
 )
 
 TIMEOUT = 600.0
+
+Found = TypeVar("Found", CulpritFound, Sweep, Tuning)
 
 
 class ExperimentError(RuntimeError):
@@ -37,11 +45,11 @@ def find_culprits(
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
 
+    Example::
+
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
-    found = _answer(target, {"action": "culprit", "culprit": question}, timeout).culprits
-    assert found is not None
-    return found
+    return _answer(target, FindCulprit(target=target, question=question), timeout)
 
 
 def sweep_thresholds(target: str, question: SweepQuestion, *, timeout: float = TIMEOUT) -> Sweep:
@@ -49,11 +57,11 @@ def sweep_thresholds(target: str, question: SweepQuestion, *, timeout: float = T
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
 
+    Example::
+
         sweep_thresholds("my_model.py:step", SweepQuestion(thresholds=(0, 32))).recommended
     """
-    found = _answer(target, {"action": "sweep", "sweep": question}, timeout).sweep
-    assert found is not None
-    return found
+    return _answer(target, SweepThreshold(target=target, question=question), timeout)
 
 
 def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT) -> Tuning:
@@ -61,21 +69,18 @@ def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
 
+    Example::
+
         tune_policy("my_model.py:step", TuneQuestion()).proposal
     """
-    found = _answer(target, {"action": "tune", "tune": question}, timeout).tuning
-    assert found is not None
-    return found
+    return _answer(target, TunePolicy(target=target, question=question), timeout)
 
 
-def _answer(target: str, asked: dict[str, Any], timeout: float) -> Answer:
-    job = Job(number=0, name=target, target=target)
+def _answer(target: str, question: Question[Found | UnknownTarget], timeout: float) -> Found:
     with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
-        request = Request(**asked, folder=Path(folder), sys_path=tuple(sys.path), jobs=(job,))
-        text = ask(request, "simplified", timeout=timeout)
-    if not isinstance(text, str):
-        raise ExperimentError(f"{target}: {text.ending}\n{text.log}".rstrip())
-    answer = Answer.model_validate_json(text)
-    if answer.unknown_target is not None:
+        answer = ask(question, "simplified", Path(folder), timeout=timeout)
+    if isinstance(answer, Lost):
+        raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
+    if isinstance(answer, UnknownTarget):
         raise TargetError(answer.unknown_target)
     return answer

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.campaign import run as campaign
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.fuzz import reduction, rendering, strategy
 from parity_tests.fuzz.recipe import Recipe
-from parity_tests.processes.side_runs import Progress
+from parity_tests.processes.protocol import Progress
 from reports.rows import Campaign, ProgramRow, Side
 
 # How many smaller programs are tried at once, and how often.
@@ -124,9 +125,8 @@ def _campaign(
         file.write_text(rendering.module(recipes))
         targets = [f"{file}:{name}" for name in recipes]
         # No times are wanted of these, and to take them is to compile three times more.
-        return campaign.run(
-            targets, sides=sides, timeout=timeout, steady_calls=0, progress=progress
-        )
+        options = CampaignOptions(sides=tuple(sides), timeout=timeout, steady_calls=0)
+        return campaign.run(targets, options, progress=progress)
 
 
 def _reduced(

@@ -1,16 +1,18 @@
-"""What parent and child processes say to each other: requests, answers, and the files they leave.
+"""What parent and child processes say to each other: typed requests, and the answer to each.
 
-Only pydantic and the rows are imported here, so that a parent can ask without importing JAX.
+Neither JAX nor anything that imports it is imported here, so that a parent can ask without it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from reports.rows import Environment, Hazard, Side
+from parity_tests.evidence.hazards import HazardsFound
+from reports.rows import Environment, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.experiments import (
     CulpritFound,
@@ -21,114 +23,31 @@ from reports.rows.experiments import (
     Tuning,
 )
 
-NO_ARBITER = "no_arbiter"  # the file that says why there are no outputs in double precision
+# Called with how much is done, how much there is in all, and a word on the last step.
+Progress = Callable[[int, int, str], None]
+
+AnswerT = TypeVar("AnswerT")
 
 
-class Job(BaseModel):
+class Record(BaseModel):
+    """A frozen record of what is said; unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Job(Record):
     """One program to run; `number` is its place in the campaign."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int
     name: str
     target: str
 
 
-class Request(BaseModel):
-    """What a worker is to do: list the programs of `targets`, run `jobs`, or foresee one.
-
-    "serve" runs jobs as they come, a line of JSON each on stdin, and "serve truth" arbitrates them.
-
-    `steady_calls` is how often each program is called to time it, `reload` says that it is exported
-    and reloaded too, and `hazards` that their hazards are to be detected. `culprit`,
-    `sweep` and `tune` ask a question about the one job, and `bench` has rows of the benchmark and
-    no job; on the file descriptor `says_on` its process says that it waits for its turn.
-    "outputs" runs the job on its side, and nothing else, with `barriers` its captured arrays behind
-    optimization barriers, and "equations" so runs it with the result of every equation among its
-    outputs.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    action: Literal[
-        "list", "run", "foresee", "culprit", "sweep", "tune", "draft", "bench",
-        "serve", "serve truth", "outputs", "equations",
-    ]  # fmt: skip
-    folder: Path
-    sys_path: tuple[str, ...]
-    targets: tuple[str, ...] = ()
-    side: Side = "jax-legacy"
-    jobs: tuple[Job, ...] = ()
-    steady_calls: int = 0
-    reload: bool = False
-    hazards: bool = False
-    culprit: CulpritQuestion | None = None
-    sweep: SweepQuestion | None = None
-    tune: TuneQuestion | None = None
-    bench: BenchTurn | None = None
-    says_on: int = -1
-    barriers: bool = False
-
-
-class Answer(BaseModel):
-    """The answer to a question about one program, or that the target names none; or of a benchmark.
-
-    A `draft` is JSON, with what its variables hold in `draft.npz` beside the answer; `unreadable`
-    says why there is none.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-    culprits: CulpritFound | None = None
-    sweep: Sweep | None = None
-    tuning: Tuning | None = None
-    bench: TurnTaken | None = None
-    unknown_target: str | None = None
-    draft: str | None = None
-    unreadable: str | None = None
-
-
-class EquationValue(BaseModel):
-    """A result of an equation: what made it, and where its array is among the saved ones.
-
-    `position` has the number of the equation, after that of each equation whose body it is in.
-    `written` has what of it both sides must have alike.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    primitive: str
-    position: tuple[int, ...]
-    file: str
-    line: int
-    written: str
-    saved: tuple[int, ...]  # the numbers of the arrays
-
-
-class EquationValues(BaseModel):
-    """The answer to "equations"; `left_out` counts results that were too large to be kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    equations: tuple[EquationValue, ...]
-    left_out: int = 0
-
-
-class Foreseen(BaseModel):
-    """The hazards of one program."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    hazards: tuple[Hazard, ...]
-
-
-class Listed(BaseModel):
+class Listed(Record):
     """One program that a target names; `unavailable` says why it cannot be run.
 
-    `digest` is that of the file that the program is written in.
+    `digest` is the digest of the file that the program is written in.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     target: str
@@ -138,14 +57,200 @@ class Listed(BaseModel):
     unavailable: str | None = None
 
 
-class Listing(BaseModel):
-    """The answer to "list": programs, or the `error` in a target."""
+# The answers.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+class Listing(Record):
+    """The programs that targets name and the environment to measure them in, or an `error`."""
 
     programs: tuple[Listed, ...] = ()
     error: str | None = None
     environment: Environment | None = None
+
+
+class EquationValue(Record):
+    """One result of an equation: the equation, and where its array is among the saved ones.
+
+    `position` has the number of the equation, after the numbers of the equations whose bodies it
+    is in. `written` is its text, which both sides must have alike.
+    """
+
+    primitive: str
+    position: tuple[int, ...]
+    file: str
+    line: int
+    written: str
+    saved: tuple[int, ...]  # the numbers of the arrays
+
+
+class EquationValues(Record):
+    """The results of all equations; `left_out` counts results that were too large to be kept."""
+
+    equations: tuple[EquationValue, ...]
+    left_out: int = 0
+
+
+class Done(Record):
+    """The process has done it: the result is in files."""
+
+
+class UnknownTarget(Record):
+    """The target names no program, and why."""
+
+    unknown_target: str
+
+
+class DraftRead(Record):
+    """A program's draft as JSON; the arrays that its variables hold are in a file."""
+
+    draft: str
+
+
+class Unreadable(Record):
+    """The program's jaxpr cannot be read as a draft, and why."""
+
+    unreadable: str
+
+
+# The requests: each has the fields that its handler in `parity_tests.worker` needs.
+
+
+class Question(Record, Generic[AnswerT]):
+    """A request that a process answers once; the type parameter is the type of the answer."""
+
+    @classmethod
+    def read(cls, text: str) -> AnswerT:
+        """Read the answer from its JSON."""
+        # The base of a kind of question is `Question[the type of its answer]`.
+        [answer_type] = cls.__bases__[0].__pydantic_generic_metadata__["args"]  # type: ignore[attr-defined]
+        return TypeAdapter(answer_type).validate_json(text)
+
+
+class ListPrograms(Question[Listing]):
+    """List the programs that targets name, or the built-in corpus where there are none."""
+
+    kind: Literal["list programs"] = "list programs"
+    targets: tuple[str, ...] = ()
+
+
+class DetectHazards(Question[HazardsFound]):
+    """Detect the hazards of one program."""
+
+    kind: Literal["detect hazards"] = "detect hazards"
+    target: str
+
+
+class RunOutputs(Question[Done]):
+    """Run one program once on a side, and save its outputs.
+
+    With `barriers` its captured arrays are behind optimization barriers.
+    """
+
+    kind: Literal["run outputs"] = "run outputs"
+    target: str
+    side: Side
+    barriers: bool = False
+
+
+class RunEquations(Question[EquationValues]):
+    """Run one program as `RunOutputs` does, with the result of every equation an output, too."""
+
+    kind: Literal["run equations"] = "run equations"
+    target: str
+    side: Side
+    barriers: bool = False
+
+
+class FindCulprit(Question[CulpritFound | UnknownTarget]):
+    """Name the captured arrays that make a difference by being hoisted."""
+
+    kind: Literal["find culprit"] = "find culprit"
+    target: str
+    question: CulpritQuestion
+
+
+class SweepThreshold(Question[Sweep | UnknownTarget]):
+    """Measure one program under several embed thresholds."""
+
+    kind: Literal["sweep threshold"] = "sweep threshold"
+    target: str
+    question: SweepQuestion
+
+
+class TunePolicy(Question[Tuning | UnknownTarget]):
+    """Look for the constant policy of one program."""
+
+    kind: Literal["tune policy"] = "tune policy"
+    target: str
+    question: TuneQuestion
+
+
+class ReadDraft(Question[DraftRead | Unreadable | UnknownTarget]):
+    """Read the jaxpr of one program as a draft, to reduce it."""
+
+    kind: Literal["read draft"] = "read draft"
+    target: str
+
+
+class TakeBenchTurn(Question[TurnTaken]):
+    """Measure rows of the benchmark, in steps: on `says_on` the process says that it waits."""
+
+    kind: Literal["take bench turn"] = "take bench turn"
+    turn: BenchTurn
+    says_on: int  # a file descriptor
+
+
+class RunJobs(Record):
+    """Run programs on a side one by one, and leave the evidence of each in files.
+
+    Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
+    and with `hazards` its hazards are detected.
+    """
+
+    kind: Literal["run jobs"] = "run jobs"
+    side: Side
+    jobs: tuple[Job, ...]
+    steady_calls: int = 0
+    reload: bool = False
+    hazards: bool = False
+
+
+class ServeJobs(Record):
+    """Run programs on a side as they come, one line of JSON each on stdin."""
+
+    kind: Literal["serve jobs"] = "serve jobs"
+    side: Side
+
+
+class ServeTruth(Record):
+    """Evaluate programs in double precision as they come, one line of JSON each on stdin."""
+
+    kind: Literal["serve truth"] = "serve truth"
+
+
+Request = Annotated[
+    ListPrograms
+    | DetectHazards
+    | RunOutputs
+    | RunEquations
+    | FindCulprit
+    | SweepThreshold
+    | TunePolicy
+    | ReadDraft
+    | TakeBenchTurn
+    | RunJobs
+    | ServeJobs
+    | ServeTruth,
+    Field(discriminator="kind"),
+]
+
+
+class Order(Record):
+    """What a process is started with: its request, its folder, and where modules are found."""
+
+    folder: Path
+    sys_path: tuple[str, ...]
+    request: Request
 
 
 def to_json(model: BaseModel) -> str:

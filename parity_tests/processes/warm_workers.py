@@ -1,4 +1,4 @@
-"""Warm sides: workers that wait for the next program, so that one costs no start of JAX.
+"""Warm sides: processes that wait for the next program, so that one costs no start of JAX.
 
 For searches that try many small programs one after the other, and for the arbiter, which a campaign
 asks for a program now and then. The sides of a campaign get all its programs at once instead.
@@ -7,32 +7,25 @@ asks for a program now and then. The sides of a campaign get all its programs at
 from __future__ import annotations
 
 import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.layout import ProgramFiles, next_free, truth_files
+from parity_tests.evidence.records import Evidence, Recorded, record_of, truth_of
 from parity_tests.evidence.values import Value
 from parity_tests.judge.verdict import Judgement, judge, needs_arbiter
-from parity_tests.processes.protocol import NO_ARBITER, Job, Request
-from parity_tests.processes.side_runs import (
-    POLL_SECONDS,
-    START_SECONDS,
-    Recorded,
-    Worker,
-    record_of,
-    truth_of,
-)
-from reports.rows import Failure, Observation, Side
+from parity_tests.processes import worker_process
+from parity_tests.processes.protocol import Job, ServeJobs, ServeTruth
+from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.worker_process import Limits, Lost, Worker, supervise
+from reports.rows import Observation, Side
 
 
 @dataclass
 class WarmWorker:
-    """A worker of a side that does one job after the other; where it dies, the next has another.
+    """A process of a side that does one job after the other; where it dies, the next has another.
 
     `timeout` is in seconds for one job, beside what a process takes to start.
     """
@@ -40,31 +33,16 @@ class WarmWorker:
     side: Side
     folder: Path
     timeout: float
-    action: Literal["serve", "serve truth"] = "serve"
+    request: ServeJobs | ServeTruth
     _worker: Worker | None = None
-    _generation: int = 0
 
-    def give(self, job: Job) -> None:
+    def give(self, job: Job) -> Worker:
         """Have a job done; the one before must be done or lost."""
-        if self._worker is None or self._worker.process.poll() is not None:
+        if self._worker is None or self._worker.has_ended():
             self.kill()
             self._worker = self._start()
         self._worker.give(job.model_dump_json())
-
-    def poll(self, job: Job) -> Path | Failure | None:
-        """Return the folder with what is left of a job, how it was lost, or None: not done yet."""
-        worker = self._worker
-        assert worker is not None
-        ended = worker.process.poll() is not None  # before reading, to miss no last words
-        if job.number in worker.read_events():
-            return worker.folder
-        if ended:
-            self.kill()
-            return worker.failure("crash", worker.ending(), "the process ended")
-        if worker.idle_seconds() > self.timeout + (0 if worker.has_started else START_SECONDS):
-            self.kill()
-            return worker.failure("timeout", "TimeLimit", f"no result in {self.timeout:g} seconds")
-        return None
+        return self._worker
 
     def kill(self) -> None:
         """End the process."""
@@ -73,15 +51,45 @@ class WarmWorker:
             self._worker = None
 
     def _start(self) -> Worker:
-        self._generation += 1
-        name = f"{self.action.replace(' ', '-')}-{self.side}"
-        while (folder := self.folder / f"{name}-{self._generation}").exists():
-            self._generation += 1  # of a campaign that was interrupted
-        folder.mkdir(parents=True)
-        request = Request(
-            action=self.action, folder=folder, sys_path=tuple(sys.path), side=self.side
-        )
-        return Worker.start(request, self.side)
+        prefix = f"{self.request.kind.replace(' ', '-')}-{self.side}-"
+        return Worker.start(self.request, next_free(self.folder, prefix), environment_of(self.side))
+
+
+@dataclass
+class WarmJob:
+    """One job of a warm worker: `folder` is where its files are, unless it was `lost`."""
+
+    by: WarmWorker
+    job: Job
+    lost: Lost | None = None
+    finished: bool = False
+    _worker: Worker | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the process that has done the job."""
+        assert self._worker is not None
+        return self._worker.files.folder
+
+    def poll(self) -> None:
+        """Give the job to the process, and see whether it is done."""
+        if self._worker is None:
+            self._worker = self.by.give(self.job)
+        if self.job.number in self._worker.listen():
+            self.finished = True
+        elif lost := self._worker.lost(Limits(self.by.timeout)):
+            self.lost, self.finished = lost, True
+
+    def kill(self) -> None:
+        """End the process."""
+        self.by.kill()
+
+
+def _done(workers: Sequence[WarmWorker], job: Job) -> list[WarmJob]:
+    """Have workers do one job at the same time, and wait for all."""
+    jobs = [WarmJob(each, job) for each in workers]
+    supervise(jobs, at_once=len(jobs))
+    return jobs
 
 
 @dataclass(frozen=True)
@@ -104,75 +112,73 @@ class WarmPair:
         """Run a program on both sides at once, and judge it; the arbiter is asked where it may."""
         job = Job(number=len(self._numbers), name=target.rpartition(":")[2], target=target)
         self._numbers.append(job.number)
-        left, right = (each.evidence() for each in self._run(job))
+        left, right = (_recorded(each).evidence() for each in _done(self.sides, job))
         judgement = judge([(left, right)], [left, right])
         if needs_arbiter(judgement):
-            [folder] = _done([self.arbiter], job)
-            truth = truth_of(folder, job.number) if isinstance(folder, Path) else ()
+            [done] = _done([self.arbiter], job)
+            truth = () if done.lost else truth_of(done.folder, job.number)
             if truth:
                 judgement = judge([(left, right)], [left, right], truth)
         return Judged(judgement, (left, right))
 
-    def _run(self, job: Job) -> list[Recorded]:
-        return [
-            Recorded(Observation(program=job.name, side=worker.side, failure=found))
-            if isinstance(found, Failure)
-            else record_of(found, job.number)
-            for worker, found in zip(self.sides, _done(self.sides, job), strict=True)
-        ]
+
+def _recorded(done: WarmJob) -> Recorded:
+    if done.lost is None:
+        return record_of(ProgramFiles(done.folder, done.job.number))
+    return Recorded(
+        Observation(program=done.job.name, side=done.by.side, failure=done.lost.failure())
+    )
 
 
-def _done(workers: Sequence[WarmWorker], job: Job) -> list[Path | Failure]:
-    """Have workers do one job at the same time, and wait for all."""
-    found: list[Path | Failure | None] = [None] * len(workers)
-    for worker in workers:
-        worker.give(job)
-    while True:
-        for n, worker in enumerate(workers):
-            if found[n] is None:
-                found[n] = worker.poll(job)
-        finished = [each for each in found if each is not None]
-        if len(finished) == len(workers):
-            return finished
-        time.sleep(POLL_SECONDS)
+@dataclass(frozen=True)
+class Truth:
+    """The outputs of a program in double precision, or in `missing` why there are none."""
+
+    outputs: tuple[Value, ...] = ()
+    missing: str = ""
 
 
 @contextmanager
 def warm_arbiter(
     folder: Path, *, timeout: float, fresh: bool = False
-) -> Iterator[Callable[[Job], tuple[Value, ...] | str]]:
-    """Hold an arbiter, which evaluates a program in double precision in a process of its own.
+) -> Iterator[Callable[[Job], Truth]]:
+    """Hold an arbiter, which evaluates programs in double precision in a process of its own.
 
-    It returns the outputs, or in words why there are none. `timeout` is in seconds for one program,
-    beside what a process takes to start: loops run in Python here. With `fresh` each program has a
-    process of its own. What was found stays in `folder`, for `truth_of` and for a campaign that is
-    gone on with.
+    `timeout` is in seconds for one program, beside what a process takes to start: loops run in
+    Python here. With `fresh` each program has a process of its own. What was found stays in
+    `folder`, for `truth_of` and for a campaign that goes on.
+
+    Example::
 
         with warm_arbiter(folder, timeout=60) as arbitrate:
             truth = arbitrate(job)
     """
-    worker = WarmWorker("jax-legacy", folder, timeout + START_SECONDS, "serve truth")
+    limit = timeout + worker_process.START_SECONDS
+    worker = WarmWorker("jax-legacy", folder, limit, ServeTruth())
 
-    def arbitrate(job: Job) -> tuple[Value, ...] | str:
+    def arbitrate(job: Job) -> Truth:
         if found := truth_of(folder, job.number):
-            return found
-        [answer] = _done([worker], job)
+            return Truth(found)
+        [done] = _done([worker], job)
         if fresh:
             worker.kill()
-        if isinstance(answer, Failure):
-            if answer.kind == "timeout":
-                return f"no result in {timeout:g} seconds"
-            return answer.type
-        kept = folder / f"arbiter-{job.number}"
-        shutil.rmtree(kept, ignore_errors=True)  # of a campaign that was interrupted
-        (answer / kept.name).replace(kept)
-        reason = kept / NO_ARBITER
-        return reason.read_text("utf-8") if reason.exists() else truth_of(folder, job.number)
+        if done.lost is not None:
+            return Truth(missing=_why_lost(done.lost, timeout))
+        kept = truth_files(folder, job.number)
+        shutil.rmtree(kept.folder, ignore_errors=True)  # left by a campaign that was interrupted
+        truth_files(done.folder, job.number).folder.replace(kept.folder)
+        if kept.no_arbiter.exists():
+            return Truth(missing=kept.no_arbiter.read_text("utf-8"))
+        return Truth(truth_of(folder, job.number))
 
     try:
         yield arbitrate
     finally:
         worker.kill()
+
+
+def _why_lost(lost: Lost, timeout: float) -> str:
+    return f"no result in {timeout:g} seconds" if lost.kind == "timeout" else lost.ending
 
 
 @contextmanager
@@ -181,12 +187,16 @@ def warm_pair(left: Side, right: Side, folder: Path, *, timeout: float) -> Itera
 
     `timeout` is in seconds for one program on one side.
 
+    Example::
+
         with warm_pair("jax-legacy", "jax-simplified", folder, timeout=30) as pair:
             pair.judge("my_model.py:step").judgement.verdict
     """
     with ExitStack() as stack:
-        workers = [WarmWorker(side, folder, timeout) for side in (left, right)]
-        arbiter = WarmWorker("jax-legacy", folder, timeout, "serve truth")
+        workers = [
+            WarmWorker(side, folder, timeout, ServeJobs(side=side)) for side in (left, right)
+        ]
+        arbiter = WarmWorker("jax-legacy", folder, timeout, ServeTruth())
         for each in (*workers, arbiter):
             stack.callback(each.kill)
         yield WarmPair((workers[0], workers[1]), arbiter)

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence import values
+from parity_tests.evidence.layout import ProcessFiles
 from parity_tests.judge.verdict import PAIRS
-from parity_tests.processes.protocol import Answer, Job, Request
-from parity_tests.processes.side_runs import ask, environment_of
+from parity_tests.processes.asking import ask
+from parity_tests.processes.protocol import ReadDraft, UnknownTarget, Unreadable
+from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.warm_workers import warm_pair
+from parity_tests.processes.worker_process import Lost
 from parity_tests.reduce import draft as drafts
 from parity_tests.reduce import edits
 from parity_tests.reduce.draft import Draft, Store
@@ -122,21 +125,19 @@ def _equations(draft: Draft) -> int:
 
 
 def _read(question: Question, folder: Path) -> tuple[Draft, Store]:
-    job = Job(number=0, name=question.target, target=question.target)
-    request = Request(action="draft", folder=folder, sys_path=tuple(sys.path), jobs=(job,))
-    text = ask(request, "jax-legacy", timeout=question.seconds)
-    if not isinstance(text, str):
+    request = ReadDraft(target=question.target)
+    answer = ask(request, "jax-legacy", folder, timeout=question.seconds)
+    if isinstance(answer, Lost):
         raise ReduceError(
-            f"{question.target} has no jaxpr to reduce, for tracing it failed: {text.ending}\n"
-            f"{text.log}".rstrip()
+            f"{question.target} has no jaxpr to reduce, for tracing it failed: {answer.ending}\n"
+            f"{answer.last_words}".rstrip()
         )
-    answer = Answer.model_validate_json(text)
-    if answer.unknown_target is not None:
+    if isinstance(answer, UnknownTarget):
         raise TargetError(answer.unknown_target)
-    if answer.unreadable is not None:
+    if isinstance(answer, Unreadable):
         raise ReduceError(f"{question.target}: {answer.unreadable}")
-    assert answer.draft is not None
-    store = {int(each.path): each.array for each in values.load(folder / "draft.npz")}
+    arrays = values.load(ProcessFiles(folder).draft)
+    store = {int(each.path): each.array for each in arrays}
     return cleaned(drafts.from_json(answer.draft)), store
 
 

@@ -19,6 +19,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.judge.verdict import Judgement, judge, pairs_of
 from parity_tests.observe import measure
 from parity_tests.processes import side_runs
+from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 
 FILE = Path(mutant_programs.__file__)
@@ -70,7 +71,8 @@ def _of_stock(names):
     jobs = [Job(number=n, name=name, target=f"{FILE}:{name}") for n, name in enumerate(names)]
     with tempfile.TemporaryDirectory() as folder:
         both = ("jax-legacy", "jax-simplified")
-        recorded = side_runs.run_sides(jobs, both, Path(folder), timeout=60.0, steady_calls=0)
+        options = RunOptions(timeout=60.0, steady_calls=0)
+        recorded = side_runs.run_sides(jobs, both, Path(folder), options)
         return {
             name: {side: recorded[number, side].evidence() for side in both}
             for number, name in enumerate(names)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
 from reports.rows import Campaign, ProgramRow
 
 FAULTS = '''
@@ -171,8 +172,7 @@ def faults(faults_file: Path, progress: list[tuple[int, int, str]]) -> Campaign:
     """The planted faults on both stock sides."""
     return run.run(
         [str(faults_file)],
-        sides=("jax-legacy", "jax-simplified"),
-        timeout=30.0,
+        CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=30.0),
         progress=lambda *step: progress.append(step),
     )
 

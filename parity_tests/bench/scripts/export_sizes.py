@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from parity_tests.processes.side_runs import environment_of
+from parity_tests.processes.side_environment import environment_of
 
 WAYS = ("jax", "plain", "hoisted")
 

@@ -17,7 +17,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from parity_tests.processes.side_runs import environment_of
+from parity_tests.processes.side_environment import environment_of
 from reports.rows import SIDES, Side
 
 RUN = ("-m", "parity_tests.cli", "run", "--no-times", "--no-attribution", "--exit-zero")

@@ -8,6 +8,7 @@ import pytest
 
 from parity_tests.campaign import run
 from parity_tests.campaign.compare_saved import compare
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app
 from parity_tests.drift import rows as attributing
 from parity_tests.evidence.saved import Saved, SavedError
@@ -40,9 +41,14 @@ def saved(faults_file, tmp_path_factory):
     """The same programs in one campaign over four sides, and in two over two sides each."""
     folder = tmp_path_factory.mktemp("saved")
     targets = [f"{faults_file}:{name}" for name in NAMES]
-    live = run.run(targets, steady_calls=0, save=folder / "live.json", attribute=True)
+    live = run.run(
+        targets, CampaignOptions(steady_calls=0, save=folder / "live.json", attribute=True)
+    )
     for name, sides in HALVES.items():
-        run.run(targets, sides=sides, steady_calls=0, save=folder / f"{name}.json")
+        run.run(
+            targets,
+            CampaignOptions(sides=sides, steady_calls=0, save=folder / f"{name}.json"),
+        )
     return folder, live
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
 from reports.rows import SIDES
 
 SHARED = """
@@ -45,7 +46,7 @@ def other_words(x):
 def four(tmp_path_factory):
     file = tmp_path_factory.mktemp("shared") / "shared_programs.py"
     file.write_text(SHARED)
-    result = run.run([str(file)], timeout=60, steady_calls=0)
+    result = run.run([str(file)], CampaignOptions(timeout=60, steady_calls=0))
     return {row.name: row for row in result.programs}
 
 

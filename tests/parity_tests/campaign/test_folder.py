@@ -14,6 +14,7 @@ from waiting import alive, await_
 
 from parity_tests.campaign import run
 from parity_tests.campaign.folder import ResumeError, Setup, check_same_campaign
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes.protocol import Listing
 from reports.rows import Failure, Observation
 
@@ -88,7 +89,7 @@ def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
 
     steps = []
     result = run.run(
-        targets, sides=SIDES, steady_calls=0, resume=folder,
+        targets, CampaignOptions(sides=SIDES, steady_calls=0, resume=folder),
         progress=lambda done, total, text: steps.append((done, text)),
     )  # fmt: skip
     assert steps[1][1] == "finished before"
@@ -106,41 +107,41 @@ def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     for number in range(12):
         assert 3 <= after.count(str(number)) <= 3 + again[number]
 
-    again = run.run(targets, sides=SIDES, steady_calls=0, resume=folder)
+    again = run.run(targets, CampaignOptions(sides=SIDES, steady_calls=0, resume=folder))
     assert again.programs == result.programs
     assert started(tmp_path) == after  # nothing was left to run
 
 
 def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
     targets, folder = [f"{module}:hangs"], tmp_path / "kept"
-    result = run.run(targets, sides=SIDES, timeout=8, resume=folder)
+    result = run.run(targets, CampaignOptions(sides=SIDES, timeout=8, resume=folder))
     [row] = result.programs
     assert row.verdict == "could not compare"
     assert {each.failure.kind for each in row.observations} == {"timeout"}
     assert started(tmp_path) == ["hangs", "hangs"]
-    again = run.run(targets, sides=SIDES, timeout=8, resume=folder)
+    again = run.run(targets, CampaignOptions(sides=SIDES, timeout=8, resume=folder))
     assert again.programs == result.programs
     assert started(tmp_path) == ["hangs", "hangs"]
 
     (tmp_path / "log.mended").touch()  # what it waits for
-    again = run.run(targets, sides=SIDES, timeout=60, resume=folder)
+    again = run.run(targets, CampaignOptions(sides=SIDES, timeout=60, resume=folder))
     assert [row.verdict for row in again.programs] == ["parity"]
 
 
 def test_another_campaign_is_refused(module, tmp_path):
     targets = [f"{module}:program_1"]
-    run.run(targets, sides=SIDES, resume=tmp_path / "kept")
+    run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     with pytest.raises(ResumeError, match="it has 1 programs and the targets name other ones"):
-        run.run([f"{module}:program_2"], sides=SIDES, resume=tmp_path / "kept")
+        run.run([f"{module}:program_2"], CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     module.write_text(PROGRAMS + "\n# changed\n")
     with pytest.raises(ResumeError, match=r"the source of program_1 .* has changed since; name"):
-        run.run(targets, sides=SIDES, resume=tmp_path / "kept")
+        run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     (tmp_path / "kept" / "campaign.json").write_text("{")
     with pytest.raises(ResumeError, match="is no campaign of this constparity"):
-        run.run(targets, sides=SIDES, resume=tmp_path / "kept")
+        run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     (tmp_path / "file").touch()
     with pytest.raises(ResumeError, match="name another folder"):
-        run.run(targets, sides=SIDES, resume=tmp_path / "file")
+        run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "file"))
 
 
 def setup_of(**changed):
@@ -201,5 +202,5 @@ def test_two_campaigns_do_not_share_a_folder(module, tmp_path):
     from parity_tests.campaign.folder import campaign_folder
 
     with campaign_folder(tmp_path / "kept"), pytest.raises(ResumeError, match="another campaign"):
-        run.run([f"{module}:program_1"], sides=SIDES, resume=tmp_path / "kept")
+        run.run([f"{module}:program_1"], CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     assert os.listdir(tmp_path / "kept") == ["lock"]

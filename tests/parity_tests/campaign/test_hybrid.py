@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import parity_tests
-from parity_tests.processes import side_runs
+from parity_tests.processes.side_environment import JAX_FLAG, environment_of
 
 SCRIPT = """
 import json
@@ -58,7 +58,7 @@ print(json.dumps(found))
 
 def measured(environment_flag, then):
     """What becomes of programs on both stock sides, in a process with the flag in this state."""
-    environment = side_runs.environment_of("jax-legacy") | {side_runs.JAX_FLAG: environment_flag}
+    environment = environment_of("jax-legacy") | {JAX_FLAG: environment_flag}
     root = str(Path(parity_tests.__file__).parent.parent)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, then],

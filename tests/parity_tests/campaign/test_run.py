@@ -3,6 +3,7 @@
 import pytest
 
 from parity_tests.campaign import collection, run
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes.protocol import Listed
 from reports.rows import Campaign
 
@@ -57,7 +58,10 @@ def test_a_program_that_ends_its_process_has_its_hazards_all_the_same(tmp_path):
         "    jax.debug.callback(lambda: os._exit(3))\n"
         "    return x * TABLE\n"
     )
-    result = run.run([str(file)], sides=("legacy", "jax-legacy"), steady_calls=0, timeout=30)
+    result = run.run(
+        [str(file)],
+        CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0, timeout=30),
+    )
     [row] = result.programs
     assert {each.failure.kind for each in row.observations} == {"crash"}
     assert [hazard.kind for hazard in row.hazards] == ["writeable NumPy array"]
@@ -91,7 +95,10 @@ def test_a_module_that_changes_the_working_directory_does_so_for_its_own_program
         "    return lambda x: x * factor, (1.0,)\n"
     )
     monkeypatch.chdir(tmp_path)
-    result = run.run(["sub/moves.py", "stays.py"], sides=("legacy", "simplified"), steady_calls=0)
+    result = run.run(
+        ["sub/moves.py", "stays.py"],
+        CampaignOptions(sides=("legacy", "simplified"), steady_calls=0),
+    )
     assert [(row.name, row.source, row.verdict) for row in result.programs] == [
         ("first", "sub/moves.py:5", "parity"),
         ("second", "sub/moves.py:9", "parity"),

@@ -3,8 +3,9 @@
 import pytest
 
 from parity_tests.campaign import run, timed_rounds
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.records import Recorded
 from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import Recorded
 from reports.rows import TIME_METRICS, Observation, StageTimes
 
 PAIR = ("jax-legacy", "jax-simplified")
@@ -13,7 +14,7 @@ PAIR = ("jax-legacy", "jax-simplified")
 def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
     ran = []
 
-    def run_sides(jobs, sides, folder, timeout):
+    def run_sides(jobs, sides, folder, options):
         [side] = sides
         ran.append((folder.name, side))
         seconds = float(len(ran))
@@ -28,7 +29,7 @@ def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
 
     monkeypatch.setattr(timed_rounds, "run_sides", run_sides)
     jobs = [Job(number=0, name="p", target="p"), Job(number=1, name="q", target="q")]
-    samples = timed_rounds.time_sides(jobs, PAIR, tmp_path, rounds=2, timeout=1)
+    samples = timed_rounds.time_sides(jobs, tmp_path, CampaignOptions(sides=PAIR, rounds=2))
     a, b = PAIR
     assert ran == [("0", a), ("0", b), ("1", b), ("1", a), ("2", a), ("2", b), ("3", b), ("3", a)]
     # What was never taken, as compiling from a cache, has no row.
@@ -38,7 +39,7 @@ def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
     calls = {each.side: each.seconds for each in samples[0] if each.metric == "call"}
     assert calls == {a: (1.0, 4.0, 5.0, 8.0), b: (2.0, 3.0, 6.0, 7.0)}
     assert 1 not in samples  # what fails has no times
-    assert timed_rounds.time_sides(jobs, PAIR, tmp_path, rounds=0, timeout=1) == {}
+    assert timed_rounds.time_sides(jobs, tmp_path, CampaignOptions(sides=PAIR)) == {}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def timed(tmp_path_factory):
         "def raises(x):\n"
         "    raise ValueError\n"
     )
-    return run.run([str(file)], sides=PAIR, rounds=4)
+    return run.run([str(file)], CampaignOptions(sides=PAIR, rounds=4))
 
 
 def test_a_planted_slowness_is_found_in_its_stage(timed):

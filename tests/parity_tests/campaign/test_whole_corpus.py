@@ -9,6 +9,7 @@ import os
 import pytest
 
 from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
 
 # Nothing that is left after dead code is removed reads this program's captured array.
 DEAD = {"unused_captured"}
@@ -18,7 +19,7 @@ DEAD = {"unused_captured"}
 def corpus():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XLA_FLAGS", os.environ["CONSTPARITY_TEST_XLA_FLAGS"])
-        return run.run((), steady_calls=0)
+        return run.run((), CampaignOptions(steady_calls=0))
 
 
 def on(row, side):

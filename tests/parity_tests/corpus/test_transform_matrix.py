@@ -6,6 +6,7 @@ import pytest
 
 from parity_tests import targets
 from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.corpus import transform_matrix
 from parity_tests.observe.environment import describe
 from reports.rows import Campaign, Check, Observation, ProgramRow
@@ -32,7 +33,10 @@ def test_every_other_cell_is_a_program():
 def test_the_grid_is_at_parity_and_shows_what_is_not_tested():
     """Ours against each other; `constparity matrix` has all four sides."""
     sides = ("legacy", "simplified")
-    result = run.run([transform_matrix.__name__], sides=sides, steady_calls=0, reload=True)
+    result = run.run(
+        [transform_matrix.__name__],
+        CampaignOptions(sides=sides, steady_calls=0, reload=True),
+    )
     assert {row.name: row.reasons for row in result.programs if row.verdict != "parity"} == {}
     grid = transform_matrix.grid(result)
     assert grid["scan"]["grad"] == "parity"

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import attribution
 from parity_tests.drift import rows as attributing
 from parity_tests.drift.attribution import first_difference
 from parity_tests.evidence.values import Value
 from parity_tests.processes.protocol import EquationValue, EquationValues
-from parity_tests.processes.side_runs import environment_of
+from parity_tests.processes.side_environment import environment_of
 
 PLANTED = """
 import os
@@ -54,10 +55,12 @@ def rows(tmp_path_factory):
     file.write_text(PLANTED)
     result = run.run(
         [str(file)],
-        sides=("jax-legacy", "jax-simplified"),
-        steady_calls=0,
-        timeout=60.0,
-        attribute=True,
+        CampaignOptions(
+            sides=("jax-legacy", "jax-simplified"),
+            steady_calls=0,
+            timeout=60.0,
+            attribute=True,
+        ),
     )
     return {row.name: row for row in result.programs}
 

@@ -227,7 +227,7 @@ def test_usage(planted, capsys, options, said):
 
 
 def test_a_search_has_a_time_limit(planted, monkeypatch):
-    monkeypatch.setattr("parity_tests.processes.side_runs.START_SECONDS", 0.0)
+    monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 0.0)
     question = CulpritQuestion(metric="outputs")
     with pytest.raises(ask.ExperimentError, match=r"no result in 0\.2 seconds"):
         ask.find_culprits(f"{planted}:one_folds", question, timeout=0.2)

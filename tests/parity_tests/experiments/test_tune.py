@@ -386,6 +386,6 @@ def test_svg_is_no_report_of_other_commands(planted, capsys):
 
 
 def test_a_search_has_a_time_limit(planted, monkeypatch):
-    monkeypatch.setattr("parity_tests.processes.side_runs.START_SECONDS", 0.0)
+    monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 0.0)
     with pytest.raises(ask.ExperimentError, match=r"no result in 0\.2 seconds"):
         ask.tune_policy(f"{planted}:three", TuneQuestion(), timeout=0.2)

@@ -47,7 +47,7 @@ def where_a_program_has(monkeypatch):
     programs_at_once = []
 
     def plant(word):
-        def run(targets, **kwargs):
+        def run(targets, options, **kwargs):
             programs_at_once.append(len(targets))
             found = []
             for target in targets:

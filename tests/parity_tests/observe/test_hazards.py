@@ -14,7 +14,7 @@ import pytest
 from jax import lax
 
 from parity_tests.observe import hazards
-from parity_tests.processes.side_runs import environment_of
+from parity_tests.processes.side_environment import environment_of
 from parity_tests.program import from_function
 
 ROOT = Path(__file__).parents[3]

@@ -11,8 +11,11 @@ from waiting import alive, await_
 
 import parity_tests
 from parity_tests.campaign import run
-from parity_tests.processes import side_runs
-from parity_tests.processes.protocol import Job, Request
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.processes import asking, listing, side_runs, worker_process
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job, ListPrograms
+from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG, environment_of
 from parity_tests.targets import TargetError
 from reports.rows import SIDES
 
@@ -20,20 +23,20 @@ ROOT = Path(parity_tests.__file__).parent.parent
 
 
 def test_a_side_is_its_environment():
-    flags = {side: side_runs.environment_of(side, {"A": "b"})[side_runs.JAX_FLAG] for side in SIDES}
+    flags = {side: environment_of(side, {"A": "b"})[JAX_FLAG] for side in SIDES}
     assert flags == {"legacy": "0", "simplified": "0", "jax-legacy": "0", "jax-simplified": "1"}
 
 
 def test_what_the_user_has_set_does_not_reach_a_side():
     inherited = {
-        side_runs.OUR_FLAG: "1",
-        side_runs.JAX_FLAG: "1",
+        OUR_FLAG: "1",
+        JAX_FLAG: "1",
         "PYTHONPATH": "/somewhere",
         "A": "b",
     }
-    environment = side_runs.environment_of("legacy", inherited)
-    assert side_runs.OUR_FLAG not in environment
-    assert environment[side_runs.JAX_FLAG] == "0"
+    environment = environment_of("legacy", inherited)
+    assert OUR_FLAG not in environment
+    assert environment[JAX_FLAG] == "0"
     assert environment["A"] == "b"
     assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/somewhere"]
 
@@ -48,16 +51,18 @@ def test_a_program_that_walks_over_a_set_of_strings_is_the_same_on_every_side(tm
         "        x = 2 * x + ord(name)\n"
         "    return x\n"
     )
-    result = run.run([str(file)], sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+    result = run.run(
+        [str(file)], CampaignOptions(sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+    )
     [row] = result.programs
     assert (row.verdict, row.reasons) == ("parity", ())
-    assert side_runs.environment_of("legacy", {"PYTHONHASHSEED": "7"})["PYTHONHASHSEED"] == "7"
+    assert environment_of("legacy", {"PYTHONHASHSEED": "7"})["PYTHONHASHSEED"] == "7"
 
 
 def test_a_process_that_cannot_start_is_given_up_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(side_runs.sys, "executable", "/bin/false")
+    monkeypatch.setattr(worker_process.sys, "executable", "/bin/false")
     jobs = [Job(number=n, name=f"p{n}", target="m:p") for n in range(3)]
-    recorded = side_runs.run_sides(jobs, ["jax-legacy"], tmp_path, timeout=5)
+    recorded = side_runs.run_sides(jobs, ["jax-legacy"], tmp_path, RunOptions(timeout=5))
     failures = [record.observation.failure for record in recorded.values()]
     assert [failure.stage for failure in failures] == ["start of the process"] * 3
     assert {failure.type for failure in failures} == {"exit status 1"}
@@ -86,13 +91,13 @@ def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, mon
         "while [ ${PWD##*/} = waits ] && [ ! -e ../go ]; do sleep 0.05; done\n"
     )
     python.chmod(0o755)
-    monkeypatch.setattr(side_runs.sys, "executable", str(python))
-    monkeypatch.setattr(side_runs, "START_SECONDS", 0)
+    monkeypatch.setattr(worker_process.sys, "executable", str(python))
+    monkeypatch.setattr(worker_process, "START_SECONDS", 0)
     questions = []
     for name in ("ends", "waits"):
         (tmp_path / name).mkdir()
-        questions.append((Request(action="list", folder=tmp_path / name, sys_path=()), "legacy"))
-    answers = side_runs.ask_all(questions, timeout=60)
+        questions.append(asking.Asking(ListPrograms(), "legacy", tmp_path / name, 60))
+    answers = asking.ask_all(questions)
     assert [each.ending for each in answers] == ["exit status 0"] * 2
     assert len(signalled) == len(set(signalled)) == 2
 
@@ -137,13 +142,13 @@ def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
     def idle_seconds(worker):
         return math.inf if "godot" in worker.log_tail() else 0.0
 
-    monkeypatch.setattr(side_runs.Worker, "idle_seconds", idle_seconds)
+    monkeypatch.setattr(worker_process.Worker, "idle_seconds", idle_seconds)
     module = tmp_path / "hanging_import.py"
     module.write_text("import time\nprint('waiting for godot', flush=True)\ntime.sleep(600)\n")
     with pytest.raises(
-        side_runs.ListingError, match=r"hanging_import.py: no end in 61 seconds"
+        listing.ListingError, match=r"hanging_import.py: no end in 61 seconds"
     ) as error:
-        side_runs.list_programs([str(module)], tmp_path, timeout=1.0)
+        listing.list_programs([str(module)], tmp_path, timeout=1.0)
     assert "waiting for godot" in str(error.value)
 
 
@@ -164,8 +169,8 @@ def test_a_thread_that_does_not_end_keeps_no_answer_back(tmp_path):
         "    return x * TABLE\n"
     )
     started = time.monotonic()
-    result = run.run([str(file)], sides=("legacy", "jax-legacy"), steady_calls=0)
-    assert time.monotonic() - started < side_runs.START_SECONDS
+    result = run.run([str(file)], CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0))
+    assert time.monotonic() - started < worker_process.START_SECONDS
     works, ends = result.programs
     assert works.verdict == "parity"
     assert len(works.hazards) == len(ends.hazards) == 1
@@ -186,7 +191,8 @@ def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(
         "    return x\n"
     )
     result = run.run(
-        [str(file)], sides=("legacy", "jax-legacy"), steady_calls=0, memory_limit=900 * 2**20
+        [str(file)],
+        CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0, memory_limit=900 * 2**20),
     )
     hungry, modest = result.programs
     for observation in hungry.observations:
@@ -233,7 +239,10 @@ def test_a_program_is_not_charged_for_those_before_it(tmp_path):
     names = ["keeps", "modest", "leaves_a_thread", "waits", "crashes"]
     jobs = [Job(number=n, name=each, target=f"{file}:{each}") for n, each in enumerate(names)]
     recorded = side_runs.run_sides(
-        jobs, ["jax-legacy"], tmp_path, timeout=60, steady_calls=0, memory_limit=1000 * 2**20
+        jobs,
+        ["jax-legacy"],
+        tmp_path,
+        RunOptions(timeout=60, steady_calls=0, memory_limit=1000 * 2**20),
     )
     failures = [recorded[job.number, "jax-legacy"].observation.failure for job in jobs]
     assert failures[:-1] == [None] * 4

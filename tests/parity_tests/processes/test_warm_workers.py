@@ -1,7 +1,7 @@
 """The arbiter of a campaign: one process for many programs, and another where it is lost."""
 
+from parity_tests.evidence.records import truth_of
 from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import truth_of
 from parity_tests.processes.warm_workers import warm_arbiter
 
 PROGRAMS = """
@@ -49,7 +49,7 @@ def returns_nothing():
 
 
 def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
-    monkeypatch.setattr("parity_tests.processes.warm_workers.START_SECONDS", 15.0)
+    monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 15.0)
     file = tmp_path / "programs.py"
     file.write_text(PROGRAMS)
     names = (
@@ -60,18 +60,18 @@ def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
     ]
     with warm_arbiter(tmp_path, timeout=2.0) as arbitrate:
         first, ended, third, hung, bits, nothing, last = map(arbitrate, jobs)
-    assert third[0].array == 1.0 / 3.0  # in double precision
-    assert ended == "exit status 3"
-    assert hung == "no result in 2 seconds"
-    assert bits == "NoArbiterError: the program reads the bits of a floating-point value"
-    assert nothing == ()
-    assert first[0].array != last[0].array  # of processes that were lost in between
-    assert truth_of(tmp_path, 2)[0].array == third[0].array
+    assert third.outputs[0].array == 1.0 / 3.0  # in double precision
+    assert ended.missing == "exit status 3"
+    assert hung.missing == "no result in 2 seconds"
+    assert bits.missing == "NoArbiterError: the program reads the bits of a floating-point value"
+    assert (nothing.outputs, nothing.missing) == ((), "")
+    assert first.outputs[0].array != last.outputs[0].array  # of processes lost in between
+    assert truth_of(tmp_path, 2)[0].array == third.outputs[0].array
 
     with warm_arbiter(tmp_path, timeout=2.0) as again:
-        assert again(jobs[0])[0].array == first[0].array  # kept
+        assert again(jobs[0]).outputs[0].array == first.outputs[0].array  # kept
         assert again(jobs[4]) == bits  # asked once more, over what was kept
     with warm_arbiter(tmp_path / "fresh", timeout=2.0, fresh=True) as fresh:
         numbers = [jobs[0], jobs[0].model_copy(update={"number": 9})]
-        one, other = (fresh(job)[0].array for job in numbers)
+        one, other = (fresh(job).outputs[0].array for job in numbers)
     assert one != other

@@ -1,0 +1,41 @@
+"""The options of a campaign: one record, made by the command line and passed on as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+
+from parity_tests.processes.options import RunOptions
+from reports.rows import SIDES, Side
+
+# Hazards are properties of a program, so one side detects them: the first of these that is run.
+# The sides come last that a hazard makes fail.
+_DETECT_HAZARDS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "simplified")
+
+
+class CampaignOptions(RunOptions):
+    """On which sides programs are run, how each is run, and what is done besides.
+
+    `resume` is a folder that keeps what is finished: the same campaign, started again with it, goes
+    on where it was interrupted, and with larger limits runs again what had exceeded them. With
+    `rounds`, times are judged: each round takes the programs that every side could run through each
+    side twice, in fresh processes and one at a time. `save` is a file that gets the results and,
+    beside it, the arrays of all outputs, to be judged again. With `attribute`, both sides of a
+    program whose outputs are not bitwise equal are run again to find out why.
+    """
+
+    sides: tuple[Side, ...] = SIDES
+    resume: Path | None = None
+    rounds: int = 0
+    save: Path | None = None
+    attribute: bool = False
+
+
+def side_with_hazards(sides: Container[Side]) -> Side | None:
+    """Return which of the sides detects the hazards; None where there are no sides.
+
+    Example::
+
+        side_with_hazards(("legacy", "simplified")) == "legacy"
+    """
+    return next((side for side in _DETECT_HAZARDS if side in sides), None)

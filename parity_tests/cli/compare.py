@@ -1,0 +1,67 @@
+"""The command `constparity compare`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parity_tests.cli.campaign import conclude
+from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.options import ExitZero, ProgramTimeout, Report
+from parity_tests.cli.report_option import checked_reports
+
+
+def compare(
+    context: typer.Context,
+    left: Annotated[Path, typer.Argument(metavar="A.json", show_default=False)],
+    right: Annotated[Path, typer.Argument(metavar="B.json", show_default=False)],
+    report: Report = None,
+    attribute: Annotated[
+        bool,
+        typer.Option(
+            "--attribute",
+            help="Run programs whose outputs drift again to find out why, as `run` does. What the "
+            "files name is imported: only for results that you trust.",
+        ),
+    ] = False,
+    timeout: ProgramTimeout = 120.0,
+    exit_zero: ExitZero = False,
+) -> None:
+    """Compare two results that `constparity run --save` wrote, with the judge of a live run.
+
+    Where they have different sides they are judged as one campaign; a side that both have is
+    compared with itself. Without --attribute nothing is run.
+
+    Examples:
+
+      constparity run my_model.py --sides legacy,jax-legacy --save A.json
+
+      constparity run my_model.py --sides simplified,jax-simplified --save B.json
+
+      constparity compare A.json B.json
+    """
+    import reports
+    from parity_tests.campaign import compare_saved
+    from parity_tests.cli import terminal
+    from parity_tests.evidence.saved import Saved, SavedError
+
+    requests = checked_reports(report or ())
+    try:
+        with terminal.progress(terminal.console()) as advance:
+            result = compare_saved.compare(
+                Saved.read(left),
+                Saved.read(right),
+                attribute=attribute,
+                timeout=timeout,
+                progress=advance,
+            )
+    except (SavedError, reports.ReportReadError) as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    conclude(context, result, requests, exit_zero)

@@ -1,0 +1,68 @@
+"""The command `constparity fuzz`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import Exit, code_of, fail
+from parity_tests.cli.options import ALL_SIDES, ProgramTimeout, Report, Sides, parse_sides
+from parity_tests.cli.report_option import checked_reports, write_reports
+from reports.views.texts import counted
+
+
+def fuzz(
+    context: typer.Context,
+    programs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many programs to generate.")
+    ] = 50,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="S", help="The same seed, the same programs.")
+    ] = 0,
+    sides: Sides = ALL_SIDES,
+    report: Report = None,
+    keep: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where programs that failed are written.")
+    ] = Path("constparity-fuzz"),
+    timeout: ProgramTimeout = 120.0,
+) -> None:
+    """Generate programs that capture arrays, and compare them on every side.
+
+    A program that fails is made smaller and written to a file that runs by itself. Programs that
+    stock JAX refuses as well are counted, and left out. Exits as `constparity run` does.
+
+    Examples:
+
+      constparity fuzz --programs 200 --seed 7
+
+      XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
+    """
+    from parity_tests.cli import terminal
+
+    try:
+        from parity_tests.fuzz import campaign as fuzzing
+    except ModuleNotFoundError as missing:
+        if missing.name != "hypothesis":
+            raise
+        fail("generating programs needs hypothesis: install constparity[fuzz]")
+    chosen = parse_sides(sides)
+    requests = checked_reports(report or ())
+    console = terminal.console()
+    try:
+        with terminal.progress(console) as advance:
+            fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=advance)
+        terminal.print_campaign(console, fuzzed.campaign)
+        if fuzzed.refused:
+            refused = counted(len(fuzzed.refused), "more program")
+            console.print(f"{refused} that stock JAX refuses as well", highlight=False)
+        write_reports(context, console, requests, fuzzed.campaign)
+        for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
+            console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+        return
+    context.obj.code = max(context.obj.code, code_of(fuzzed.campaign.verdict))

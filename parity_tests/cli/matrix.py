@@ -1,0 +1,34 @@
+"""The command `constparity matrix`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import typer
+
+from parity_tests.cli.campaign import conclude, run_campaign
+from parity_tests.cli.options import ALL_SIDES, ExitZero, Report, Sides, parse_sides
+from parity_tests.cli.report_option import checked_reports
+
+
+def matrix(
+    context: typer.Context,
+    sides: Sides = ALL_SIDES,
+    report: Report = None,
+    exit_zero: ExitZero = False,
+) -> None:
+    """Run one captured array in each construct of JAX under each transformation; print the grid.
+
+    The cells that nobody runs are in the grid, too. The exit status is that of `run`.
+    """
+    from parity_tests.campaign.options import CampaignOptions
+    from parity_tests.cli import terminal
+    from parity_tests.corpus import transform_matrix
+
+    requests = checked_reports(report or ())
+    result = run_campaign(
+        context,
+        [transform_matrix.__name__],
+        CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True),
+    )
+    if result is not None:
+        conclude(context, result, requests, exit_zero)
+        terminal.print_grid(terminal.console(), transform_matrix.grid(result))

@@ -1,0 +1,187 @@
+"""The files of a campaign: every file name is written here, and nowhere else.
+
+A campaign's folder looks like this. Sides are run by one process after the other, and each process
+has a folder with the next free number::
+
+    campaign.json                    what is measured, and how
+    lock                             held by the campaign that is at work here
+    listing/                         the process that listed the programs
+    SIDE/1/                          a process of a side
+        request.json                 what it was asked to do
+        events                       how far it has come
+        log                          what it and its programs printed
+        0.json                       program 0: its observation, written last
+        0.npz                            its outputs
+        0.jaxpr.txt                      its printed jaxpr
+        0.hazards.json                   its hazards, on the side that detects them
+    rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
+    arbiter-0/truth.npz              the outputs of program 0 in double precision
+    foreseeing-0/                    the process that detected the hazards of program 0
+    drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
+    serve-truth-jax-legacy-1/        a process that waits for one job after the other
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.rows import Side
+
+
+@dataclass(frozen=True)
+class ProgramFiles:
+    """The files that a process of a side leaves of one program."""
+
+    folder: Path
+    number: int
+
+    @property
+    def observation(self) -> Path:
+        """The observation: the last file to be written, so its program is finished."""
+        return self.folder / f"{self.number}.json"
+
+    @property
+    def outputs(self) -> Path:
+        """The output arrays; missing where the side failed with its process."""
+        return self.folder / f"{self.number}.npz"
+
+    @property
+    def jaxpr(self) -> Path:
+        """The printed jaxpr."""
+        return self.folder / f"{self.number}.jaxpr.txt"
+
+    @property
+    def hazards(self) -> Path:
+        """The hazards; missing but on the side that detects them."""
+        return self.folder / f"{self.number}.hazards.json"
+
+
+def finished_programs(folder: Path) -> Iterator[ProgramFiles]:
+    """Find the programs that processes have finished, in a folder and in all folders below it."""
+    for file in sorted(folder.rglob("*.json")):
+        if file.stem.isdecimal():
+            yield ProgramFiles(file.parent, int(file.stem))
+
+
+@dataclass(frozen=True)
+class TruthFiles:
+    """The files that the arbiter leaves of one program: one of the two."""
+
+    folder: Path
+
+    @property
+    def truth(self) -> Path:
+        """The outputs in double precision."""
+        return self.folder / "truth.npz"
+
+    @property
+    def no_arbiter(self) -> Path:
+        """The reason why there are no outputs in double precision."""
+        return self.folder / "no_arbiter"
+
+
+def truth_files(folder: Path, number: int) -> TruthFiles:
+    """Return the files of the arbiter for one program, in a campaign or in its own process."""
+    return TruthFiles(folder / f"arbiter-{number}")
+
+
+@dataclass(frozen=True)
+class ProcessFiles:
+    """The files through which a process and its parent talk."""
+
+    folder: Path
+
+    @property
+    def request(self) -> Path:
+        """What the process is to do."""
+        return self.folder / "request.json"
+
+    @property
+    def log(self) -> Path:
+        """What the process and its programs printed."""
+        return self.folder / "log"
+
+    @property
+    def events(self) -> Path:
+        """How far the process has come with its programs."""
+        return self.folder / "events"
+
+    @property
+    def answer(self) -> Path:
+        """The answer to a question, written whole or not at all."""
+        return self.folder / "answer.json"
+
+    @property
+    def outputs(self) -> Path:
+        """The outputs of the one program that the process ran."""
+        return self.folder / "outputs.npz"
+
+    @property
+    def equations(self) -> Path:
+        """The results of the equations of the one program that the process ran."""
+        return self.folder / "equations.npz"
+
+    @property
+    def draft(self) -> Path:
+        """The arrays that a draft's variables hold."""
+        return self.folder / "draft.npz"
+
+
+@dataclass(frozen=True)
+class CampaignFiles:
+    """The files and folders of a campaign."""
+
+    folder: Path
+
+    @property
+    def identity(self) -> Path:
+        """What the campaign measures, and how."""
+        return self.folder / "campaign.json"
+
+    @property
+    def lock(self) -> Path:
+        """The file that a campaign locks while it is at work."""
+        return self.folder / "lock"
+
+    @property
+    def listing(self) -> Path:
+        """The folder of the process that lists the programs."""
+        return self.folder / "listing"
+
+    @property
+    def rounds(self) -> Path:
+        """The folder of the rounds in which times are taken."""
+        return self.folder / "rounds"
+
+    def hazards(self, number: int) -> Path:
+        """Return the folder of the process that detects the hazards of one program alone."""
+        return self.folder / f"foreseeing-{number}"
+
+    def kept_hazards(self, number: int) -> Path:
+        """Return the file with the hazards that this process found."""
+        return self.hazards(number) / "foreseen.json"
+
+    def drift(self, number: int, left: Side, right: Side) -> Path:
+        """Return the file that says why the outputs of a program on two sides differ."""
+        return self.folder / f"drift-{number}-{left}-{right}.json"
+
+
+def turn_folder(folder: Path, turn: int) -> Path:
+    """Return the folder of one turn, in which every program runs once on each side."""
+    return folder / str(turn)
+
+
+def side_folder(folder: Path, side: Side) -> Path:
+    """Return the folder of the processes of a side."""
+    return folder / side
+
+
+def next_free(folder: Path, prefix: str = "") -> Path:
+    """Make the folder of a new process; a campaign that was interrupted has left others there."""
+    number = 1
+    while (found := folder / f"{prefix}{number}").exists():
+        number += 1
+    found.mkdir(parents=True)
+    return found

@@ -1,0 +1,81 @@
+"""Ask a process of its own one question: the answer comes back, or how the process was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic
+
+from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.processes.protocol import AnswerT, Question
+from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.worker_process import Limits, Lost, Worker, supervise
+from reports.rows import Side
+
+
+@dataclass
+class Asking(Generic[AnswerT]):
+    """A question to a process of its own, and what comes back: an answer, or how it was lost.
+
+    `timeout` is in seconds, beside what a process takes to start. `xla_flags` are for XLA in this
+    process, after the user's own.
+    """
+
+    question: Question[AnswerT]
+    side: Side
+    folder: Path
+    timeout: float
+    xla_flags: str = ""
+    answer: AnswerT | Lost | None = None
+    _worker: Worker | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is an answer, or there will be none."""
+        return self.answer is not None
+
+    def poll(self) -> None:
+        """Start the process, and look for its answer. Raises `OSError` as `environment_of`."""
+        if self._worker is None:
+            self._worker = self._start()
+        self._worker.listen()
+        if self._worker.files.answer.exists():
+            # A process that has answered need not end: a thread of a module may keep it.
+            self._worker.kill()
+            self.answer = self._worker.answer(type(self.question))
+        else:
+            self.answer = self._worker.lost(Limits(self.timeout))
+
+    def kill(self) -> None:
+        """End the process."""
+        if self._worker is not None:
+            self._worker.kill()
+
+    def _start(self) -> Worker:
+        environment = environment_of(self.side, xla_flags=self.xla_flags)
+        # An answer may be there already, from a campaign that was interrupted.
+        ProcessFiles(self.folder).answer.unlink(missing_ok=True)
+        return Worker.start(self.question, self.folder, environment)
+
+
+def ask(question: Question[AnswerT], side: Side, folder: Path, *, timeout: float) -> AnswerT | Lost:
+    """Ask a process of a side, and wait for what comes back; `folder` keeps its files.
+
+    `timeout` is in seconds, beside what a process takes to start.
+
+    Example::
+
+        ask(ListPrograms(targets=("my_model.py",)), "jax-legacy", folder, timeout=60)
+    """
+    [answer] = ask_all([Asking(question, side, folder, timeout)])
+    return answer
+
+
+def ask_all(asked: Sequence[Asking[AnswerT]]) -> list[AnswerT | Lost]:
+    """Ask several processes, as many at once as `supervise` has, and wait for all.
+
+    Raises `OSError` as `environment_of` does.
+    """
+    supervise(asked)
+    return [each.answer for each in asked if each.answer is not None]

@@ -1,0 +1,248 @@
+"""One child process: how it is started, watched, killed, and how it is lost.
+
+Every child process of the tester is a `Worker`. All but the processes of a benchmark, which take
+turns, are watched by `supervise`: it polls them until each is finished, and kills the others when
+it is interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import psutil
+
+from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.processes.protocol import AnswerT, Order, Question, Record
+from reports.rows import Failure
+
+PROCESSES = 2
+POLL_SECONDS = 0.02
+# Python, JAX and its backend start within this, on top of the first program's time limit.
+START_SECONDS = 60.0
+
+LostKind = Literal["crash", "timeout", "memory"]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """How a process was lost, in which stage, and the end of what it printed.
+
+    `ending` is "exit status 3", "signal SIGSEGV", or says which limit was exceeded.
+    """
+
+    kind: LostKind
+    ending: str
+    stage: str
+    log: str
+
+    def failure(self) -> Failure:
+        """Return the failure of the program that the process was on."""
+        if self.kind == "crash":
+            type_, message = self.ending, "the process ended"
+        else:
+            type_ = {"timeout": "TimeLimit", "memory": "MemoryLimit"}[self.kind]
+            message = self.ending
+        return Failure(
+            kind=self.kind, stage=self.stage, type=type_, message=message, traceback=self.log
+        )
+
+    @property
+    def last_words(self) -> str:
+        """What the process printed before it ended; "" where it was killed at a limit."""
+        return self.log if self.kind == "crash" else ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process may take: seconds for one program, beside its start, and bytes of memory."""
+
+    timeout: float
+    memory: int | None = None
+
+
+class Supervised(Protocol):
+    """Work that processes do, and that `supervise` waits for."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to wait for."""
+
+    def poll(self) -> None:
+        """Start what is not started, and see how far it has come."""
+
+    def kill(self) -> None:
+        """End the processes."""
+
+
+def supervise(work: Sequence[Supervised], *, at_once: int = PROCESSES) -> None:
+    """Do work, at most `at_once` at a time, and return when all is finished.
+
+    Processes are killed when this raises, KeyboardInterrupt included.
+    """
+    waiting: list[Supervised] = list(work)
+    going: list[Supervised] = []
+    try:
+        while waiting or going:
+            while waiting and len(going) < at_once:
+                going.append(waiting.pop(0))
+            for each in going:
+                each.poll()
+            going = [each for each in going if not each.finished]
+            time.sleep(POLL_SECONDS)
+    finally:
+        for each in going:
+            each.kill()
+
+
+@dataclass
+class Worker:
+    """One child process, and how far its events have been read."""
+
+    process: subprocess.Popen[bytes]
+    files: ProcessFiles
+    stage: str = "start of the process"
+    has_started: bool = False
+    _read: int = 0
+    _has_ended: bool = False
+    _killed: bool = False
+    _last: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def start(
+        cls,
+        request: Record,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        pass_fds: Sequence[int] = (),
+    ) -> Worker:
+        """Start a process on a request, which is written to its folder.
+
+        It has this environment, and the file descriptors `pass_fds`.
+        """
+        files = ProcessFiles(folder)
+        order = Order.model_validate(
+            {"folder": folder, "sys_path": tuple(sys.path), "request": request}
+        )
+        files.request.write_text(order.model_dump_json())
+        with open(files.log, "wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "parity_tests.worker", str(files.request)],
+                stdin=subprocess.PIPE,  # held open: the worker ends when this process does
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                pass_fds=pass_fds,
+                # Ctrl-C is for the parent, which then kills the whole group.
+                start_new_session=True,
+            )
+        return cls(process, files)
+
+    def give(self, line: str) -> None:
+        """Hand on a line of text, for which the process gets as long as for its first."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # the next poll sees that the process has ended
+            self.process.stdin.write(f"{line}\n".encode())
+            self.process.stdin.flush()
+        self._last = time.monotonic()
+
+    def has_ended(self) -> bool:
+        """Say whether the process has ended."""
+        return self.process.poll() is not None
+
+    def listen(self) -> list[int]:
+        """Hear what the process said since the last call, and return the programs that are done."""
+        self._has_ended = self.has_ended()  # before reading, to miss no last words
+        if not self.files.events.exists():
+            return []
+        with open(self.files.events) as lines:
+            lines.seek(self._read)
+            text = lines.read()
+        whole = text[: text.rfind("\n") + 1]
+        self._read += len(whole)
+        done = []
+        for line in whole.splitlines():
+            event, what = line.split(maxsplit=1)
+            if event == "stage":
+                self.stage = what
+                continue
+            self._last = time.monotonic()
+            self.stage, self.has_started = "import", True
+            if event == "done":
+                done.append(int(what))
+        return done
+
+    def lost(self, limits: Limits) -> Lost | None:
+        """Say how the process is lost, which is then killed; None while it is at work.
+
+        To be called after `listen`, when what the process said last does not finish it.
+        """
+        if self._has_ended:
+            self.kill()  # and with it what a program started, while its id is not another's
+            return self.last("crash", self._exit())
+        if self.idle_seconds() > limits.timeout + (0 if self.has_started else START_SECONDS):
+            self.kill()
+            return self.last("timeout", f"no result in {limits.timeout:g} seconds")
+        if limits.memory and (used := self._resident_bytes()) > limits.memory:
+            self.kill()
+            return self.last(
+                "memory", f"{used:,} bytes resident, and the limit is {limits.memory:,}"
+            )
+        return None
+
+    def last(self, kind: LostKind, ending: str) -> Lost:
+        """Describe how the process was lost, in the stage that it had reached."""
+        return Lost(kind, ending, self.stage, self.log_tail())
+
+    def answer(self, question: type[Question[AnswerT]]) -> AnswerT | Lost:
+        """Read the answer that the process left, or say how it ended without one."""
+        if self.files.answer.exists():
+            return question.read(self.files.answer.read_text("utf-8"))
+        return self.last("crash", self._exit())
+
+    def kill(self) -> None:
+        """End the process and whatever it started, and take its exit status.
+
+        The second time nothing is signalled: the id may be another process's by then.
+        """
+        if not self._killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self._killed = True
+        self.process.wait()
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):  # of what was given to it in vain
+                self.process.stdin.close()
+
+    def idle_seconds(self) -> float:
+        """Return the seconds since the process said something, or was given something."""
+        return time.monotonic() - self._last
+
+    def log_tail(self) -> str:
+        """Return the end of what the process and its programs printed."""
+        return self.files.log.read_text(errors="replace")[-4000:]
+
+    def _resident_bytes(self) -> int:
+        """Return the resident memory of the process; 0 where it has just ended."""
+        try:
+            return psutil.Process(self.process.pid).memory_info().rss
+        except psutil.NoSuchProcess:
+            return 0
+
+    def _exit(self) -> str:
+        """Say how the process ended: "exit status 3" or "signal SIGSEGV"."""
+        code = self.process.returncode
+        if code is None:
+            return "still running"
+        if code < 0:
+            return f"signal {signal.Signals(-code).name}"
+        return f"exit status {code}"

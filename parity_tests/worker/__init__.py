@@ -1,0 +1,1 @@
+"""The child process of a side: `python -m parity_tests.worker REQUEST` handles one request."""

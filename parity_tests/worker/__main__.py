@@ -1,0 +1,57 @@
+"""The entry of a child process: `python -m parity_tests.worker REQUEST` handles one request.
+
+The request says what to do and in which folder. An answer is left there in a file, written whole or
+not at all. Nothing goes through stdout or stderr, which belong to the programs.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+import threading
+from pathlib import Path
+from queue import SimpleQueue
+
+from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.processes.protocol import Order, to_json, write
+from parity_tests.worker.desk import Desk
+from parity_tests.worker.handlers import HANDLERS
+
+
+def main() -> None:
+    """Handle the request in the file that is named on the command line."""
+    faulthandler.enable()  # so that the record of a crash has its Python frames
+    lines: SimpleQueue[str] = SimpleQueue()
+    _die_with_parent(lines)
+    order = Order.model_validate_json(Path(sys.argv[1]).read_text())
+    sys.path.extend(entry for entry in order.sys_path if entry not in sys.path)
+    files = ProcessFiles(order.folder)
+    # Nothing is caught here: the parent says how the process ended, and has its traceback.
+    answer = HANDLERS[type(order.request)](order.request, Desk(files, lines))
+    if answer is not None:
+        write(files.answer, to_json(answer))
+
+
+def _die_with_parent(lines: SimpleQueue[str]) -> None:
+    """End this process when the parent's end of stdin closes, however the parent ended.
+
+    What the parent writes before that is put into `lines`.
+    """
+    pipe = os.dup(0)
+    os.set_inheritable(pipe, False)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # a program that reads stdin gets an end of file, not our pipe
+    os.close(nothing)
+
+    def read() -> None:
+        with open(pipe) as parent:
+            for line in parent:
+                lines.put(line)
+        os._exit(1)
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Run jobs in the process of a side, given at once or as they come, and evaluate them for truth.
+
+How far the process has come stands in its events, in the lines "started N", "stage NAME" and
+"done N". So the parent knows which program a crash belongs to, and which stage.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from parity_tests.evidence.layout import ProgramFiles, TruthFiles, truth_files
+from parity_tests.processes.protocol import Job, RunJobs, ServeJobs, ServeTruth, to_json, write
+from parity_tests.worker.desk import Desk, hazards_of, load
+from reports.rows import Failure, Observation
+
+OnStage = Callable[[str], object]
+
+
+def run_jobs(request: RunJobs, desk: Desk) -> None:
+    """Run the jobs of a request."""
+    _start_up()
+    with _events(desk) as say:
+        for position, job in enumerate(request.jobs):
+            say(f"started {job.number}")
+            run_job(
+                job, request, desk, fresh=position == 0, on_stage=lambda name: say(f"stage {name}")
+            )
+            say(f"done {job.number}")
+
+
+def serve_jobs(request: ServeJobs, desk: Desk) -> None:
+    """Run jobs as they come, until the parent goes."""
+    _start_up()
+    each = RunJobs(side=request.side, jobs=())
+    with _events(desk) as say:
+        for job in _given(desk):
+            say(f"started {job.number}")
+            run_job(job, each, desk, fresh=False, on_stage=lambda name: say(f"stage {name}"))
+            say(f"done {job.number}")
+
+
+def serve_truth(request: ServeTruth, desk: Desk) -> None:
+    """Evaluate jobs in double precision as they come, until the parent goes."""
+    _start_up()
+    with _events(desk) as say:
+        for job in _given(desk):
+            say(f"started {job.number}")
+            arbitrate(job, truth_files(desk.files.folder, job.number))
+            say(f"done {job.number}")
+
+
+def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStage) -> None:
+    """Measure one program and leave its observation, outputs, jaxpr and hazards in files."""
+    from parity_tests import targets
+    from parity_tests.evidence import values
+    from parity_tests.observe import measure
+
+    files = ProgramFiles(desk.files.folder, job.number)
+    try:
+        program = load(job.target)
+    except targets.TargetError as error:
+        # It was there when targets were listed: it is its import on this side that fails.
+        failure = Failure(
+            kind="exception", stage="import", type=type(error).__name__, message=str(error)
+        )
+        lost = Observation(program=job.name, side=how.side, failure=failure)
+        measured = measure.Measured(lost)
+    else:
+        measured = measure.measure(
+            program,
+            how.side,
+            on_stage=on_stage,
+            most_calls=how.steady_calls,
+            fresh=fresh,
+            reload=how.reload,
+        )
+    observation = measured.observation.model_copy(update={"program": job.name})
+    values.save(files.outputs, measured.values)
+    write(files.jaxpr, measured.jaxpr)
+    if how.hazards:
+        on_stage("hazards")
+        write(files.hazards, to_json(hazards_of(job.target)))
+    # The last file: a campaign that goes on takes the program for finished by it.
+    write(files.observation, to_json(observation))
+
+
+def arbitrate(job: Job, files: TruthFiles) -> None:
+    """Save the outputs of one program in double precision, or why there are none."""
+    from parity_tests.drift import arbiter
+    from parity_tests.evidence import values
+
+    files.folder.mkdir(exist_ok=True)
+    # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
+    try:
+        truth = arbiter.truth(load(job.target))
+    except Exception as error:  # noqa: BLE001
+        said = next(iter(str(error).splitlines()), "")
+        write(files.no_arbiter, f"{type(error).__name__}: {said}")
+    else:
+        values.save(files.truth, truth)
+
+
+def _start_up() -> None:
+    """Start JAX, its backend and the tester itself: the first program is not charged for them.
+
+    With a short time limit on a slow machine it would be given up, and then so would the next one,
+    which is the first of the process that takes over.
+    """
+    import jax
+
+    for name in ("observe.hazards", "observe.measure", "targets", "evidence.values"):
+        importlib.import_module(f"parity_tests.{name}")
+    jax.devices()
+
+
+def _given(desk: Desk) -> Iterator[Job]:
+    while True:
+        yield Job.model_validate_json(desk.lines.get())
+
+
+@contextmanager
+def _events(desk: Desk) -> Iterator[Callable[[str], object]]:
+    """Open the events, and return how to say something there."""
+    with open(desk.files.events, "a", buffering=1) as events:
+        yield lambda line: events.write(f"{line}\n")

@@ -1,0 +1,82 @@
+"""The supervision loop on work that is made up: how much at once, and what is killed when."""
+
+import pytest
+
+from parity_tests.evidence.layout import ProgramFiles, finished_programs, next_free
+from parity_tests.processes import worker_process
+from parity_tests.processes.worker_process import Lost, supervise
+
+
+class Work:
+    """Work that takes a number of polls; the `raises`-th is interrupted."""
+
+    def __init__(self, polls, raises=0):
+        self.left, self.raises = polls, raises
+        self.polled, self.killed = 0, False
+
+    @property
+    def finished(self):
+        return self.left == 0
+
+    def poll(self):
+        self.polled += 1
+        if self.polled == self.raises:
+            raise KeyboardInterrupt
+        self.left -= 1
+
+    def kill(self):
+        self.killed = True
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch):
+    monkeypatch.setattr(worker_process, "POLL_SECONDS", 0)
+
+
+def test_work_is_polled_until_it_is_finished_and_no_more():
+    work = [Work(3), Work(1), Work(2)]
+    supervise(work)
+    assert [each.polled for each in work] == [3, 1, 2]
+    assert not any(each.killed for each in work)
+
+
+def test_no_more_is_begun_than_may_be_at_once():
+    long, short, waiting = Work(4, raises=3), Work(9), Work(1)
+    with pytest.raises(KeyboardInterrupt):
+        supervise([long, short, waiting], at_once=2)
+    assert waiting.polled == 0
+
+
+def test_an_interruption_kills_what_is_not_finished():
+    finished, interrupted, begun, waiting = Work(1), Work(5, raises=2), Work(5), Work(1)
+    with pytest.raises(KeyboardInterrupt):
+        supervise([finished, interrupted, begun, waiting], at_once=3)
+    assert [each.killed for each in (finished, interrupted, begun)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("lost", "type_", "message", "last_words"),
+    [
+        (Lost("crash", "signal SIGSEGV", "run", "ouch"), "signal SIGSEGV", "ended", "ouch"),
+        (Lost("timeout", "no result in 3 seconds", "run", "ouch"), "TimeLimit", "in 3 s", ""),
+        (Lost("memory", "9 bytes resident", "run", "ouch"), "MemoryLimit", "9 bytes", ""),
+    ],
+)
+def test_a_lost_process_is_the_failure_of_its_program(lost, type_, message, last_words):
+    failure = lost.failure()
+    assert (failure.kind, failure.stage, failure.traceback) == (lost.kind, "run", "ouch")
+    assert failure.type == type_
+    assert message in failure.message
+    assert lost.last_words == last_words
+
+
+def test_a_process_gets_a_folder_of_its_own_and_its_programs_are_found(tmp_path):
+    folders = [next_free(tmp_path / "legacy") for _ in range(2)]
+    folders.append(next_free(tmp_path / "legacy", "serve-"))
+    assert [each.name for each in folders] == ["1", "2", "serve-1"]
+    for number, folder in enumerate(folders):
+        files = ProgramFiles(folder, number)
+        files.observation.touch()
+        files.hazards.touch()
+        (folder / "request.json").touch()
+    assert sorted(each.number for each in finished_programs(tmp_path)) == [0, 1, 2]

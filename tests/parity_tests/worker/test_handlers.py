@@ -1,0 +1,89 @@
+"""The table of handlers: every kind of request has one, and it imports no more than it needs."""
+
+import math
+import typing
+
+import pytest
+
+from parity_tests.observe.environment import describe
+from parity_tests.processes import protocol
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job, Order
+from parity_tests.processes.side_runs import run_sides
+from parity_tests.worker.handlers import HANDLERS
+from reports.rows.experiments import CulpritQuestion, Sweep, SweepQuestion
+
+UNION, _ = typing.get_args(protocol.Request)
+
+
+def test_every_kind_of_request_has_its_handler():
+    assert set(HANDLERS) == set(typing.get_args(UNION))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        protocol.ListPrograms(targets=("a.py",)),
+        protocol.FindCulprit(target="a:f", question=CulpritQuestion(metric="outputs")),
+        protocol.RunJobs(side="legacy", jobs=(Job(number=3, name="f", target="a:f"),)),
+        protocol.ServeTruth(),
+    ],
+)
+def test_a_request_goes_to_the_process_and_is_still_of_its_kind(request_, tmp_path):
+    order = Order(folder=tmp_path, sys_path=("a",), request=request_)
+    assert Order.model_validate_json(order.model_dump_json()).request == request_
+
+
+def test_a_request_has_the_fields_of_its_kind_alone():
+    with pytest.raises(ValueError, match="question"):
+        protocol.DetectHazards(target="a:f", question=SweepQuestion(thresholds=(0,)))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (protocol.ListPrograms, protocol.Listing(error="no module 'a'")),
+        (protocol.SweepThreshold, protocol.UnknownTarget(unknown_target="no module 'a'")),
+        (
+            protocol.SweepThreshold,
+            Sweep(
+                created="now",
+                environment=describe(),
+                program="f",
+                source="a.py:1",
+                points=(),
+                call_noise=math.inf,
+                compile_noise=0.0,
+                recommended=None,
+                reason="",
+            ),
+        ),
+        (protocol.ReadDraft, protocol.Unreadable(unreadable="effects")),
+        (protocol.RunOutputs, protocol.Done()),
+    ],
+)
+def test_an_answer_reads_back_as_the_type_that_its_question_promises(question, answer):
+    assert question.read(protocol.to_json(answer)) == answer
+
+
+def test_a_process_of_stock_jax_imports_neither_the_engine_nor_an_experiment(tmp_path):
+    file = tmp_path / "looks.py"
+    file.write_text(
+        "import sys\n"
+        "from parity_tests import program\n"
+        "FOREIGN = ('engine', 'parity_tests.experiments', 'parity_tests.reduce')\n"
+        "def found():\n"
+        "    return [name for name in FOREIGN if name in sys.modules]\n"
+        "@program(args=(1.0,))\n"
+        "def looks(x):\n"
+        "    if found():\n"
+        "        raise ImportError(str(found()))\n"
+        "    return x\n"
+    )
+    jobs = [Job(number=n, name="looks", target=f"{file}:looks") for n in range(2)]
+    options = RunOptions(steady_calls=0, hazards_on="jax-legacy")
+    recorded = run_sides(jobs, ["jax-legacy", "legacy"], tmp_path, options)
+    stock = [recorded[job.number, "jax-legacy"].observation.failure for job in jobs]
+    ours = [recorded[job.number, "legacy"].observation.failure for job in jobs]
+    assert stock == [None, None]
+    assert [each.message for each in ours] == ["['engine']"] * 2  # it can fail
