@@ -142,7 +142,7 @@ def deserialize(
         return reader.read(container.parse(memoryview(blob)), constants, mesh)
     plain = reader.parsed(blob, "what was given, no hoisted export,")
     if constants is not None or mesh is not None:
-        raise ValueError("a plain export has its constants inside: none can be replaced or placed")
+        raise ValueError("a plain export contains its constants: none can be replaced or placed")
     return plain
 
 

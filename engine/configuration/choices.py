@@ -1,7 +1,7 @@
 """The choices of a program: which policy, preamble and deduplication it was traced with.
 
-A program keeps its choices, and programs that JAX derives from it inherit them, so a setting that
-changes between a call and its derivative does not split them.
+A program keeps its choices, and programs that JAX derives from it inherit them. So a derivative
+treats the constants as its function does, even if a setting has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from engine.configuration.settings import (
     precompute_constants,
 )
 
-# Both records are keys of tables that first calls look into, so they are tuples: C hashes a tuple,
-# and Python a dataclass.
+# Both records are keys of tables that first calls look into. They are tuples and not dataclasses,
+# because a tuple is hashed in C.
 
 
 class Choices(NamedTuple):
-    """What decides about the constants of a program, beside its side and the embed threshold."""
+    """The settings that decide about the constants of a program, beside side and threshold."""
 
     policy: ConstantPolicy | None
     precompute: Precompute
@@ -37,7 +37,7 @@ NO_CHOICES = Choices(None, "off")
 
 
 class JitKeywords(NamedTuple):
-    """The choices that one `engine.jit` was given as keywords; None leaves one to its setting."""
+    """The choices given to one `engine.jit` as keywords; None leaves a choice to its setting."""
 
     policy: ConstantPolicy | None
     precompute: Precompute | None

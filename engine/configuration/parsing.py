@@ -71,7 +71,7 @@ def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
         hash(value)
     except TypeError as error:
         raise ValueError(
-            f"{what} must be hashable, since what is compiled is cached by it, got {value!r}"
+            f"{what} must be hashable, because it is part of cache keys, got {value!r}"
         ) from error
     return value
 
