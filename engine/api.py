@@ -79,8 +79,8 @@ def jit(
     - `precompute_constants`: with `"auto"`, work on captured arrays alone is done once; with
       `"off"`, at every call (see `engine.precompute_constants`). In the legacy pipeline, XLA does
       such work while it compiles.
-    - `deduplicate_constants`: captured arrays of equal value become one const arg: True, False, or
-      up to how many bytes (see `engine.deduplicate_constants`).
+    - `deduplicate_constants`: with True, captured arrays of equal value become one const arg; with
+      a number, only arrays of up to that many bytes (see `engine.deduplicate_constants`).
 
     The result has the methods of a `jax.jit` function: `trace`, `lower`, `eval_shape`,
     `clear_cache`.

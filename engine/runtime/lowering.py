@@ -156,7 +156,7 @@ def _request(
         inner_request = _request(pipeline, [], params, donated, may_run=False)
         name = f"{params['name']}_preamble"
         inner_params = jax_internals.without_arguments(params, closed_jaxpr, name)
-        # JAX checks for NaN what the user's program returns; results computed here may have some.
+        # Only the results of the user's program are checked for NaN; a preamble's may contain some.
         with jax.default_device(device), jax.debug_nans(False), jax.debug_infs(False):
             plan = plan_without_choices(closed_jaxpr)
             const_args = pipeline.const_args(plan, inner_request)
