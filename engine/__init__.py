@@ -1,7 +1,7 @@
 """The engine: two complete pipelines for closed-over constants, behind one flag.
 
-`engine.jit` is a drop-in for `jax.jit`; which pipeline a function takes is decided by its
-`constants` argument or by the flag, when the function is traced.
+`engine.jit` is a drop-in for `jax.jit`. When a function is traced, its `constants` argument or the
+flag decides which pipeline it takes.
 """
 
 from engine import api as _api

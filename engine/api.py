@@ -1,8 +1,8 @@
 """`engine.jit` and `engine.make_jaxpr`: how a user's function enters a pipeline.
 
-A jitted function is jaxlib's own dispatcher with a cache miss of ours, so the second call of a
-function runs no Python: the const args lie in the dispatcher's table. Everything that does not
-concern constants (static and donated arguments, shardings, names) is parsed by JAX itself.
+A jitted function is jaxlib's dispatcher in C++ with a cache miss of ours. The dispatcher's table
+holds the const args, so the second call runs no Python. JAX itself parses all that does not concern
+constants: static and donated arguments, shardings, names.
 """
 
 from __future__ import annotations
@@ -16,17 +16,8 @@ from typing import Any
 import jax
 
 from engine import jax_internals
-from engine.configuration.choices import choices_now
-from engine.configuration.parsing import (
-    SIDES,
-    ConstantPolicy,
-    Precompute,
-    Side,
-    parse_deduplicate,
-    parse_policy,
-    parse_precompute,
-    parse_side,
-)
+from engine.configuration.choices import JitKeywords, choices_now, parse_jit_keywords
+from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
 from engine.configuration.trace_side import side_now, tracing_for
 from engine.ir.jaxprs import ClosedJaxpr
@@ -36,14 +27,14 @@ from engine.runtime.execution import run
 from engine.runtime.lowering import lower_plan, plan_of
 from engine.stages import Traced
 
-# Taken once, so that a user may put the engine's in its place.
+# Read at import, so that a user may replace it: `jax.make_jaxpr = engine.make_jaxpr`.
 _jax_make_jaxpr: Any = jax.make_jaxpr
 
 _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, None)}
 
 
 def pipeline_of(side: Side) -> Pipeline:
-    """The pipeline of a side. Imported here, because the pipelines stand on the engine's floor."""
+    """The pipeline of a side, imported late: the pipelines import the engine's lower layers."""
     if side == "legacy":
         from legacy_closedjaxpr.pipeline import PIPELINE
     else:
@@ -52,7 +43,7 @@ def pipeline_of(side: Side) -> Pipeline:
 
 
 class _NotGiven:
-    """Stands for the function where `jit` is given options alone; None would be a mistake."""
+    """The default of `fun`, for `jit` called with options alone; None is a user's mistake."""
 
     def __repr__(self) -> str:
         return "<not given>"
@@ -72,30 +63,29 @@ def jit(
     deduplicate_constants: bool | int | None = None,
     **options: Any,
 ) -> Any:
-    """Compile a function with XLA, handling the arrays that it captures as `constants` says.
+    """Compile a function with XLA, and handle the arrays that it captures as `constants` says.
 
     A drop-in for `jax.jit`, with the same keywords (`static_argnums`, `donate_argnums`,
     `in_shardings`, ...), as a call and as a decorator with and without arguments. `constants` is
     `"legacy"` (captured arrays are inlined into the HLO), `"simplified"` (they become const args)
     or None: the flag `engine.use_simplified_constants` decides when the function is traced. A
-    function that is called while another one of the engine is traced takes that one's side.
+    function called while another function of the engine is traced takes the outer one's side.
 
-    `constant_policy`, a function or a table, decides array by array what the simplified pipeline
-    inlines and hoists (see `engine.constant_policy`); None: the setting of that name decides. In
-    the legacy pipeline it has no effect.
+    Three keywords concern the simplified pipeline only; None leaves each to the setting of its
+    name:
 
-    `precompute_constants` is `"auto"` where work on captured arrays alone is to be done once by the
-    simplified pipeline, `"off"` where at every call (see `engine.precompute_constants`); None: the
-    setting of that name decides. In the legacy pipeline, XLA does it while it compiles.
-
-    `deduplicate_constants` lets captured arrays of equal value be one const arg of the simplified
-    pipeline: True, False, or up to how many bytes (see `engine.deduplicate_constants`); None: the
-    setting of that name decides.
+    - `constant_policy`, a function or a table, decides array by array which captured arrays are
+      inlined and which are hoisted (see `engine.constant_policy`).
+    - `precompute_constants`: with `"auto"`, work on captured arrays alone is done once; with
+      `"off"`, at every call (see `engine.precompute_constants`). In the legacy pipeline, XLA does
+      such work while it compiles.
+    - `deduplicate_constants`: with True, captured arrays of equal value become one const arg; with
+      a number, only arrays of up to that many bytes (see `engine.deduplicate_constants`).
 
     The result has the methods of a `jax.jit` function: `trace`, `lower`, `eval_shape`,
     `clear_cache`.
 
-    Raises ValueError for other values of these keywords, and what `jax.jit` raises for its own.
+    Raises ValueError for other values of these keywords, and the errors of `jax.jit` for its own.
 
     Example::
 
@@ -105,47 +95,40 @@ def jit(
         def lookup(i):
             return table[i]
 
-    Source: `jax.jit`; the constants note (seed 000).
+    Source: `jax.jit`; JAX's note "Handling of closed-over constants".
     """
     constants = parse_side(constants)
-    own_policy = parse_policy(constant_policy, "constant_policy")
-    own_precompute = None
-    if precompute_constants is not None:
-        own_precompute = parse_precompute(precompute_constants, "precompute_constants")
-    own_deduplicate = None
-    if deduplicate_constants is not None:
-        own_deduplicate = parse_deduplicate(deduplicate_constants, "deduplicate_constants")
-    own = own_policy, own_precompute, own_deduplicate
+    keywords = parse_jit_keywords(constant_policy, precompute_constants, deduplicate_constants)
     if isinstance(fun, _NotGiven):
         jax_internals.stock_jit(**options)  # a misspelled option fails here, where it was written
         return functools.partial(
             jit,
             constants=constants,
-            constant_policy=own_policy,  # of a table: as it is now
-            precompute_constants=precompute_constants,
-            deduplicate_constants=deduplicate_constants,
+            constant_policy=keywords.policy,  # the copy of a table: the user's may change later
+            precompute_constants=keywords.precompute,
+            deduplicate_constants=keywords.deduplicate,
             **options,
         )
     jit_info = jax_internals.jit_info(fun, options)  # JAX validates both, with its own errors
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         jax_internals.check_tracing_is_allowed(jit_info)
-        pipeline, program, operands = _stage(fun, jit_info, constants, own, args, kwargs)
+        pipeline, program, operands = _trace(fun, jit_info, constants, keywords, args, kwargs)
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
             return *_call(pipeline, program, operands), False
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        pipeline, program, operands = _stage(fun, jit_info, constants, own, args, kwargs)
+        pipeline, program, operands = _trace(fun, jit_info, constants, keywords, args, kwargs)
         return Traced(pipeline, jax_internals.argument_types(operands), program)
 
     return _call_caches[constants].dispatcher(
-        fun, jit_info, own, jax_internals.api_boundary(cache_miss), trace
+        fun, jit_info, keywords, jax_internals.api_boundary(cache_miss), trace
     )
 
 
 def _signature() -> inspect.Signature:
-    """That of `jax.jit` and our keywords: what `help` and editors show."""
-    keywords = [
+    """The signature that `help` and editors show: the parameters of `jax.jit`, and ours."""
+    ours = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
         for name in (
             "constants",
@@ -154,8 +137,8 @@ def _signature() -> inspect.Signature:
             "deduplicate_constants",
         )
     ]
-    of_jax = inspect.signature(jax_internals.stock_jit)
-    return of_jax.replace(parameters=[*of_jax.parameters.values(), *keywords])
+    stock = inspect.signature(jax_internals.stock_jit)
+    return stock.replace(parameters=[*stock.parameters.values(), *ours])
 
 
 jit.__signature__ = _signature()  # type: ignore[attr-defined]
@@ -169,10 +152,10 @@ def make_jaxpr(
     *,
     constants: Side | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that traces `fun` and returns its ClosedJaxpr, in the form of a side.
+    """Return a function that traces `fun` and returns its ClosedJaxpr in the form of a side.
 
     A drop-in for `jax.make_jaxpr`. The arguments of the returned function may be arrays or
-    `jax.ShapeDtypeStruct`s. With `return_shape` it returns a pair: the ClosedJaxpr, and a tree of
+    `jax.ShapeDtypeStruct`s. With `return_shape` it returns a pair: the ClosedJaxpr and a tree of
     `jax.ShapeDtypeStruct`.
 
     Raises ValueError for a `constants` other than `"legacy"`, `"simplified"` or None.
@@ -181,7 +164,7 @@ def make_jaxpr(
 
         print(engine.make_jaxpr(lambda x: x + table, constants="simplified")(1.))
 
-    Source: `jax.make_jaxpr`; the jaxpr documents (seeds 002 and 004).
+    Source: `jax.make_jaxpr`; JAX's "Understanding jaxprs" and "JAX internals: The jaxpr language".
     """
     constants = parse_side(constants)
     make = _jax_make_jaxpr(fun, static_argnums, axis_env, return_shape)
@@ -199,49 +182,48 @@ def make_jaxpr(
     return traced
 
 
-# -- staging and calling ---------------------------------------------------------------------------
+# -- tracing and calling ---------------------------------------------------------------------------
 
-# Per traced program: the program in the form of a side. JAX holds a traced program as long as its
-# function lives; this table must not hold it longer.
+# Each traced program in the form of each side; None means the program itself, because a value must
+# not hold its key: JAX frees a traced program with its function, and this table must not delay it.
 _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | None]] = (
     weakref.WeakKeyDictionary()
 )
 
 
-def _stage(
+def _trace(
     fun: Callable,
     jit_info: jax_internals.JitInfo,
     constants: Side | None,
-    own: tuple[ConstantPolicy | None, Precompute | None, int | None],
+    keywords: JitKeywords,
     args: tuple,
     kwargs: dict,
 ) -> tuple[Pipeline, jax_internals.PjitParams, list]:
-    """Trace for the side that is in force, and give the program its form and its name."""
+    """Trace a function for the side in force, then normalize and name its program."""
     side = side_now(constants)
-    choices = choices_now(*own)
+    choices = choices_now(keywords)
     pipeline = pipeline_of(side)
     with tracing_for(side), while_tracing():
         program, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
     closed_jaxpr = program.params["jaxpr"]
-    forms = _normalized.setdefault(closed_jaxpr, {})
-    if side not in forms:
-        normal = snapshot(pipeline.normalize(closed_jaxpr))
-        # A key must not be held by its value, so the common case is remembered as None.
-        forms[side] = None if normal is closed_jaxpr else normal
+    by_side = _normalized.setdefault(closed_jaxpr, {})
+    if side not in by_side:
+        normalized = snapshot(pipeline.normalize(closed_jaxpr))
+        by_side[side] = None if normalized is closed_jaxpr else normalized
     params = {
         **program.params,
-        "jaxpr": forms[side] or closed_jaxpr,
+        "jaxpr": by_side[side] or closed_jaxpr,
         "name": jax_internals.ProgramName(program.params["name"], side, choices),
     }
     return pipeline, program._replace(params=params), operands
 
 
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
-    """Run a staged program, or apply it to tracers: the results and the dispatcher's data."""
+    """Run a traced program or apply it to tracers; return the results and the fast-path data."""
     params = program.params
     closed_jaxpr = params["jaxpr"]
     if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
-        # Rules for derivatives are functions of the user, and traced here.
+        # JAX traces the user's rules for derivatives here.
         with tracing_for(pipeline.side), while_tracing():
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
@@ -257,6 +239,7 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
 def _execute(
     pipeline: Pipeline, plan: LoweringPlan, operands: Sequence[Any], params: dict
 ) -> tuple[Sequence[Any], jax_internals.Executable, Sequence[Any]]:
+    """Lower, compile and run a plan; return the outputs, the executable and its const args."""
     types = jax_internals.argument_types(operands)
     computation = lower_plan(pipeline, plan, types, params)
     jax_internals.count_cache_miss()
@@ -264,7 +247,10 @@ def _execute(
 
 
 def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
-    """Run a program that a transformation of JAX derived from one of ours."""
+    """Run a program that a transformation of JAX derived from an engine program.
+
+    `operands` and `params` are those of the jit equation; returns the flat results.
+    """
     side = params["name"].side
     pipeline = pipeline_of(side)
 

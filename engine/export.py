@@ -1,10 +1,10 @@
 """`jax.export` for functions of `engine.jit`, name for name, and exports that do not inline.
 
-A plain export is a `jax.export.Exported`, and what it serializes to is JAX's own format. With
-`hoist_constants=True` it is a `HoistedExport`: the same attributes, with the constants beside the
-module.
+A plain export is a `jax.export.Exported` and is serialized in JAX's own format. With
+`hoist_constants=True` it is a `HoistedExport`, which has the same attributes and keeps the
+constants beside the module.
 
-Source: `jax.export`; the export document (seed 003).
+Source: `jax.export`; JAX's "Exporting and serializing staged-out computations".
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from engine.configuration.settings import (
 )
 from engine.configuration.trace_side import standing_alone
 
-# Taken once, as `engine.api` does with `jax.jit`.
+# Read at import, so that a user may replace it: `jax.export.export = engine.export.export`.
 _jax_export: Any = jax.export.export
 
 
@@ -60,15 +60,15 @@ def export(
 ) -> Callable[..., Any]:
     """Return a function that exports `fun_jit`, a result of `engine.jit`, for given arguments.
 
-    `platforms` ("cpu", "cuda", "rocm", "tpu") and `disabled_checks` are those of
+    `platforms` ("cpu", "cuda", "rocm", "tpu") and `disabled_checks` mean the same as for
     `jax.export.export`. The arguments of the returned function may be arrays or
-    `jax.ShapeDtypeStruct`s, with dimension variables in their shapes. The side is that of the
-    function. Without `hoist_constants` both sides inline the captured arrays, and the result is a
+    `jax.ShapeDtypeStruct`s, with dimension variables in their shapes. The export has the function's
+    side. Without `hoist_constants` both sides inline the captured arrays, and the result is a
     `jax.export.Exported`. With it the simplified side makes them inputs of the module, and the
     result is a `HoistedExport`.
 
-    Raises ValueError for a function that is not of `engine.jit`, for a function of the legacy
-    side with `hoist_constants`, and what `jax.export.export` raises.
+    Raises ValueError where `fun_jit` is no result of `engine.jit`, and for a function of the legacy
+    side with `hoist_constants`; also the errors of `jax.export.export`.
 
     Example::
 
@@ -85,7 +85,7 @@ def export(
     def do_export(*args: Any, **kwargs: Any) -> Any:
         function = export_adapter.Exporting(fun_jit, hoist_constants)
         to_jax = _jax_export(function, platforms=platforms, disabled_checks=disabled_checks)
-        # A derivative is exported where it is asked for, which may be within another program.
+        # The export of a derivative may be requested while another program is traced.
         with standing_alone():
             exported = to_jax(*args, **kwargs)
         closed_jaxpr = function.traced.lojax.jaxpr
@@ -108,6 +108,7 @@ def export(
 
 
 def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, deduplicate: int, hoist: bool) -> Any:
+    """Export the reverse derivative of `primal`, the export of `closed_jaxpr`, in the same way."""
     fun, options, avals = export_adapter.derivative(closed_jaxpr, primal)
     jitted = jit(fun, constants=side, deduplicate_constants=deduplicate, **options)
     return export(
@@ -121,15 +122,14 @@ def _export_vjp(closed_jaxpr: Any, primal: Any, side: Side, deduplicate: int, ho
 def deserialize(
     blob: bytes | bytearray | memoryview, *, constants: Replacements | None = None, mesh: Any = None
 ) -> Exported | HoistedExport:
-    """Read what `serialize` of either kind of export returned.
+    """Read the result of `serialize`, of a plain or of a hoisted export.
 
-    `constants` and `mesh` are those of `load`, for hoisted exports. What could be written to is
-    copied; of `bytes` the constants are used where they lie.
+    `constants` and `mesh` are for hoisted exports; see `load`. A `bytearray` or `memoryview` is
+    copied, because it could be written to; constants in `bytes` are used in place.
 
-    A plain export is JAX's own format and is read by JAX, which has no checksums: damage within its
-    module shows when it is called. Raises ContainerError (a ValueError) for a hoisted export that
-    is not what was written, and for bytes that JAX cannot read; ValueError for `constants` or
-    `mesh` with a plain export.
+    JAX reads plain exports. Its format has no checksums, so damage within the module shows only
+    when the export is called. Raises ContainerError (a ValueError) for a damaged hoisted export and
+    for bytes that JAX cannot read, and ValueError for `constants` or `mesh` with a plain export.
 
     Example::
 
@@ -142,7 +142,7 @@ def deserialize(
         return reader.read(container.parse(memoryview(blob)), constants, mesh)
     plain = reader.parsed(blob, "what was given, no hoisted export,")
     if constants is not None or mesh is not None:
-        raise ValueError("a plain export has its constants inside: none can be replaced or placed")
+        raise ValueError("a plain export contains its constants: none can be replaced or placed")
     return plain
 
 
@@ -151,17 +151,17 @@ def load(
 ) -> HoistedExport:
     """Open the file of a hoisted export; its constants are mapped, and read when first used.
 
-    `constants` replaces those of the file: all, as a sequence, or some, as a mapping from their
-    numbers (`constparity export inspect` lists them) to arrays of the same shape, dtype and
-    sharding. Arrays of NumPy are copied. `mesh` puts the constants on its devices, with the
-    shardings that they were exported with; otherwise they follow the arguments of each call. The
-    file must not be written to while it is in use; `save` never does.
+    `constants` replaces the constants of the file: all, as a sequence, or some, as a mapping from
+    their numbers (`constparity export inspect` lists them) to arrays of the same shape, dtype and
+    sharding. NumPy arrays are copied. `mesh` puts the constants on its devices, with the shardings
+    that they were exported with; otherwise they follow the arguments of each call. Nobody may write
+    to the file while it is in use; `save` never does.
 
-    The file is checked for damage, not for malice: call exports of strangers as you would run
-    their programs.
+    The file is checked for damage, not for malice: call a stranger's export only if you would run
+    the stranger's programs.
 
-    Raises OSError as `open` does, ContainerError (a ValueError) for a file that is none or is
-    damaged, and ValueError for constants that do not fit.
+    Raises OSError as `open` does, ContainerError (a ValueError) for a file that is damaged or is no
+    hoisted export, and ValueError for constants that do not fit.
 
     Example::
 

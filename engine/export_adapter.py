@@ -1,8 +1,7 @@
-"""How a traced function becomes an export: JAX exports it, we say what its constants become.
+"""The object that `jax.export.export` sees in place of an engine function.
 
-`jax.export.export` takes whatever traces and lowers as a jitted function does. What it is given
-here is such an object around a function of the engine, so every check, wrapper and field of an
-export stays JAX's.
+JAX exports every object that traces and lowers like a jitted function. So JAX keeps all checks,
+wrappers and fields of an export, and this adapter decides only what the constants become.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from engine.stages import Lowered, Traced
 
 
 class Exporting(jax.stages.Wrapped):
-    """A jitted function as `jax.export.export` sees it; it remembers what was traced.
+    """A jitted function as `jax.export.export` sees it; keeps its traced stage and its constants.
 
-    With `hoist_constants` the lowered program has the constants as leading inputs, and the tree of
-    its arguments begins with them.
+    With `hoist_constants` the lowered program takes the constants as leading inputs, and the tree
+    of its arguments begins with them.
     """
 
     def __init__(self, jitted: Any, hoist_constants: bool) -> None:
@@ -41,7 +40,7 @@ class Exporting(jax.stages.Wrapped):
         return self._jitted(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
-        """What `jax.export.export` calls first."""
+        """Trace the function; `jax.export.export` calls this first."""
         self.traced = self._jitted.trace(*args, **kwargs)
         if not isinstance(self.traced, Traced):
             raise ValueError(
@@ -61,18 +60,19 @@ class Exporting(jax.stages.Wrapped):
         return self.traced.fun_name
 
     def lower(self, **options: Any) -> Lowered:
-        """What `jax.export.export` calls second: lower with the constants as inputs.
+        """Lower with the constants as inputs; `jax.export.export` calls this second.
 
-        Raises ValueError for devices that do not go together, as a call does.
+        Raises ValueError for incompatible devices, as a call does.
         """
-        traced, lo = self.traced, self.traced.lojax
+        traced, lojax = self.traced, self.traced.lojax
+        params = lojax._params
         plan = traced._pipeline.hoist_for_export(
-            lo._params["jaxpr"], embedded_constants_max_bytes.value, lo._params["name"].choices
+            params["jaxpr"], embedded_constants_max_bytes.value, params["name"].choices
         )
         computation = lower_traced(
             traced._pipeline,
             plan,
-            lo,
+            lojax,
             lowering_platforms=options["lowering_platforms"],
             lowering_parameters=options["_private_parameters"],
         )
@@ -83,8 +83,8 @@ class Exporting(jax.stages.Wrapped):
             for value, operand in zip([*hoisted_by_jax, *plan.const_args], operands, strict=True)
         )
         infos = [jax_internals.argument_info(jax_internals.typeof(c)) for c in operands]
-        args, kwargs = lo.args_info
-        return Lowered(computation, (Inputs(infos, args), kwargs), lo.out_tree)
+        args, kwargs = lojax.args_info
+        return Lowered(computation, (Inputs(infos, args), kwargs), lojax.out_tree)
 
 
 def derivative(
@@ -92,22 +92,19 @@ def derivative(
 ) -> tuple[Callable[..., Any], dict[str, Any], list[Any]]:
     """The reverse derivative of an exported program: a flat function, its jit options and avals.
 
-    It takes the arguments and the cotangents of the results, and returns the cotangents of the
-    arguments.
+    The function takes the arguments and the cotangents of the results, and returns the cotangents
+    of the arguments.
     """
     fun = jaxpr_as_fun(closed_jaxpr)
-    n = len(exported.in_avals)
+    num_args = len(exported.in_avals)
 
     def fun_vjp(*args_and_cotangents: Any) -> Any:
-        _, pullback = jax.vjp(fun, *args_and_cotangents[:n])
-        return pullback(list(args_and_cotangents[n:]))
+        _, pullback = jax.vjp(fun, *args_and_cotangents[:num_args])
+        return pullback(list(args_and_cotangents[num_args:]))
 
     program = exported.program if isinstance(exported, HoistedExport) else exported
     ins, outs = jax_internals.exported_shardings(program)
-    ins = tuple(ins[len(ins) - n :])
+    ins = tuple(ins[len(ins) - num_args :])  # without the constants, which come first
     options = {"in_shardings": (*ins, *outs), "out_shardings": ins}
-    return (
-        fun_vjp,
-        options,
-        [*exported.in_avals, *map(jax_internals.tangent_aval, exported.out_avals)],
-    )
+    avals = [*exported.in_avals, *map(jax_internals.tangent_aval, exported.out_avals)]
+    return fun_vjp, options, avals

@@ -1,4 +1,8 @@
-"""What a pipeline is, and the records that pass between its steps."""
+"""What a pipeline is: four functions, and the records that pass between them.
+
+`legacy_closedjaxpr` and `simplified_consts` each provide one `Pipeline`; the engine does every step
+that both sides share.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,14 @@ from engine.ir.jaxprs import ClosedJaxpr
 
 @dataclass(frozen=True, eq=False)
 class LoweringPlan:
-    """What JAX is asked to lower: a program, and the const args that lead its inputs.
+    """The program that JAX is to lower, and the const args that come first among its inputs.
 
-    - `closed_jaxpr`: its invars are the const args, followed by the inputs of the traced program.
-    - `const_args`: one value for each of the leading inputs.
-    - `jax_hoists_the_rest`: the program has constants inside primitives whose operands this project
-      has no rule to extend, and JAX hoists those itself.
-    - `choices`: those that the plan depends on; under others it would be the same plan.
-    - `otherwise`: the choices to plan the program with where there are no const args for this plan.
+    - `closed_jaxpr`: the program; its invars are the const args, then the traced program's inputs.
+    - `const_args`: one value for each const arg.
+    - `jax_hoists_the_rest`: JAX is to hoist the constants inside primitives whose operands no rule
+      of this project can extend.
+    - `choices`: the choices, without those that make no difference to this plan.
+    - `otherwise`: the choices to plan with where `Pipeline.const_args` has none for this plan.
     """
 
     closed_jaxpr: ClosedJaxpr
@@ -33,19 +37,20 @@ class LoweringPlan:
 
     @property
     def num_const_args(self) -> int:
-        """How many of the leading inputs are const args."""
+        """The number of leading inputs that are const args."""
         return len(self.const_args)
 
 
 @dataclass(frozen=True)
 class ConstArgsRequest:
-    """One lowering that needs const args: what is known of it, and what the runtime can do for it.
+    """One lowering that needs const args, and the services of the runtime for computing them.
 
     - `donated`: the avals of the arguments that the program donates.
     - `circumstances`: mesh and compiler options; const args computed under others are not reused.
     - `find_device()`: the device that the program will run on, or None where there is none.
-    - `plan_of(closed_jaxpr)`: the plan of another program of this pipeline, without choices.
-    - `run(closed_jaxpr, device)`: the results of a program without arguments, and its const args.
+    - `plan_of(closed_jaxpr)`: plan another program in this pipeline, with `NO_CHOICES`.
+    - `run(closed_jaxpr, device)`: run a program without arguments; return its results and its
+      const args.
     """
 
     donated: Sequence[Any]
@@ -57,16 +62,16 @@ class ConstArgsRequest:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """One way to take a traced program to results; the two pipelines differ in these steps alone.
+    """One way from a traced program to results; the two pipelines differ in these steps alone.
 
     - `normalize(closed_jaxpr)`: bring the program that JAX's tracer emitted into the form of the
       side.
-    - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args, choices)`: say which constants become
-      const args; `max_bytes` is the embed threshold.
-    - `const_args(plan, request)`: the const args as a call passes them; None where they cannot be
-      had, and the program is to be lowered under the choices `plan.otherwise`.
-    - `hoist_for_export(closed_jaxpr, max_bytes, choices)`: say which constants become inputs of an
-      exported program.
+    - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args, choices)`: decide which constants
+      become const args; `max_bytes` is the embed threshold.
+    - `const_args(plan, request)`: return the const args as a call passes them, or None where the
+      program must be planned again with the choices `plan.otherwise`.
+    - `hoist_for_export(closed_jaxpr, max_bytes, choices)`: decide which constants become inputs of
+      an exported program.
     """
 
     side: Side

@@ -1,9 +1,9 @@
 """The stages of a program: Traced, Lowered, Compiled.
 
-They are JAX's stages (`jax.stages`) with const args that are counted once: an object of these
-classes is accepted wherever one of JAX's is. Each metric of a program is read off the stage that it
-belongs to. The arguments that a stage describes (`args_info`, `in_avals`, `input_shardings`,
-`input_formats`) are those of the user; the const args are in `const_args` and nowhere else.
+They are subclasses of JAX's stages (`jax.stages`), which count const args as arguments. Here
+`const_args` lists the const args, and `args_info`, `in_avals`, `input_shardings` and
+`input_formats` describe the user's arguments alone. Each metric of a program is read off the stage
+that it belongs to.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from engine.runtime.lowering import lower_traced, plan_of
 
 
 class Traced(jax.stages.Traced):
-    """A function traced for given argument types; ready to be lowered.
+    """A function traced for given argument types, ready to be lowered.
 
     - `jaxpr`: the program as a ClosedJaxpr, in the form of its side.
-    - `consts`: the captured values that are constvars of that jaxpr (none in the simplified form,
-      apart from values that cannot be Literals).
+    - `consts`: the captured values that are constvars of `jaxpr`. The simplified form has them only
+      for values that cannot be Literals.
     - `out_info`: a tree of `jax.ShapeDtypeStruct`, the shapes and dtypes of the results.
     - `side`: `"legacy"` or `"simplified"`.
 
@@ -36,7 +36,7 @@ class Traced(jax.stages.Traced):
         traced = engine.jit(f, constants="simplified").trace(x)
         print(traced.jaxpr)
 
-    Source: `jax.stages.Traced`; the constants note (seed 000).
+    Source: `jax.stages.Traced`; JAX's note "Handling of closed-over constants".
     """
 
     __slots__ = ("_pipeline",)
@@ -47,7 +47,7 @@ class Traced(jax.stages.Traced):
 
     @property
     def side(self) -> Side:
-        """The side whose form `jaxpr` has and whose lowering `lower` is."""
+        """The side whose form `jaxpr` has, and whose lowering `lower` does."""
         return self._pipeline.side
 
     @property
@@ -65,62 +65,68 @@ class Traced(jax.stages.Traced):
         """Lower to StableHLO.
 
         `lowering_platforms` are names as in `jax.jit(f).trace(...).lower(...)`.
-        `hoist_constants_as_args=False` inlines all constants; by default the simplified pipeline
-        hoists them, except when `jax.export` is what lowers. The legacy pipeline never hoists.
+        `hoist_constants_as_args=False` inlines all constants. By default the simplified pipeline
+        hoists them, except when `jax.export` lowers the program. The legacy pipeline never hoists.
 
-        Raises ValueError for devices that do not go together, as `jax.jit` does.
+        Raises ValueError for incompatible devices, as `jax.jit` does.
         """
-        lo = self.lojax
-        lowering_platforms = lowering_platforms or jax_internals.platforms_of_context(lo._params)
+        lojax = self.lojax
+        params = lojax._params
+        lowering_platforms = lowering_platforms or jax_internals.platforms_of_context(params)
         for_export = _private_parameters is not None and _private_parameters.for_export
         if hoist_constants_as_args is None:
             hoist_constants_as_args = not for_export
         plan = plan_of(
             self._pipeline,
-            lo._params["jaxpr"],
+            params["jaxpr"],
             self._params["name"].choices,
             hoist=hoist_constants_as_args,
         )
         computation = lower_traced(
             self._pipeline,
             plan,
-            lo,
+            lojax,
             lowering_platforms=lowering_platforms,
             lowering_parameters=_private_parameters,
         )
         return Lowered(
-            computation, lo.args_info, lo.out_tree, in_types=lo._in_types, out_types=lo._out_types
+            computation,
+            lojax.args_info,
+            lojax.out_tree,
+            in_types=lojax._in_types,
+            out_types=lojax._out_types,
         )
 
 
 class Lowered(jax.stages.Lowered):
     """A lowered program: StableHLO, and the const args that its main function takes first.
 
-    `as_text()`, `compiler_ir()`, `cost_analysis()` and `compile()` are those of `jax.stages`.
+    `as_text()`, `compiler_ir()`, `cost_analysis()` and `compile()` work as in `jax.stages`.
 
     Example::
 
         lowered = engine.jit(f, constants="simplified").lower(x)
         [table] = lowered.const_args
 
-    Source: `jax.stages.Lowered`; the constants note (seed 000), "Compilation and execution".
+    Source: `jax.stages.Lowered`; JAX's note "Handling of closed-over constants", section
+    "Compilation and execution".
     """
 
     __slots__ = ()
 
     @property
     def const_args(self) -> list[Any]:
-        """The constants that lead the arguments of main, each array once."""
+        """The constants that come first among the arguments of main, each array once."""
         return list(self._lowering.const_args)
 
     @property
     def num_const_args(self) -> int:
-        """How many const args lead the arguments of main."""
+        """The number of const args of main."""
         return len(self._lowering.const_args)
 
     @property
     def in_avals(self) -> Any:
-        """The avals of the arguments of the user, as a tree."""
+        """The avals of the user's arguments, as a tree."""
         # JAX's own property counts const args as arguments and fails on them (jax 0.10.2).
         return jax.tree.map(lambda info: info._aval, self.args_info)
 
@@ -146,39 +152,41 @@ class Lowered(jax.stages.Lowered):
 
 
 class Compiled(jax.stages.Compiled):
-    """A compiled program; call it with the arguments of the user.
+    """A compiled program; call it with the user's arguments.
 
     `as_text()`, `memory_analysis()` (bytes), `cost_analysis()`, `in_avals`, `args_info`,
-    `input_shardings` and `output_shardings` are those of `jax.stages`.
+    `input_shardings` and `output_shardings` work as in `jax.stages`.
+
+    A call raises TypeError or ValueError, as JAX does, where the types, shapes or shardings of the
+    arguments are not those compiled for.
 
     Example::
 
         compiled = engine.jit(f).lower(x).compile()
         y = compiled(x)
 
-    Raises TypeError or ValueError for arguments of other types, shapes or shardings than compiled
-    for, as JAX does. Source: `jax.stages.Compiled`.
+    Source: `jax.stages.Compiled`.
     """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        del self._call  # until the first call it is the method below
+        del self._call  # so the first call finds the method below
 
-    # The interpreter looks up what to call in each object, all in C. With a `__call__` in Python,
-    # which is what JAX has, every call would run a Python function.
+    # `attrgetter` runs in C and finds the callable that the first call stored in this object. A
+    # method `__call__`, as in JAX, would run Python at every call.
     __call__ = property(operator.attrgetter("_call"))
     __signature__ = inspect.signature(lambda *args, **kwargs: None)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Bring the const args to the devices, where other executables of the process find them.
+        """Put the const args on the devices, store the callable for all later calls, and call it.
 
-        What calls from then on holds no reference to this object, so that whatever is captured
-        goes with it and does not wait for the garbage collector.
+        Other executables of the process share the placed const args. The stored callable holds no
+        reference to this object: a cycle would keep the captured arrays until garbage collection.
         """
         captured = self.const_args
         on_devices = place(self._params.executable, captured) if captured else captured
-        # JAX would check the raw data of a PRNG key against the type of the key, since stock JAX
-        # never has one among its const args (jax 0.10.2).
+        # JAX checks the type of each const arg, and a placed PRNG key, raw data, would fail: pass
+        # the key itself. Stock JAX has no keys among its const args (jax 0.10.2).
         is_key = [jax.dtypes.issubdtype(const.dtype, jax.dtypes.extended) for const in captured]
         self._params = params = self._params._replace(
             const_args=[
@@ -197,5 +205,5 @@ class Compiled(jax.stages.Compiled):
 
     @property
     def const_args(self) -> list[Any]:
-        """The constants that are passed before the arguments of the user, each array once."""
+        """The constants that a call passes before the user's arguments, each array once."""
         return list(self._params.const_args)

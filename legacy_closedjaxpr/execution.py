@@ -1,4 +1,4 @@
-"""Execution, legacy: the executable contains its constants, so a call passes the arguments alone.
+"""Execution, legacy: the executable contains its constants, and a call passes the arguments alone.
 
 Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
@@ -11,6 +11,6 @@ from engine.pipeline import ConstArgsRequest, LoweringPlan
 
 
 def const_args(plan: LoweringPlan, request: ConstArgsRequest) -> tuple[Any, ...]:
-    """Return no const args: none are passed."""
+    """Return the const args as a call passes them: none."""
     del plan, request
     return ()

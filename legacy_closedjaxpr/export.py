@@ -1,6 +1,7 @@
-"""Export, legacy: the exported module contains its constants, and that is the only way.
+"""Export, legacy: the exported module contains its constants, so none can be kept beside it.
 
-Source: the export document (seed 003); the constants note (seed 000), "Previous implementation".
+Source: JAX's "Exporting and serializing staged-out computations", and its note "Handling of
+closed-over constants", section "Previous implementation".
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from engine.ir.jaxprs import ClosedJaxpr
 
 
 def hoist_for_export(closed_jaxpr: ClosedJaxpr, max_bytes: int, choices: Choices) -> NoReturn:
-    """Raise ValueError: a legacy program has no const args that could be exported beside it."""
+    """Raise ValueError: a legacy program has no const args to export beside it."""
     del closed_jaxpr, max_bytes, choices
     raise ValueError(
         "hoist_constants=True needs the simplified pipeline, and this function was traced for the "

@@ -1,7 +1,7 @@
 """Lowering, legacy: each constvar becomes an inlined `stablehlo.constant`.
 
-JAX inlines the consts of a ClosedJaxpr when it lowers the function that the ClosedJaxpr is the body
-of, so the plan is the program itself and there are no const args.
+JAX inlines the consts of a ClosedJaxpr into the function that it lowers from it. So the plan is the
+program itself, and there are no const args.
 
 Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
@@ -20,9 +20,9 @@ def plan(
     hoist_constants_as_args: bool,
     choices: Choices = NO_CHOICES,
 ) -> LoweringPlan:
-    """Plan to lower the program unchanged: nothing is hoisted, so no choice changes anything.
+    """Plan to lower the program unchanged; nothing is hoisted, so the choices have no effect.
 
-    Raises NotImplementedError for what neither pipeline can lower.
+    Raises NotImplementedError for a program that neither pipeline can lower.
     """
     del hoist_constants_as_args, choices
     refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, max_bytes))

@@ -1,11 +1,11 @@
 """Tracing, legacy: every captured array is a constvar.
 
-JAX's tracer emits this form by itself, with one exception that depends on the environment: where
-`JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS` was set when JAX was imported, 0-d `jax.Array`s stay Literals
-for the life of the process (jax 0.10.2, `array.py` latches them). `normalize` lifts those, and any
-other array that stands as a Literal.
+Bodies of control flow take the arrays that they use as leading operands. JAX's tracer emits this
+form, with one exception: where `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS` was set when JAX was imported,
+0-d `jax.Array`s stay Literals for the life of the process (`array.py` latches the flag, jax
+0.10.2). So `normalize` lifts every array that is a Literal.
 
-Source: the constants note (seed 000), "Previous implementation".
+Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from engine.ir.lifting import lift
 
 
 def normalize(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Lift every array that stands as a Literal into a constvar; idempotent.
+    """Lift every array that is a Literal into a constvar; idempotent.
 
-    Returns its argument where there is nothing to lift, which is the rule.
+    Returns its argument where there is nothing to lift, which is the usual case.
     """
     return lift(closed_jaxpr)

@@ -1,9 +1,9 @@
-"""Execution, simplified: const args are passed before the arguments, in C++ after the first call.
+"""Execution, simplified: a call passes the constants to the executable, before the arguments.
 
-A caller passes the arguments of the user alone. The cache misses prepend the const args, and from
-then on jaxlib's dispatcher holds them (`MeshExecutableFastpathData.const_args`). The arguments of
-the user decide where a computation runs, so a captured array on one device is passed as uncommitted
-and follows them; an array over several devices keeps its sharding.
+The first call prepends the const args in Python; from then on jaxlib's dispatcher holds them
+(`MeshExecutableFastpathData.const_args`) and passes them in C++. The user's arguments decide where
+a program runs, so a captured array on one device is passed as uncommitted and follows them. An
+array over several devices keeps its sharding.
 
 Source: JAX's note "Handling of closed-over constants", section "Compilation and execution".
 """
@@ -23,18 +23,19 @@ from engine.pipeline import ConstArgsRequest, LoweringPlan
 from simplified_consts.lowering import PlanWithPreamble
 from simplified_consts.preamble.running import results_of
 
-_Donatable = frozenset[tuple[tuple[int, ...], Any]]
+_Donatable = frozenset[tuple[tuple[int, ...], Any]]  # shapes and dtypes of donated buffers
 
-# The same objects for every executable of a program, so that a buffer is never held twice.
+# The views of each plan, by its donations. All executables of a program get the same objects, so
+# that no buffer is held twice.
 _views: weakref.WeakKeyDictionary[LoweringPlan, dict[_Donatable, tuple[Any, ...]]] = (
     weakref.WeakKeyDictionary()
 )
 
 
 def const_args(plan: LoweringPlan, request: ConstArgsRequest) -> tuple[Any, ...] | None:
-    """The const args as a call passes them, with the results of a preamble in their places.
+    """Return the const args as a call passes them, the results of a preamble among them.
 
-    None where the preamble cannot run, or would cost more than it saves: see `results_of`.
+    None where the preamble cannot run, or costs more than it saves: see `results_of`.
     """
     if not isinstance(plan, PlanWithPreamble):
         return captured_arrays(plan, request.donated)
@@ -45,13 +46,13 @@ def const_args(plan: LoweringPlan, request: ConstArgsRequest) -> tuple[Any, ...]
 
 
 def captured_arrays(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
-    """Views that share the buffers of the captured arrays of a plan, which follow the arguments.
+    """Views of the captured arrays of a plan, which share their buffers and follow the arguments.
 
-    An array that the user may donate as an argument of this very program is copied: donation would
-    take the buffer away from under the executable. Shape and dtype tell which, since a later call
-    may be the one that donates. An array whose buffer has a layout of its own is copied too: JAX
-    takes an uncommitted array to have the default layout (jax 0.10.2), and would read the numbers
-    in another order. Under `engine.strict_placement` the captured arrays themselves are passed.
+    Two kinds of arrays are copied. First, arrays that the user may also donate to this program,
+    because donation frees the buffer; arrays of the shape and dtype of a donated argument count,
+    since a later call may donate them. Second, arrays with a layout of their own: JAX assumes that
+    an uncommitted array has the default layout (jax 0.10.2), and would read its elements in another
+    order. Under `engine.strict_placement` the captured arrays themselves are passed.
     """
     if strict_placement.value:
         return plan.const_args

@@ -1,9 +1,10 @@
 """Export, simplified: const args may become inputs of the exported module, kept beside it.
 
-A plain export inlines, as in JAX, whose serialization has no place for arrays; the file of a
-hoisted export has one.
+A plain export inlines them, as JAX does, because JAX's format has no place for arrays. The file of
+a hoisted export has.
 
-Source: the export document (seed 003); the constants note (seed 000), "Lowering".
+Source: JAX's "Exporting and serializing staged-out computations", and its note "Handling of
+closed-over constants", section "Lowering".
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from simplified_consts import lowering
 
 
 def hoist_for_export(closed_jaxpr: ClosedJaxpr, max_bytes: int, choices: Choices) -> LoweringPlan:
-    """Hoist what a call would hoist: the constants larger than `max_bytes`, each array once.
+    """Hoist the constants that a call would hoist: those larger than `max_bytes`, each array once.
 
-    A preamble runs on a device, and an export is of none: the program is exported as a whole.
-    Raises ValueError and NotImplementedError where a call would.
+    There is no preamble: it would run on a device, and an export has none. Raises ValueError and
+    NotImplementedError where a call would.
     """
-    whole = choices._replace(precompute="off")
-    return lowering.plan(closed_jaxpr, max_bytes, True, whole)
+    without_preamble = choices._replace(precompute="off")
+    return lowering.plan(closed_jaxpr, max_bytes, True, without_preamble)

@@ -1,11 +1,11 @@
 """Tracing, simplified: every captured array is a Literal in the equation or output that uses it.
 
-Bodies hold the Literals of the arrays that they use, so the operands of control flow are those that
-the user passed. JAX's tracer emits this form when it is asked to (`engine.config.tracing_for`), and
-says itself what cannot be a Literal: typed PRNG keys and mutable references stay constvars.
-`normalize` therefore has nothing to change on jax 0.10.2.
+Bodies of control flow hold Literals of the arrays that they use, so their operands are the user's.
+JAX's tracer emits this form on request (`trace_side.tracing_for` in `engine/configuration/`), with
+one exception: values that cannot be Literals, typed PRNG keys and mutable references, stay
+constvars. So `normalize` changes nothing (jax 0.10.2).
 
-Source: the constants note (seed 000), "Tracing".
+Source: JAX's note "Handling of closed-over constants", section "Tracing".
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ from engine.ir.jaxprs import ClosedJaxpr
 
 
 def normalize(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program as JAX's tracer emitted it."""
+    """Return the program unchanged: it has the form already; idempotent."""
     return closed_jaxpr

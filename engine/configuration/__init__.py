@@ -1,1 +1,1 @@
-"""The settings of the engine: how they are parsed, where they are held, which side a trace has."""
+"""The settings of the engine: their parsers, their values, and the side of a trace."""

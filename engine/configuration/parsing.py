@@ -1,4 +1,8 @@
-"""What a setting may be, and the one parser of each: from Python and from the environment."""
+"""The types of the settings, and one parser for each.
+
+Python and the environment share the parser, so both accept the same values and name the same legal
+ones in an error. `what` is the name of the setting in that error.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +12,25 @@ from typing import Any, Literal, cast, get_args
 from engine.configuration.policy_table import read_table
 
 Side = Literal["legacy", "simplified"]
-
-
 SIDES: tuple[Side, ...] = ("legacy", "simplified")
 
-
-# Takes an `engine.CapturedConstant` (a record of a floor above this one) and returns "inline",
-# "embed", "hoist" or None; `simplified_consts/hoisting/selection.py` asks it.
+# Takes an `engine.CapturedConstant` (Any, because that record is in a layer above this one) and
+# returns "inline", "embed", "hoist" or None. Called by `simplified_consts/hoisting/selection.py`.
 ConstantPolicy = Callable[[Any], str | None]
 
-
-# "off", or "auto": `simplified_consts/preamble/choice.py` decides which equations are done once.
+# With "auto", `simplified_consts/preamble/choice.py` decides which equations are computed once.
 Precompute = Literal["off", "auto"]
 
-
-# Hashing an array reads all of it, once for each program, and copies it from its device.
+# The limit of `deduplicate_constants=True`: hashing copies an array from its device and reads all
+# of it, once for each program.
 DEDUPLICATED_MAX_BYTES = 64 * 2**20
 
-
 _TRUE = ("1", "true", "yes", "on", "y", "t")
-
-
 _FALSE = ("0", "false", "no", "off", "n", "f")
 
 
 def parse_bool(value: Any, what: str) -> bool:
-    """Read a boolean setting from Python or from the environment; `what` names it in the error."""
+    """Read a boolean: a bool, or one of its usual words as a string."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in _TRUE:
@@ -47,7 +44,7 @@ def parse_bool(value: Any, what: str) -> bool:
 
 
 def parse_bytes(value: Any, what: str) -> int:
-    """Read a size in bytes, a whole number of at least 0."""
+    """Read a size in bytes: a whole number, 0 or more, or its digits as a string."""
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -56,9 +53,9 @@ def parse_bytes(value: Any, what: str) -> int:
 
 
 def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
-    """Check a constant policy: a hashable callable, a table or its text, or None for no policy.
+    """Read a constant policy: a hashable callable, a table or its text, or None for no policy.
 
-    Of a table a copy is taken, so that who changes it afterwards changes nothing.
+    A table is copied, so that later changes of it have no effect.
     """
     if value is None:
         return None
@@ -74,13 +71,13 @@ def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
         hash(value)
     except TypeError as error:
         raise ValueError(
-            f"{what} must be hashable, since what is compiled is cached by it, got {value!r}"
+            f"{what} must be hashable, because it is part of cache keys, got {value!r}"
         ) from error
     return value
 
 
 def parse_precompute(value: Any, what: str) -> Precompute:
-    """Read whether work on constants alone is done once."""
+    """Read "off" or "auto", in any case."""
     if isinstance(value, str) and value.strip().lower() in get_args(Precompute):
         return cast(Precompute, value.strip().lower())
     raise ValueError(
@@ -89,8 +86,11 @@ def parse_precompute(value: Any, what: str) -> Precompute:
 
 
 def parse_deduplicate(value: Any, what: str) -> int:
-    """Read up to how many bytes captured arrays are compared by value: True has a default size."""
-    if isinstance(value, str):  # from the environment, where "1" and "0" are words
+    """Read the size in bytes up to which captured arrays are compared by value.
+
+    True means `DEDUPLICATED_MAX_BYTES`, False means 0. As strings, "1" and "0" mean True and False.
+    """
+    if isinstance(value, str):
         word = value.strip().lower()
         value = word in _TRUE if word in _TRUE + _FALSE else int(word) if word.isdecimal() else word
     if value is True:
@@ -103,7 +103,7 @@ def parse_deduplicate(value: Any, what: str) -> int:
 
 
 def parse_side(value: Any) -> Side | None:
-    """Check the `constants` argument of a function of the engine."""
+    """Read the `constants` argument of a function of the engine."""
     if value is None or (isinstance(value, str) and value in SIDES):
         return value
     raise ValueError(f"constants must be 'legacy', 'simplified' or None, got {value!r}")

@@ -1,7 +1,7 @@
-"""The one flag, and the settings beside it: one object, one place, one parser.
+"""The flag and the settings beside it: each is one object with one parser.
 
-Side selection is read when a function is traced and passed down explicitly after that. The values
-live in jaxlib's own configuration objects, so they are part of every cache key of JAX and are never
+The flag is read when a function is traced, and the side is passed down explicitly after that. The
+values live in jaxlib's configuration objects, so they are part of every cache key of JAX and never
 latched at import.
 """
 
@@ -23,7 +23,7 @@ from engine.configuration.parsing import (
 
 
 class Setting:
-    """One setting: called with a value it is a thread-local context manager (and a decorator)."""
+    """One setting; a call with a value returns a context manager and decorator for this thread."""
 
     def __init__(
         self, name: str, parse: Callable[[Any, str], Any], initial: Any, doc: str, *, traced: bool
@@ -50,7 +50,7 @@ class Setting:
 
     def __call__(self, value: Any) -> contextlib.AbstractContextManager[None]:
         """Hold the setting at `value` in this thread, within a `with` block."""
-        parsed = self._parse(value, self.name)  # at the call, so that a mistake is reported there
+        parsed = self._parse(value, self.name)  # now: the block may be entered far from a mistake
         return self._hold(parsed)
 
     @contextlib.contextmanager
@@ -63,7 +63,7 @@ class Setting:
 
 
 def _jax_flag() -> bool:
-    """JAX's environment variable gives the initial value where ours is unset."""
+    """The value of JAX's environment variable: the flag's initial value where ours is unset."""
     variable = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
     return parse_bool(os.environ.get(variable, "0") or "0", f"the environment variable {variable}")
 
@@ -74,14 +74,15 @@ use_simplified_constants = Setting(
     _jax_flag(),
     """Choose the pipeline of functions traced in this thread, within a `with` block.
 
-    Source: the constants note (seed 000), whose flag selects between the same two ways.
+    Raises ValueError, listing the legal values, for anything but a boolean.
 
     Example::
 
         with engine.use_simplified_constants(True):
             y = engine.jit(f)(x)
 
-    Raises ValueError, listing the legal values, for anything but a boolean.
+    Source: JAX's note "Handling of closed-over constants"; its flag selects between the same two
+    ways.
     """,
     traced=True,
 )
@@ -92,15 +93,16 @@ embedded_constants_max_bytes = Setting(
     jax_internals.jax_embedded_constants_max_bytes(),
     """Size in bytes up to which the simplified pipeline embeds a constant instead of hoisting it.
 
-    Scalars are always embedded. The default is JAX's (32). Source:
-    `jax_embedded_constants_max_bytes`.
+    Scalars are always embedded. The default is JAX's (32).
+
+    Raises ValueError for anything but a whole number of bytes, 0 or more.
 
     Example::
 
         with engine.embedded_constants_max_bytes(1024):
             lowered = engine.jit(f, constants="simplified").lower(x)
 
-    Raises ValueError for anything but a whole number of bytes, 0 or more.
+    Source: `jax_embedded_constants_max_bytes`.
     """,
     traced=False,  # it decides what is hoisted, not what is traced
 )
@@ -112,17 +114,17 @@ strict_placement = Setting(
     """Let captured arrays take part in placement as arguments do, with JAX's own errors.
 
     By default the arguments of a call decide where a simplified program runs, and captured arrays
-    follow them. With this on, a captured array that is committed to a device holds the program
-    there, one on another device than an argument is an error, and one that is donated, too, is not
-    protected: what stock JAX's simplified mode does. The legacy pipeline inlines its constants, so
-    they have no placement.
+    follow them. With this on, the pipeline does as stock JAX's simplified mode: a captured array
+    that is committed to a device holds the program there, a captured array on another device than
+    an argument is an error, and a captured array that is also donated is not protected. The legacy
+    pipeline inlines its constants, so they have no placement.
+
+    Raises ValueError for anything but a boolean.
 
     Example::
 
         with engine.strict_placement(True):
             engine.jit(f, constants="simplified")(x)
-
-    Raises ValueError for anything but a boolean.
     """,
     traced=False,  # it decides how constants are passed, not what is traced
 )
@@ -135,21 +137,25 @@ constant_policy = Setting(
 
     A policy takes an `engine.CapturedConstant` (`value`, `nbytes`, `shape`, `dtype`, `aval`,
     `captured_at()`) and returns `"hoist"`, `"inline"` (one `stablehlo.constant` in each function
-    that uses it), `"embed"` (one for each use, as of arrays up to the embed threshold) or None: the
-    embed threshold decides. It is asked once for each captured array of a program that live
-    equations use, when the program is lowered, and never for scalars. None, in place of a policy,
-    is no policy. The `constant_policy` of `engine.jit` goes before this one.
+    that uses it), `"embed"` (one for each use, as for arrays up to the embed threshold) or None:
+    the embed threshold decides. It is asked when a program is lowered, once for each captured array
+    that live equations use, and never for scalars. None instead of a policy means no policy. The
+    `constant_policy` of `engine.jit` goes before this setting.
 
-    A table does, too: a mapping from the type of an array as JAX writes it, from the place of its
-    first use, or from both, to such an answer. A place is matched to the end of a path, and the
-    most specific key decides: both, then a place, then a type. Equal tables are equal as parts of a
-    cache key. In the environment, a table is a JSON object. `constparity tune` proposes one.
+    A policy may also be a table: a mapping to such an answer from the type of an array as JAX
+    writes it, from the place of its first use, or from both. A place is matched to the end of a
+    path. The most specific key decides: both, then a place, then a type. Equal tables are equal in
+    a cache key. In the environment, a table is a JSON object. `constparity tune` proposes one.
 
-    The policy in force when a function is called or traced is the program's: what transformations
-    derive from the program has it too, and an inner function has that of the outermost. It is part
-    of every cache key, by its hash and equality (a function's are its identity), so keep one object
-    rather than write a lambda at each call. The legacy pipeline inlines everything and asks
-    nobody, so that one policy can stand while the flag is flipped; so does an export.
+    A program keeps the policy in force when its function was called or traced. Programs that
+    transformations derive from it have the same policy, and an inner function has the policy of the
+    outermost. The policy is part of every cache key, by its hash and equality (a function's are its
+    identity), so keep one object rather than write a lambda at each call. The legacy pipeline and
+    plain exports inline everything and ask no policy, so one policy can stay while the flag is
+    flipped.
+
+    Raises ValueError for a value that is neither hashable and callable nor a table, for a key that
+    cannot be read, and, when a program is lowered, for any other answer.
 
     Example::
 
@@ -161,9 +167,6 @@ constant_policy = Setting(
 
         table = {"float32[1024,1024]": "inline", "float32[1024,1024] model.py:31": "hoist"}
         engine.jit(f, constants="simplified", constant_policy=table)(x)
-
-    Raises ValueError for what is neither hashable and callable nor a table, for a key that cannot
-    be read, and, when a program is lowered, for an answer that is none of these.
     """,
     traced=False,  # it decides what is hoisted, not what is traced
 )
@@ -175,21 +178,21 @@ precompute_constants = Setting(
     """Let the simplified pipeline do work on constants alone once, instead of at every call.
 
     With `"auto"`, the equations that depend on captured constants alone become a program of their
-    own, the preamble, where that is worth it: it runs once, compiled, on the device that the
-    function runs on, and its results are const args. `"off"` is the default. The
+    own, the preamble, where that is worth it. The preamble runs once, compiled, on the device that
+    the function runs on, and its results are const args. `"off"` is the default. The
     `precompute_constants` of `engine.jit` goes before this setting.
 
     The preamble runs when a program is lowered, never when it is traced, and again for another
-    device. The value in force when a function is called or traced is the program's, as that of
-    `engine.constant_policy`. The legacy pipeline takes no notice: there XLA computes with constants
-    while it compiles. Nor does an export, or lowering for `lowering_platforms`.
+    device. A program keeps the value in force when its function was called or traced, as with
+    `engine.constant_policy`. The legacy pipeline has no preamble: XLA computes with constants while
+    it compiles. Nor have an export, and lowering for `lowering_platforms`.
+
+    Raises ValueError for anything but `"off"` and `"auto"`.
 
     Example::
 
         with engine.precompute_constants("auto"):
             y = engine.jit(lambda x: x @ jnp.linalg.inv(kernel), constants="simplified")(x)
-
-    Raises ValueError for anything but `"off"` and `"auto"`.
     """,
     traced=False,  # it decides what is hoisted, not what is traced
 )
@@ -200,23 +203,23 @@ deduplicate_constants = Setting(
     False,
     """Let captured arrays of equal value be one const arg, and share one buffer in the process.
 
-    Without it, an array is one const arg by its identity, whatever it holds. `True` compares arrays
-    of up to 64 MiB, a number those of up to that many bytes; `False`, the default, none. Equal
-    means the same bytes, dtype and shape, and the same placement. The `deduplicate_constants` of
-    `engine.jit` goes before this setting. The legacy pipeline takes no notice.
+    By default (`False`) each array is one const arg, told apart by identity. `True` compares the
+    values of arrays of up to 64 MiB, a number the values of arrays of up to that many bytes. Equal
+    means the same bytes, dtype, shape and placement. The `deduplicate_constants` of `engine.jit`
+    goes before this setting. The legacy pipeline ignores it.
 
-    The cost: when a program is planned, each array is read once and hashed (SHA-256), and one on an
-    accelerator is copied to the host for that. Arrays that the user holds stay where they are; what
-    is saved is the transfer of NumPy arrays, and whatever XLA does with two equal arguments. The
-    first array of a value stands for the others: one that is deleted or donated later is gone for
-    all of their programs.
+    The cost: when a program is planned, each array is read once and hashed (SHA-256); an array on
+    an accelerator is copied to the host for that. The gain: NumPy arrays are transferred once, and
+    XLA gets one argument instead of two equal ones. Arrays that the user holds stay where they are.
+    The first array of a value stands for the others, so where the user deletes or donates it, it is
+    gone for all of their programs.
+
+    Raises ValueError for anything but a boolean or a number of bytes, 0 or more.
 
     Example::
 
         with engine.deduplicate_constants(True):
             lowered = engine.jit(f, constants="simplified").lower(x)
-
-    Raises ValueError for anything but a boolean or a number of bytes, 0 or more.
     """,
     traced=False,  # it decides what is hoisted, not what is traced
 )

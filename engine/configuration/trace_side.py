@@ -1,4 +1,8 @@
-"""The side that the trace now running belongs to."""
+"""The side that the trace now running belongs to.
+
+The outermost program decides: a function traced into it joins its side, so no program is a mixture
+of two representations.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,16 @@ from engine import jax_internals
 from engine.configuration.parsing import Side
 from engine.configuration.settings import use_simplified_constants
 
-# The side that the program now being traced was given. Whoever is traced into that program joins
-# it: the outermost program decides, so one program is never a mixture of two representations.
-# JAX's caches of traces need not be told: within a program JAX's own flag says the same.
+# The side of the program now being traced. No part of the key of JAX's trace caches, because
+# `tracing_for` sets JAX's own flag to the same side, and that flag is in the key.
 _program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=False)
 
 
 def side_now(constants: Side | None) -> Side:
     """The side of a function traced now: the enclosing program's, else its own, else the flag's.
 
-    The enclosing program may be one of plain `jax.jit`. Its pipeline will lower the whole, so what
-    becomes a part of it takes the form that JAX is tracing in: Literals in a program that JAX
-    lowers without hoisting would be inlined once per use.
+    The enclosing program may belong to plain `jax.jit`. JAX will lower it whole, so the function
+    takes the form that JAX is tracing in: JAX would inline the other form's Literals once per use.
     """
     if (enclosing := _program_side.value) is not None:
         return enclosing
@@ -40,14 +42,14 @@ def tracing_a_program() -> bool:
 
 @contextlib.contextmanager
 def standing_alone() -> Iterator[None]:
-    """Trace what is no part of the program around it in this block, such as an export."""
+    """Trace within this block without joining the enclosing program, as for an export."""
     with _program_side.local(None), jax.core.eval_context():
         yield
 
 
 @contextlib.contextmanager
 def tracing_for(side: Side) -> Iterator[None]:
-    """Trace within this block for `side`: JAX's tracer emits its form, inner programs join it."""
+    """Trace within this block for `side`: JAX's tracer emits its form; inner programs join it."""
     simplified = side == "simplified"
     with (
         _program_side.local(side),

@@ -1,20 +1,20 @@
 """Every private JAX name that the project uses: only this package imports `jax._src` and jaxlib.
 
-Linters and a test hold the rest of the tree to it, so who ports to another JAX reads these files.
-The version beside a branch is the one that it was read and run against; where versions differ,
-`differences.py` asks for the capability.
+A linter and a test check the rest of the tree, so porting to another JAX means reading these files.
+A version in a comment is the JAX that the code was read and run against; where versions differ,
+`differences.py` probes for the capability.
 
-Why private names at all: three subjects of this project have no public door. JAX latches the flag
-that chooses its representation at import, in two places, so both pipelines need the thread-local
-half of it. A call that runs no Python needs jaxlib's dispatcher with a cache miss of ours. And a
-lowered computation has to carry const args that JAX did not hoist itself.
+Why private names at all: three needs of this project have no public API. JAX latches the flag for
+its representation at import, in two places, so both pipelines need its thread-local half. A call
+that runs no Python needs jaxlib's dispatcher with a cache miss of ours. And a lowered computation
+has to carry const args that JAX did not hoist itself.
 
 This file is the table of contents.
 """
 
 from engine.jax_internals.differences import require_supported_version
 
-require_supported_version()  # before a name is imported that another version may not have
+require_supported_version()  # first: the imports below may fail on another version
 
 from engine.jax_internals.arrays import (  # noqa: E402
     buffer_type,

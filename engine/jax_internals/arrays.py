@@ -1,4 +1,4 @@
-"""Arrays as they lie on devices: buffers, memories, layouts, committed-ness."""
+"""Arrays on devices: buffers, memories, layouts, and whether they are committed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABSTRACT_MESH = holder_of("abstract_mesh_context_manager")
 
 
 def buffer_type(aval: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and dtype of the buffer of an array; that of PRNG keys has their words."""
+    """Shape and dtype of an array's buffer; the buffer of PRNG keys holds their words."""
     physical = core.physical_aval(aval)
     return physical.shape, physical.dtype
 
@@ -36,8 +36,8 @@ def in_default_memory(value: jax.Array) -> bool:
 def uncommitted(value: Any) -> Any:
     """A view of a single-device array that follows the arguments of a call to their device.
 
-    Nothing is copied: the view shares the buffer. Arrays over several devices are returned as they
-    are, because their placement is their meaning.
+    The view shares the buffer; nothing is copied. An array over several devices is returned
+    unchanged, because its placement has a meaning.
     """
     if type(value) is not array.ArrayImpl:
         if not isinstance(value, _prng.PRNGKeyArray):
@@ -54,10 +54,10 @@ def uncommitted(value: Any) -> Any:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Do something that the user did not ask for as if nothing were going on around it.
+    """Run this block outside of the user's context: its traces, its mesh and its checks for NaN.
 
-    No trace gets it, it runs on the devices that its operands are on whatever mesh is in context,
-    and whether NaN is an error is asked of the user's own operations.
+    For operations that the user did not ask for. They are not traced, they run on the devices of
+    their operands, and a NaN in their results raises nothing.
     """
     mesh = _DEVICE_CONTEXT.swap_local(_mesh.empty_concrete_mesh)
     abstract_mesh = _ABSTRACT_MESH.swap_local(_mesh.empty_abstract_mesh)
@@ -70,29 +70,29 @@ def undisturbed() -> Iterator[None]:
 
 
 def follows_arguments_as_it_is(value: Any) -> bool:
-    """Whether `uncommitted` may be applied: not to a buffer with a layout of its own on a device.
+    """Whether `uncommitted` may be applied: not to a single-device array with a layout of its own.
 
-    JAX takes what is uncommitted to have the device's default layout (jax 0.10.2). Raises
-    RuntimeError for an array that has been deleted.
+    JAX assumes that uncommitted arrays have the device's default layout (jax 0.10.2). Raises
+    RuntimeError for a deleted array.
     """
-    # Asked of each const arg at each first call, and of nearly all by this type alone.
+    # Each first call asks this of each const arg: compare types before any `isinstance`.
     if type(value) is not array.ArrayImpl:
         if not isinstance(value, _prng.PRNGKeyArray):
             return True
         value = value._base_array
-    value._check_if_deleted()  # jaxlib does not: the process would crash when it looks for a layout
+    value._check_if_deleted()  # jaxlib does not, and reading the layout would crash the process
     sharding = value.sharding
     if type(sharding) is not jax.sharding.SingleDeviceSharding and sharding.num_devices > 1:
         return True
     try:
         layout = value._pjrt_layout
-    except jax.errors.JaxRuntimeError:  # there are platforms without layouts
+    except jax.errors.JaxRuntimeError:  # the platform has no layouts
         return pxla.is_default_layout(value.format.layout, sharding, value.aval)
     return _is_default_layout(layout, sharding, value.aval)
 
 
 @functools.lru_cache(maxsize=2048)
 def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
-    """`pxla.is_default_layout` of a layout as PJRT has it; to convert each would take longer."""
+    """`pxla.is_default_layout` for a layout of PJRT; cached, because converting one is slow."""
     layout = jax.experimental.layout.Layout.from_pjrt_layout(layout)
     return pxla.is_default_layout(layout, sharding, aval)

@@ -1,7 +1,7 @@
 """Compiling, with one executable for all modules of one text.
 
-JAX finds what it compiled by the module and forgets it with the module. Here executables are found
-by the text of the module and all settings (`engine/runtime/executable_cache.py` holds the table);
+JAX finds an executable by the identity of its module, and forgets it with the module. Here the key
+is the module's text and all settings: `engine/runtime/executable_cache.py` holds the table, and
 `hooks.py` puts the look-up into JAX.
 """
 
@@ -22,12 +22,9 @@ from engine.jax_internals.lowering import Computation
 from engine.jax_internals.names import Executable
 from engine.jax_internals.settings import Settings, settings
 
+# The executables of modules of one text, by JAX's own key: devices, layouts, options.
 Executables = dict[tuple, Any]
-"""What was compiled of modules of one text, by all else that decides: JAX's own key."""
-
-
-MOST_OF_ONE_TEXT = 8
-
+MOST_OF_ONE_TEXT = 8  # executables in one such table
 
 # The module that this thread compiles, and the table that its executable goes into.
 being_compiled: ContextVar[tuple[Any, Executables] | None] = ContextVar(
@@ -36,37 +33,44 @@ being_compiled: ContextVar[tuple[Any, Executables] | None] = ContextVar(
 
 
 @dataclasses.dataclass
-class _Compiled:
-    """What was compiled of one lowered program, by settings: for JAX's keys, and for its own."""
+class _CompiledProgram:
+    """The executables of one lowered program, by settings.
+
+    - `shared`: the tables that it shares with programs of the same text.
+    - `own`: its executable without compiler options.
+    """
 
     shared: dict[Settings, Executables] = dataclasses.field(default_factory=dict)
     own: dict[Settings, Executable] = dataclasses.field(default_factory=dict)
 
 
-_compiled: weakref.WeakKeyDictionary[pxla.MeshComputation, _Compiled] = weakref.WeakKeyDictionary()
+_compiled_programs: weakref.WeakKeyDictionary[pxla.MeshComputation, _CompiledProgram] = (
+    weakref.WeakKeyDictionary()
+)
 
-
-_settings_of: weakref.WeakKeyDictionary[Any, Settings] = weakref.WeakKeyDictionary()  # of modules
+# The settings that each module was compiled under first.
+_first_settings: weakref.WeakKeyDictionary[Any, Settings] = weakref.WeakKeyDictionary()
 
 
 def compile_into(
     computation: Computation, executables_of: Callable[[Any], Executables], options: dict
 ) -> Executable:
-    """Compile a computation, or find among the executables of its module what is compiled already.
+    """Compile a computation, or find its executable among those of its module.
 
-    `executables_of` is asked for those where the program has not been compiled yet under the
-    settings that are in force. `options` are those of `compile`.
+    `executables_of(module)` returns the table to share; it is called where the program has not been
+    compiled under the settings in force. `options` are the keywords of `MeshComputation.compile`.
     """
     has_options = any(options.values())
     if computation._executable is not None and not has_options:
         return computation._executable
-    compiled = _compiled.setdefault(computation.lowered, _Compiled())
+    compiled = _compiled_programs.setdefault(computation.lowered, _CompiledProgram())
     now = settings()
     if has_options or now not in compiled.own:
         if now not in compiled.shared:
             compiled.shared.setdefault(now, executables_of(computation._hlo))
-        twin = copy.copy(computation)  # another thread may give the original its executable
-        twin._executable, twin._hlo = None, _for_settings(computation._hlo, now)
+        # A copy, because another thread may set the executable of the original meanwhile.
+        twin = copy.copy(computation)
+        twin._executable, twin._hlo = None, _module_for(computation._hlo, now)
         token = being_compiled.set((twin._hlo, compiled.shared[now]))
         try:
             executable = twin.compile(**options)
@@ -79,24 +83,24 @@ def compile_into(
     return computation._executable
 
 
-def _for_settings(module: Any, now: Settings) -> Any:
-    """A module, or a copy of it: JAX finds what it compiled by the module, whatever was set."""
-    if _settings_of.setdefault(module, now) == now:
+def _module_for(module: Any, now: Settings) -> Any:
+    """The module, or a copy where it was compiled under other settings: JAX's key omits them."""
+    if _first_settings.setdefault(module, now) == now:
         return module
     with module.context:
         return _ir.Module.parse(mlir.module_to_bytecode(module))
 
 
 def holds_callbacks(computation: Computation) -> bool:
-    """Whether a lowered program calls functions of the user, which what is compiled keeps alive."""
+    """Whether a lowered program calls the user's functions, which its executable keeps alive."""
     return bool(computation.compile_args["host_callbacks"] or computation.compile_args["keepalive"])
 
 
 def register_cache(cache: Any, name: str) -> None:
-    """Have `jax.clear_caches` clear a table that follows the protocol of JAX's caches."""
+    """Let `jax.clear_caches` clear a table that follows the protocol of JAX's caches."""
     _util.register_cache(cache, name)
 
 
 def const_shardings(executable: Any, count: int) -> Sequence[Any]:
-    """The shardings that an executable takes its leading `count` inputs in: the const args."""
+    """The shardings of the first `count` inputs of an executable: its const args."""
     return executable._in_shardings[:count]

@@ -1,4 +1,7 @@
-"""`jax.const = true` on the arguments of an MLIR module that are const args."""
+"""`jax.const = true` on the arguments of an MLIR module that are const args.
+
+JAX marks the const args that it hoisted itself; the engine's are plain arguments to JAX.
+"""
 
 from __future__ import annotations
 
@@ -10,57 +13,65 @@ from jax._src.lib.mlir.dialects import hlo as _hlo
 
 
 def mark_const_args(module: Any, count: int, after: int) -> None:
-    """Set `jax.const` on the arguments of main that are const args, and on those they flow to.
+    """Set `jax.const` on the const args of main, and on those of inner functions.
 
-    There are `count`, and `after` arguments after them: the user's, and captured references. What
-    comes before are dimension variables, tokens, and the const args that JAX hoisted. Idempotent,
-    because JAX shares one module among computations that differ in their devices alone. An inner
-    function gets its constants as operands of its calls, so following the uses of main's arguments
-    finds its const args, at a cost that grows with the uses of constants and not with the size of
-    the module.
+    Main has `count` const args to mark, and `after` arguments after them: the user's, and captured
+    references. Before them come dimension variables, tokens, and the const args that JAX hoisted.
+    Idempotent, because computations that differ in their devices alone share one module in JAX.
     """
     if not count:
         return
     functions = _functions(module)
-    main = functions["main"]
     with module.context:
-        attributes_of = {"main": _argument_attributes(main)}
-        before = len(attributes_of["main"]) - count - after
-        marked: dict[str, set[int]] = {"main": set(range(before, before + count))}
-        # Listed once: to MLIR's bindings each look at `arguments` is a walk of its own. Where main
-        # is alone, as in most small programs, there is nothing that they could flow to.
-        arguments = {"main": list(main.arguments) if len(functions) > 1 else []}
-        pending: list[Any] = arguments["main"][before : before + count]
-        while pending:
-            for use in pending.pop().uses:
-                # By name first: a view of each operation would take as long as all else here.
-                if use.owner.name not in (_func.CallOp.OPERATION_NAME, _hlo.WhileOp.OPERATION_NAME):
-                    continue
-                op, index = use.owner.opview, use.operand_number
-                if isinstance(op, _func.CallOp):
-                    callee = _symbol(op.callee)
-                    if callee not in arguments:
-                        arguments[callee], marked[callee] = list(functions[callee].arguments), set()
-                    if index not in marked[callee]:
-                        marked[callee].add(index)
-                        pending.append(arguments[callee][index])
-                elif _is_invariant(op, index):
-                    pending.extend(region.blocks[0].arguments[index] for region in op.regions)
+        attributes_of_main = _argument_attributes(functions["main"])
+        first = len(attributes_of_main) - count - after
         true = _ir.BoolAttr.get(True)
-        alone = _ir.DictAttr.get({"jax.const": true})
-        for name, indices in marked.items():
-            attributes = attributes_of.get(name) or _argument_attributes(functions[name])
+        mark_alone = _ir.DictAttr.get({"jax.const": true})
+        for name, indices in _indices_of_const_args(functions, first, first + count).items():
+            function = functions[name]
+            is_main = name == "main"
+            attributes = attributes_of_main if is_main else _argument_attributes(function)
             for index in indices:
-                if len(attributes[index]) == 0:  # nearly all: to look at each takes half as long
-                    attributes[index] = alone
+                if len(attributes[index]) == 0:  # nearly always, and faster than a look-up by name
+                    attributes[index] = mark_alone
                 elif "jax.const" not in attributes[index]:
                     named = {a.name: a.attr for a in attributes[index]}
                     attributes[index] = _ir.DictAttr.get(named | {"jax.const": true})
-            functions[name].arg_attrs = _ir.ArrayAttr.get(attributes)
+            function.arg_attrs = _ir.ArrayAttr.get(attributes)
+
+
+def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> dict[str, set[int]]:
+    """The indices of the const args of each function: in main, `first` up to `end`.
+
+    An inner function gets its constants as operands of its calls, so this follows the uses of
+    main's const args: the cost grows with the uses of constants, not with the size of the module.
+    """
+    indices_of = {"main": set(range(first, end))}
+    if len(functions) == 1:  # as in most small programs: no call to follow
+        return indices_of
+    # Listed once: each look at `arguments` makes MLIR's bindings walk through all of them.
+    arguments = {"main": list(functions["main"].arguments)}
+    pending = arguments["main"][first:end]
+    while pending:
+        for use in pending.pop().uses:
+            # By name first: a view of each operation would take as long as all else here.
+            if use.owner.name not in (_func.CallOp.OPERATION_NAME, _hlo.WhileOp.OPERATION_NAME):
+                continue
+            op, index = use.owner.opview, use.operand_number
+            if isinstance(op, _func.CallOp):
+                callee = _symbol(op.callee)
+                if callee not in arguments:
+                    arguments[callee], indices_of[callee] = list(functions[callee].arguments), set()
+                if index not in indices_of[callee]:
+                    indices_of[callee].add(index)
+                    pending.append(arguments[callee][index])
+            elif _is_invariant(op, index):
+                pending.extend(region.blocks[0].arguments[index] for region in op.regions)
+    return indices_of
 
 
 def _is_invariant(loop: Any, index: int) -> bool:
-    """Whether a stablehlo.while hands its operand on unchanged from one turn to the next."""
+    """Whether each iteration of a stablehlo.while passes an operand on unchanged."""
     body = loop.regions[1].blocks[0]
     last = list(body.operations)[-1]
     return last.operands[index] == body.arguments[index]

@@ -1,8 +1,8 @@
-"""Where the supported JAX versions differ: each a probe of a capability, the version beside it.
+"""Where the supported JAX versions differ: a probe of each capability, with the version beside it.
 
-A probe asks the installed JAX what it has and not which version it is: a change arrives in a patch
-release, and a pre-release has it before its number says so. When the last version without a
-capability is no longer supported, its probe goes.
+A probe looks for the capability, not for the version number: changes arrive in patch releases, and
+pre-releases have them before their number says so. Delete a probe when every supported version has
+its capability.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _FIRST, _LIMIT = (0, 10, 2), (0, 11)
 
 
 def require_supported_version() -> None:
-    """Raise ImportError for a JAX that the engine has not been run against, naming those it has.
+    """Raise ImportError, with the supported range, for a JAX that the engine was not run against.
 
-    The upper bound is an error and not a warning: on JAX 0.11, which merged ClosedJaxpr into Jaxpr,
-    the comparison of programs would take two different ones for equal, and answer wrongly.
+    The upper bound is an error and not a warning: JAX 0.11 merged ClosedJaxpr into Jaxpr, and the
+    comparison of programs would take different programs for equal, and so return wrong results.
     """
     if not _FIRST <= jax.__version_info__ < _LIMIT:
         raise ImportError(
@@ -30,19 +30,19 @@ def require_supported_version() -> None:
 
 
 def holder_of(name: str) -> Any:
-    """The Config object of a context that JAX moved from `config` to `mesh` (jax 0.11.2)."""
+    """The Config object of a context, which jax 0.11.2 moved from `config` to `mesh`."""
     return getattr(config if hasattr(config, name) else mesh, name)
 
 
 def is_reference_type(aval: Any) -> bool:
-    """Whether an aval is the type of mutable state: only until jax 0.11.1 are there such avals."""
+    """Whether an aval is the type of mutable state; only JAX before 0.11.1 has such avals."""
     return bool(getattr(aval, "has_qdd", False))
 
 
 def exported_fields() -> dict[str, Any]:
-    """The fields that an `Exported` needs beside those of all versions.
+    """The fields of an `Exported` that only some versions need.
 
-    Until jax 0.11.1 a flag said that it has named shardings; from then on it always has.
+    Before jax 0.11.1 a flag says that an export has named shardings; since then each has them.
     """
     named = "_has_named_shardings"
     return {named: True} if named in _export.Exported.__dataclass_fields__ else {}

@@ -1,4 +1,8 @@
-"""jaxlib's dispatcher in C++ with a cache miss of ours: calls that run no Python."""
+"""jaxlib's dispatcher in C++ with a cache miss of ours: calls that run no Python.
+
+The dispatcher keeps executables and const args in a table, and calls the cache miss only for
+arguments that are not in it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ def fastpath_data(
     closed_jaxpr: core.ClosedJaxpr,
     const_args: Sequence[Any],
 ) -> Any:
-    """What the C++ dispatcher needs to run the next call alone; None where it cannot."""
+    """The data with which the C++ dispatcher runs the next call alone; None where it cannot."""
     return pjit._get_fastpath_data(
         executable, out_tree, args, outputs, closed_jaxpr.effects, closed_jaxpr.consts, None,
         const_args,
@@ -38,7 +42,7 @@ def fastpath_data(
 def call_errors(
     fun: Callable, params: PjitParams, operands: Sequence[Any], call: tuple
 ) -> Iterator[None]:
-    """Turn what can go wrong in a call into the errors that `jax.jit` raises for it."""
+    """Turn errors of a call into the errors that `jax.jit` raises; `call` is (args, kwargs)."""
     name = getattr(fun, "__qualname__", getattr(fun, "__name__", str(fun)))
     try:
         with placement_errors(name, argument_types(operands), params.arg_names):
@@ -62,11 +66,11 @@ def count_cache_miss() -> None:
 
 
 class CallCache:
-    """The table of the C++ dispatcher for one choice of `constants`.
+    """The table of the C++ dispatcher for one value of `constants`.
 
-    JAX's own table is keyed by function and jit options alone (jax 0.10.2), so sharing it would
-    let `jax.jit(f)` answer for `engine.jit(f)` and one side for the other. It is registered with
-    JAX, so that `jax.clear_caches` empties it.
+    JAX's own table is keyed by function and jit options alone (jax 0.10.2): in it, `jax.jit(f)`
+    would answer for `engine.jit(f)`, and one side for the other. `jax.clear_caches` clears this
+    table, too.
     """
 
     def __init__(self) -> None:
@@ -74,24 +78,24 @@ class CallCache:
         register_cache(self, "dispatchers of engine.jit")
 
     def cache_clear(self) -> None:
-        """Forget every program; the protocol of JAX's caches."""
+        """Forget everything; part of JAX's protocol of caches."""
         self._cache.clear()
 
     def cache_info(self) -> str:
-        """How full the table is, in words; the protocol of JAX's caches."""
+        """How full the table is, in words; part of JAX's protocol of caches."""
         return f"{self._cache.size()} of {self._cache.capacity()} functions"
 
     def cache_keys(self) -> list:
-        """Nothing: jaxlib does not show its keys; the protocol of JAX's caches."""
+        """No keys, because jaxlib does not show them; part of JAX's protocol of caches."""
         return []
 
     def dispatcher(
         self, fun: Callable, info: JitInfo, choices: Any, cache_miss: Callable, trace: Callable
     ) -> Any:
-        """jaxlib's callable for `fun`: calls `cache_miss` for what it has not seen.
+        """jaxlib's callable for `fun`, which calls `cache_miss` for arguments of unseen types.
 
-        `choices` is a key beside JAX's own, which two dispatchers of one function may differ in.
-        `trace` is its method of that name, and what its `lower` and `eval_shape` begin with.
+        `choices` completes JAX's key: two dispatchers of one function may differ in it. `trace`
+        becomes the callable's method of that name; its `lower` and `eval_shape` begin with it.
         """
         key = pxla.JitGlobalCppCacheKeys(
             donate_argnums=info.donate_argnums,
@@ -126,7 +130,7 @@ class CallCache:
         return dispatcher
 
     def call_derived(self, params: dict, operands: Sequence[Any], cache_miss: Callable) -> Any:
-        """Call a program that JAX derived from one of ours: in C++ from the second call on."""
+        """Call a program that JAX derived from an engine program; in C++ after the first call."""
         shardings = {
             f"{of}_{what}_leaves": params[f"{of}_{what}"]
             for of in ("in", "out")
@@ -139,7 +143,7 @@ class CallCache:
         rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
         dispatcher = _jaxlib.pjit(
             params["name"],
-            _stand_in(params["jaxpr"], params["name"].side, params["name"].choices, rest),
+            _function_of(params["jaxpr"], params["name"].side, params["name"].choices, rest),
             cache_miss,
             [],
             [],
@@ -152,16 +156,16 @@ class CallCache:
 
 
 @_util.weakref_lru_cache
-def _stand_in(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
-    """The function that a derived program goes by in a `CallCache`; it lives as long as `jaxpr`.
+def _function_of(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
+    """The function that is the key of a derived program in a `CallCache`, while `jaxpr` lives.
 
-    Side and choices are keys of their own: the names of two sides are equal as strings.
+    Side and choices are parameters beside the name in `params`: names are equal as plain strings.
     """
     del side, choices, params
-    program = weakref.ref(jaxpr)  # its own key, which a value must not hold
+    program = weakref.ref(jaxpr)  # weak, because the value in a cache must not hold its key
 
     def derived(*operands: Any) -> Sequence[Any]:
-        """What a dispatcher calls where jit is disabled, and nowhere else."""
+        """The program itself; the dispatcher calls it only where jit is disabled."""
         closed_jaxpr = program()
         assert closed_jaxpr is not None
         return core.jaxpr_as_fun(closed_jaxpr)(*operands)
@@ -170,11 +174,11 @@ def _stand_in(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -
 
 
 class EngineJitInfo(pjit.PjitInfo):
-    """The jit options of a dispatcher of the engine, which say that it is, and how it traces.
+    """The jit options of an engine dispatcher; the type marks it as ours, `trace` traces it.
 
-    They stand where `jax.jit` overwrites them. All else in the `__dict__` of a function is copied
-    to whatever is wrapped around it (`functools.wraps`, `jax.grad`, `jax.vmap`), so a `trace` or a
-    `lower` on the object would answer for `jax.jit(jax.grad(engine.jit(f)))` with `f` itself.
+    Why here: `functools.wraps`, `jax.grad` and `jax.vmap` copy the `__dict__` of a function to its
+    wrapper, so with a `trace` in it `jax.jit(jax.grad(engine.jit(f)))` would trace `f` itself. The
+    jit options are copied too, but `jax.jit` overwrites them.
     """
 
     trace: Callable

@@ -1,4 +1,4 @@
-"""What exports are made of, below the public `jax.export`."""
+"""Parts of exports for which `jax.export` has no public function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jax._src.export import _export
 
 
 def argument_info(aval: Any, donated: bool = False) -> Any:
-    """What a stage says of an argument."""
+    """The record that a stage keeps of each argument."""
     return stages.ArgInfo(aval, donated)
 
 
@@ -21,12 +21,12 @@ def call_exported(exported: _export.Exported, operands: Sequence[Any]) -> list[A
 
 
 def cotangent(value: Any, aval: Any) -> Any:
-    """A cotangent as an exported derivative takes it: float0 where `aval` says so."""
+    """A cotangent as an exported derivative takes it: zeros of float0 where `aval` is float0."""
     return _ad_util.zeros_like_jaxval(value) if aval.dtype == dtypes.float0 else value
 
 
 def tangent_aval(aval: Any) -> Any:
-    """The aval of the cotangent of an output: float0 for what has no derivative."""
+    """The aval of the cotangent of an output; float0 where it has no derivative."""
     return aval.to_tangent_aval()
 
 
@@ -36,8 +36,8 @@ def can_be_exported(node_type: type) -> bool:
 
 
 def exported_shardings(exported: _export.Exported) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The shardings of inputs and outputs over the abstract mesh of an export, None where unsaid.
+    """The shardings of inputs and outputs over the abstract mesh of an export; None if unspecified.
 
-    The public `in_shardings_jax` needs a mesh, which whoever holds an Exported does not have.
+    The public `in_shardings_jax` needs a concrete mesh, and an `Exported` has none.
     """
     return exported._in_named_shardings, exported._out_named_shardings

@@ -1,9 +1,9 @@
 """The five hooks into JAX: nothing else in this project changes what JAX does.
 
-`engine/__init__.py` calls `install` once; importing this file, or any other, patches nothing. Each
-hook is transparent to programs that are not ours: they get JAX's own function, untouched.
+`engine/__init__.py` calls `install` once; importing a file patches nothing. Each hook calls JAX's
+own function for programs that are not the engine's.
 
-| hook | what JAX has there | when ours acts |
+| hook | replaces | acts when |
 |---|---|---|
 | `_capture_numpy_arrays` | `DynamicJaxprTrace.new_const` | a trace meets a NumPy array |
 | `_execute_named_programs` | the implementation of `jit_p` | the program has a `ProgramName` |
@@ -12,7 +12,7 @@ hook is transparent to programs that are not ours: they get JAX's own function, 
 | `_keep_executables` | `pxla._cached_compilation` | `compile_into` compiles the module |
 
 A primitive of our own under `jax.jit` was the alternative to most of them. It would need a copy of
-each transformation rule of jit, and every reader of jaxprs would not know it.
+each transformation rule of jit, and no tool that reads jaxprs would know it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from engine.jax_internals.source_info import hide_from_tracebacks
 from engine.jax_internals.tracing import ProgramName, stock_jit
 
 
-@functools.cache  # a module that is reloaded must not put a hook around a hook
+@functools.cache  # `importlib.reload(engine)` must not put a hook around a hook
 def install(
     *,
     capture: Callable[[np.ndarray], np.ndarray],
@@ -47,9 +47,9 @@ def install(
 ) -> None:
     """Put the five hooks into JAX, and hide the frames of `packages` from its tracebacks.
 
-    `capture` takes a NumPy array that a trace meets and returns the array that stands for it;
-    `execute` runs a program that JAX derived from one of ours, given the operands and params of
-    jit; `tracing_for(side)` is a context in which JAX traces in the form of a side.
+    `capture` takes a NumPy array that a trace meets and returns the array to use in its place.
+    `execute` takes the operands and params of jit and runs a program that JAX derived from an
+    engine program. `tracing_for(side)` is a context in which JAX traces in the form of a side.
     """
     _capture_numpy_arrays(capture)
     _execute_named_programs(execute)
@@ -61,22 +61,22 @@ def install(
 
 
 def _folder_of(package: str) -> str:
-    found = importlib.util.find_spec(package)  # which does not import it
+    found = importlib.util.find_spec(package)  # without importing it
     assert found is not None
     assert found.origin is not None
     return os.path.dirname(found.origin)
 
 
 def _capture_numpy_arrays(capture: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Let `capture` see each NumPy array when a trace of JAX meets it as a constant.
+    """Pass each NumPy array to `capture` when a trace of JAX meets it as a constant.
 
-    After the trace it is too late: the traced function itself may write to the array again.
+    Not after the trace, because the traced function may write to the array before it ends.
     """
     trace = _partial_eval.DynamicJaxprTrace
     stock = trace.new_const
 
     def new_const(self: Any, c: Any, source_info: Any, aval: Any = None) -> Any:
-        if isinstance(c, np.ndarray):  # asked here, since most values that come by are none
+        if isinstance(c, np.ndarray):  # here and not in `capture`: most values are no arrays
             c = capture(c)
         return stock(self, c, source_info, aval)
 
@@ -87,8 +87,8 @@ def _capture_numpy_arrays(capture: Callable[[np.ndarray], np.ndarray]) -> None:
 def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
     """Run programs named by `ProgramName` with `execute` when they are called outside of a trace.
 
-    Without this hook `jax.grad(engine.jit(f))(x)` would execute its derived programs through the
-    process's own pipeline, in silence.
+    Without this hook `jax.grad(engine.jit(f))(x)` would silently execute its derived programs
+    through stock JAX.
     """
     stock = pjit.jit_p.impl
 
@@ -105,8 +105,8 @@ def _transpose_named_programs(
 ) -> None:
     """Transpose programs named by `ProgramName` in the form of their side.
 
-    JAX transposes long after the program was bound, when it knows the cotangent, and calls backward
-    rules of the user then.
+    JAX transposes when it knows the cotangent, long after the program was bound, and calls the
+    user's backward rules then.
     """
     stock = _ad.fancy_transposes[pjit.jit_p]
 
@@ -121,10 +121,10 @@ def _transpose_named_programs(
 
 
 def _trace_dispatchers() -> None:
-    """Let the engine trace its own dispatchers, which share JAX's methods on jaxlib's class.
+    """Let the engine trace its own dispatchers, which have jaxlib's class, and so JAX's methods.
 
-    `lower`, `eval_shape` and `jax.eval_shape` begin with `pjit.jit_trace`. `jax.jit` sets the
-    method on the class again for each function (jax 0.10.2), so the name in the module is rebound.
+    `lower`, `eval_shape` and `jax.eval_shape` begin with `pjit.jit_trace`. This rebinds the name in
+    the module, because `jax.jit` sets the class's method again for each function (jax 0.10.2).
     """
     stock = pjit.jit_trace
 
@@ -136,14 +136,14 @@ def _trace_dispatchers() -> None:
         return stock(jit_func, *args, **kwargs)
 
     pjit.jit_trace = jit_trace
-    stock_jit(lambda: None)  # sets it on the class
+    stock_jit(lambda: None)  # sets the class's method
 
 
 def _keep_executables() -> None:
     """Let `compile_into` keep executables without their modules.
 
-    JAX finds what it compiled by the module, and a module keeps an MLIR context: a megabyte of host
-    memory. The module that is being compiled in this thread goes into a table of ours instead.
+    JAX forgets an executable with its module, and a module holds an MLIR context: a megabyte of
+    memory. A module that `compile_into` compiles in this thread gets its executable from our table.
     """
     stock = pxla._cached_compilation
 

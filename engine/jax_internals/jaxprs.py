@@ -1,4 +1,4 @@
-"""What jaxprs are made of: variables, Literals, avals, references, dead code."""
+"""Parts of jaxprs: variables, Literals, avals, references, dead code."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def new_var(aval: Any) -> core.Var:
 
 
 def literal(value: np.ndarray, aval: Any) -> core.Literal:
-    """A Literal of an array, as JAX's tracer makes it: of its type whatever the mode of x64 is."""
+    """A Literal of an array, as JAX's tracer makes it: it keeps its dtype with and without x64."""
     return core.Literal(of_its_own_type(value, aval), aval)
 
 
 def of_its_own_type(value: np.ndarray, aval: Any = None) -> np.ndarray:
-    """A view of a NumPy array that JAX takes to be of its dtype whatever the mode of x64 is."""
+    """A view of a NumPy array whose dtype JAX keeps, with and without x64."""
     return _literals.TypedNdArray(value, aval)
 
 
 def typeof(value: Any) -> Any:
-    """The aval of a constant, without its sharding's mesh being resolved."""
+    """The aval of a constant; the mesh of its sharding is not resolved."""
     if type(value) is array.ArrayImpl and type(value.sharding) is jax.sharding.SingleDeviceSharding:
-        return value.aval  # what JAX finds as well, by way of a cache of all avals and shardings
+        return value.aval  # the answer of `core.typeof`, without its look-up in a cache
     return core.typeof(value)
 
 
@@ -45,8 +45,8 @@ _PLAIN_ARRAYS = (array.ArrayImpl, np.ndarray)
 
 
 def nbytes(value: Any) -> int:
-    """The bytes of a captured value; 0 of a number of Python, and of what is being traced."""
-    if type(value) is array.ArrayImpl:  # nearly all are, and each is asked about several times
+    """The size of a captured value in bytes; 0 for Python numbers and for tracers."""
+    if type(value) is array.ArrayImpl:  # nearly always; called several times for each value
         return _nbytes(value.aval)
     return 0 if is_tracer(value) else getattr(value, "nbytes", 0)
 
@@ -63,7 +63,7 @@ def is_plain_array(value: Any) -> bool:
 
 def is_reference(value: Any) -> bool:
     """Whether a captured value is a mutable array reference: state, and so never a constant."""
-    if is_plain_array(value):  # to ask JAX for the type of each takes a tenth of lowering
+    if is_plain_array(value):  # `core.typeof` for each value takes a tenth of lowering
         return False
     return isinstance(value, core.Ref) or is_reference_type(core.typeof(value))
 
@@ -73,7 +73,7 @@ def is_tracer(value: Any) -> bool:
     return isinstance(value, core.Tracer)
 
 
-# Of params of equations: what JAX interns, or compares by all that it is (jax 0.10.2).
+# Types of params of equations that JAX interns, or compares by their whole value (jax 0.10.2).
 COMPARED_BY_EQUALITY = (
     type(UNSPECIFIED),
     jax.sharding.Mesh,
@@ -89,9 +89,9 @@ COMPARED_BY_EQUALITY = (
 
 
 def stand_in_for(rule: Any) -> Any:
-    """A function in the place of a rule for derivatives, for a program that is only lowered.
+    """A function to replace a rule for derivatives in a program that is only lowered.
 
-    JAX wraps such rules anew where it removes dead equations, and calls none (jax 0.10.2).
+    JAX wraps such rules when it removes dead equations, but never calls them (jax 0.10.2).
     """
 
     def rule_of_a_program_that_is_only_lowered(*_: Any, **__: Any) -> Any:
@@ -104,10 +104,10 @@ def stand_in_for(rule: Any) -> Any:
 
 
 def is_plain_equation(eqn: core.JaxprEqn) -> bool:
-    """Whether an equation is about arrays in the memory of the device that it is computed on.
+    """Whether an equation only takes and returns arrays in the memory of its own device.
 
-    Not: references, tokens, shapes that are not numbers, manual axes, host memory, computing on the
-    host, metadata for XLA, and inner jits with shardings or layouts of their own.
+    False with references, tokens, dimension variables in shapes, manual axes, host memory,
+    computing on the host, metadata for XLA, and for inner jits with shardings or layouts.
     """
     if eqn.ctx.compute_type is not None or eqn.ctx.xla_metadata:
         return False
@@ -131,14 +131,14 @@ def _is_plain_aval(aval: Any) -> bool:
 
 
 def give_type_to(stand_in: type) -> None:
-    """Let objects of a class stand in jaxprs as constants whose type is their `aval`."""
+    """Let objects of a class be constants of jaxprs; their `aval` is their type."""
     core.pytype_aval_mappings[stand_in] = lambda value: value.aval
 
 
 def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """The same program without the equations that nothing depends on; all inputs stay.
+    """The same program without dead equations; all inputs stay.
 
-    JAX prunes once more while it lowers; this pass comes first so that an array which only dead
+    JAX prunes again while it lowers. This pass comes first, so that an array which only dead
     equations use is never hoisted.
     """
     jaxpr = closed_jaxpr.jaxpr
@@ -147,7 +147,7 @@ def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
 
 
 def prunes_operands(primitive: core.Primitive) -> bool:
-    """Whether JAX's pass over dead code has a rule of its own for the equations of a primitive."""
+    """Whether JAX's dead code elimination has a rule for a primitive."""
     return primitive in _partial_eval.dce_rules
 
 

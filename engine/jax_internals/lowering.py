@@ -1,4 +1,7 @@
-"""Lowering a jit program whose leading inputs are const args."""
+"""Lowering a jit program whose leading inputs are const args.
+
+To JAX the engine's const args are plain arguments; the returned `Computation` carries their values.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,27 @@ from engine.jax_internals.settings import simplified_jaxprs
 
 
 class Hoisted(NamedTuple):
-    """Const args that lead the inputs of a program, and whether JAX is to hoist what is left.
+    """The const args of a program to lower, and how JAX is to treat its constants.
 
-    `simplified` is the form of the program: JAX traces anew while it lowers (to discharge mutable
-    references), and its rules expect bodies without constvars in the form that has none.
+    - `simplified`: the form of the program. JAX traces while it lowers, to discharge mutable
+      references, and must trace in the same form.
+    - `jax_hoists_the_rest`: whether JAX hoists the constants that are left in the program.
+    - `max_bytes`: the embed threshold.
+    - `follow_arguments`: whether a const arg on other devices goes to the arguments' devices.
     """
 
     const_args: tuple[Any, ...]
     simplified: bool
     jax_hoists_the_rest: bool
     max_bytes: int
-    follow_arguments: bool  # whether a const arg on other devices goes where the arguments are
+    follow_arguments: bool
 
 
 class Computation(pxla.MeshComputation):
-    """What JAX lowered, with the const args of one closure.
+    """JAX's lowered program, with the const args of one closure.
 
-    JAX lowers a program once, so closures of one program may share `lowered`, and what is compiled
-    of it: no value of a const arg of theirs is in there.
+    `lowered` contains no value of a const arg, so closures of one program share it and its
+    executable.
     """
 
     def __init__(self, lowered: pxla.MeshComputation, const_args: Sequence[Any]) -> None:
@@ -45,16 +51,13 @@ class Computation(pxla.MeshComputation):
         self.const_args = list(const_args)
 
 
-# Those of a plain lowering, by whether JAX hoists what is left.
+# The parameters of a plain lowering, by `jax_hoists_the_rest`.
 _LOWERING_PARAMETERS = {
     hoists: LoweringParameters(hoist_constants_as_args=hoists) for hoists in (False, True)
 }
 
-
-_finished: weakref.WeakSet[pxla.MeshComputation] = weakref.WeakSet()
-
-
-_finishing = threading.RLock()  # collecting garbage may run code of the user, which calls programs
+_marked: weakref.WeakSet[pxla.MeshComputation] = weakref.WeakSet()
+_marking = threading.RLock()  # reentrant: a finalizer of the user's may call programs
 
 
 def lower(
@@ -67,7 +70,7 @@ def lower(
 ) -> Computation:
     """Lower a jit program whose leading inputs are `hoisted.const_args`.
 
-    The returned computation carries all const args in `const_args`, those that JAX hoisted first.
+    The `const_args` of the returned computation begin with those that JAX hoisted.
     """
     if lowering_parameters is None:
         lowering_parameters = _LOWERING_PARAMETERS[hoisted.jax_hoists_the_rest]
@@ -82,34 +85,34 @@ def lower(
     ):
         lowered = pjit._resolve_and_lower(
             [*_const_types(hoisted, types, params), *types],
-            # A plain name: JAX keeps it as long as a program that is kept for others to come.
+            # Plain str: JAX caches the name, and a ProgramName would keep the user's policy alive.
             **params | {"name": str(params["name"])},
             lowering_platforms=lowering_platforms,
             lowering_parameters=lowering_parameters,
             pgle_profiler=None,
         )
     if hoisted.const_args:
-        with _finishing:  # JAX caches what it lowered: it may be another thread's
-            if lowered not in _finished:
-                _finish(lowered, len(hoisted.const_args))
-                _finished.add(lowered)
+        with _marking:  # another thread may get the same lowering from JAX's cache
+            if lowered not in _marked:
+                _mark_kept(lowered, len(hoisted.const_args))
+                _marked.add(lowered)
     return Computation(lowered, [*lowered.const_args, *hoisted.const_args])
 
 
-def _finish(lowered: pxla.MeshComputation, num_const_args: int) -> None:
-    """Mark those of so many const args that JAX kept; those that it hoisted itself come first."""
+def _mark_kept(lowered: pxla.MeshComputation, num_const_args: int) -> None:
+    """Mark the const args that JAX kept as inputs; those that it hoisted itself come before."""
     kept = lowered.compile_args["kept_var_idx"]
     first = len(lowered.const_args)
     end = first + num_const_args
-    up_to_end = len(kept.intersection(range(end)))
-    references = lowered.compile_args["mut"]  # those that are captured come last
-    after = len(kept) - up_to_end + len(references.in_mut if references else ())
-    count = up_to_end - len(kept.intersection(range(first)))
+    kept_up_to_end = len(kept.intersection(range(end)))
+    count = kept_up_to_end - len(kept.intersection(range(first)))
+    references = lowered.compile_args["mut"]  # captured references come last
+    after = len(kept) - kept_up_to_end + len(references.in_mut if references else ())
     mark_const_args(lowered.stablehlo(), count, after)
 
 
 def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict) -> list:
-    """The types of const args; one that lies on other devices than the program runs on follows."""
+    """The types of const args; without placement where one follows the arguments elsewhere."""
     const_types = list(map(_const_type, hoisted.const_args))
     if not hoisted.follow_arguments or all(t.sharding is None for t in const_types):
         return const_types
@@ -126,13 +129,13 @@ def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict) -> list:
 
 def _const_type(value: Any) -> Any:
     if type(value) is array.ArrayImpl and not value._committed and value.sharding.num_devices == 1:
-        # Its sharding and layout decide nothing (jax 0.10.2), and to ask takes a tenth of lowering.
+        # Sharding and layout have no effect here (jax 0.10.2); reading them is a tenth of lowering.
         return pjit.create_meta_ty(value.aval, None, None, False, False)
     return pjit.convert_to_metaty(value)
 
 
 def const_operands(params: dict, count: int) -> dict:
-    """The params of jit with `count` unconstrained operands put before the others."""
+    """The params of jit with `count` unconstrained operands before the others."""
     return dict(
         params,
         in_shardings=(UNSPECIFIED,) * count + tuple(params["in_shardings"]),
@@ -142,12 +145,14 @@ def const_operands(params: dict, count: int) -> dict:
 
 
 def without_arguments(params: dict, closed_jaxpr: core.ClosedJaxpr, name: str) -> dict:
-    """The params of jit for a program that only returns, beside the program of `params`."""
-    none: dict[str, tuple] = {"in_shardings": (), "in_layouts": (), "donated_invars": ()}
-    count = len(closed_jaxpr.jaxpr.outvars)
-    return params | none | {
+    """The params of jit for a program without arguments; the rest is as in `params`."""
+    num_results = len(closed_jaxpr.jaxpr.outvars)
+    return params | {
         "jaxpr": closed_jaxpr,
         "name": name,
-        "out_shardings": (UNSPECIFIED,) * count,
-        "out_layouts": (None,) * count,
-    }  # fmt: skip
+        "in_shardings": (),
+        "in_layouts": (),
+        "donated_invars": (),
+        "out_shardings": (UNSPECIFIED,) * num_results,
+        "out_layouts": (None,) * num_results,
+    }

@@ -10,19 +10,10 @@ from jax._src.sharding_impls import UNSPECIFIED
 
 JAXLIB_VERSION: str = jaxlib.__version__
 
-
 Executable = pxla.MeshExecutable
-
-
 PjitParams = pjit.PjitParams
-
-
 JitInfo = pjit.PjitInfo
-
-
 LoweringParameters = mlir.LoweringParameters
-
-
 api_boundary = _traceback_util.api_boundary
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The devices that a program runs on, and the error where they do not go together."""
+"""The devices that a program runs on, and the error where they are incompatible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jax._src.sharding_impls import UNSPECIFIED
 
 @contextlib.contextmanager
 def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) -> Iterator[None]:
-    """Turn devices that do not go together into the error of `jax.jit`, which names arguments."""
+    """Raise the ValueError of `jax.jit`, which names arguments, where devices are incompatible."""
     try:
         yield
     except stages.DeviceAssignmentMismatchError as error:
@@ -26,14 +26,14 @@ def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) 
         of_arguments = [t.sharding._device_assignment for t in types if t.sharding is not None]
         for fail in fails:
             if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
-                fail.m_type = stages.MismatchType.CONST_SHARDING  # for JAX, ours are arguments
+                fail.m_type = stages.MismatchType.CONST_SHARDING  # JAX took it for an argument
         raise ValueError(
             stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
         ) from None
 
 
 def platforms_of_context(params: dict) -> tuple[str, ...] | None:
-    """The platform that a mesh without devices names, if it is the context that was traced in."""
+    """The platform that an abstract mesh, in context at tracing, names; None without one."""
     mesh = params["ctx_mesh"]
     if not isinstance(mesh, jax.sharding.AbstractMesh) or mesh.abstract_device is None:
         return None
@@ -41,11 +41,10 @@ def platforms_of_context(params: dict) -> tuple[str, ...] | None:
 
 
 def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
-    """The device of this process on which a program with arguments of these types will run.
+    """The first device of this process on which a program with arguments of these types will run.
 
-    The first of several. None where there is none, as for an abstract mesh, or where the devices
-    are a description that programs are compiled for. Raises what lowering raises for devices that
-    do not go together.
+    None where there is none: with an abstract mesh, or with devices that exist only as a target for
+    compiling. Raises the error of lowering for incompatible devices.
     """
     devices, _ = devices_of(types, params)
     of_process = (
@@ -60,14 +59,14 @@ def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
 def devices_of(
     types: Sequence[Any], params: dict, num_const_args: int = 0
 ) -> tuple[tuple[jax.Device, ...] | None, bool]:
-    """The devices that a program will run on, in order, if its const args have no say.
+    """The devices that a program will run on, const args aside, and whether anything decides them.
 
-    None for an abstract mesh; and whether anything decides, or they are the default. `params` have
-    the shardings of `num_const_args` before those of the arguments, `types` has none of them.
+    The devices are in order; None for an abstract mesh, the default where nothing decides. `params`
+    include the shardings of `num_const_args` const args, which come first; `types` do not.
     """
     jaxpr, resolved = params["jaxpr"].jaxpr, params["in_shardings"][num_const_args:]
     read = [True] * len(jaxpr.invars)
-    if not params["keep_unused"]:  # an argument that is not read may be anywhere
+    if not params["keep_unused"]:  # unused arguments may be on any device
         _, read = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))
     resolved = pjit._resolve_in_shardings(types, resolved)
     shardings = [

@@ -1,4 +1,4 @@
-"""Settings: ours as JAX's own Config objects, and JAX's as keys of our tables."""
+"""The engine's settings as JAX's Config objects, and JAX's settings as keys of our tables."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from jax._src.lib import _jax as _jaxlib
 class TracedSetting(_jaxlib.config.Config):
     """A setting with a global and a thread-local value that is part of JAX's cache keys.
 
-    It is a Config object of jaxlib (jax 0.10.2), so a change of the setting misses in the C++
-    fast path and in every trace cache of JAX, exactly as a flag of JAX's own does. A plain
-    `threading.local` would not: the fast path never asks Python.
+    It is a Config object of jaxlib (jax 0.10.2), so after a change the C++ fast path misses, and
+    so do JAX's trace caches where `in_trace_key` is set. After a change of a `threading.local` the
+    fast path would answer with the old program, because it never asks Python.
     """
 
     def __init__(self, name: str, default: Any, *, in_trace_key: bool) -> None:
@@ -31,7 +31,7 @@ class TracedSetting(_jaxlib.config.Config):
 
 
 class _Held:
-    """What `TracedSetting.local` returns; as a generator it would take several times as long."""
+    """The context manager of `TracedSetting.local`; a generator would be several times slower."""
 
     __slots__ = ("_previous", "_setting", "_value")
 
@@ -53,14 +53,14 @@ def jax_embedded_constants_max_bytes() -> int:
 def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager[None]:
     """Choose, for this thread, which of its two forms JAX's tracer emits.
 
-    Only tracing reads this half of JAX's flag; what the flag latches at import (whether JAX hoists
-    when it lowers) never decides anything here, because our lowerings say it themselves.
+    Only tracing reads this half of JAX's flag. The half latched at import (whether JAX hoists when
+    it lowers) has no effect here, because the engine tells each lowering whether to hoist.
     """
     return config.use_simplified_jaxpr_constants(enabled)
 
 
 def jax_emits_simplified_jaxprs() -> bool:
-    """JAX's own flag, as it is in this thread."""
+    """The value of JAX's own flag in this thread."""
     return config.use_simplified_jaxpr_constants.value
 
 
@@ -75,8 +75,7 @@ def captured_constants_limits() -> tuple[int, int]:
 class Settings:
     """The values of settings, as a key of tables; TypeError where one cannot be hashed.
 
-    They are hashed once: there are more than a hundred, and a tuple of them would be hashed by each
-    look into a table.
+    More than a hundred values are hashed once; a tuple would hash them at each look-up.
     """
 
     __slots__ = ("_hash", "_values")
@@ -92,21 +91,23 @@ class Settings:
 
 
 def settings() -> Settings:
-    """The values of all settings of JAX (jax 0.10.2) but those of `_NOTHING_IS_MADE_OF`.
+    """The values of all settings of JAX (jax 0.10.2) that may change a compiled program.
 
-    Some of those that lowering and compiling read are in no key of JAX's caches: it lowers and
-    compiles each function for itself. To name them was the alternative, and one would be missed.
+    JAX lowers and compiles each function for itself, so its keys omit some settings that lowering
+    and compiling read. A list of these was the alternative; it could miss one.
     """
-    values = tuple(map(_value_of, _settings(len(config.config._value_holders))))
+    values = tuple(map(_get_value, _value_holders(len(config.config._value_holders))))
     try:
         return Settings(values)
-    except TypeError:  # one is a dictionary where a plugin was given options
+    except TypeError:  # a dictionary, where a plugin was given options
         return Settings(tuple(v if isinstance(v, Hashable) else repr(v) for v in values))
 
 
-# What is logged and what is forbidden while a program is lowered and compiled, none of which is in
-# the program. One that is not named here costs no more than a compilation.
-_NOTHING_IS_MADE_OF = frozenset(
+_get_value = operator.attrgetter("value")
+
+# Settings of logs and guards, which change no program. One that is missing here costs at most a
+# compilation.
+_CHANGE_NO_PROGRAM = frozenset(
     {
         "jax_log_compiles", "jax_explain_cache_misses", "jax_logging_level",
         "jax_debug_log_modules", "jax_compiler_detailed_logging_min_ops",
@@ -117,11 +118,8 @@ _NOTHING_IS_MADE_OF = frozenset(
 )  # fmt: skip
 
 
-_value_of = operator.attrgetter("value")
-
-
 @functools.lru_cache(maxsize=1)
-def _settings(count: int) -> tuple[Any, ...]:
-    """What holds the values of the settings; `count` is that of all, for imports add to them."""
+def _value_holders(count: int) -> tuple[Any, ...]:
+    """JAX's settings that may change a program; `count` is the cache key: imports register some."""
     holders = list(config.config._value_holders.items())
-    return tuple(holder for name, holder in holders if name not in _NOTHING_IS_MADE_OF)
+    return tuple(holder for name, holder in holders if name not in _CHANGE_NO_PROGRAM)

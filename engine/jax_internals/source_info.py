@@ -1,4 +1,4 @@
-"""Source information: frames that are no user's, name stacks, places of equations."""
+"""Source information: hidden frames, name stacks, places of equations."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jax._src import util as _util
 
 
 def hide_from_tracebacks(package: str) -> None:
-    """Say that the files of a package are no user's: in tracebacks, and as places of equations.
+    """Leave the files of a folder, a package, out of tracebacks and of the places of equations.
 
-    JAX keeps two lists (jax 0.10.2): frames left out of an exception, and frames left out of the
-    source information of jaxprs, StableHLO and profiles. `package` is its folder.
+    JAX keeps two lists (jax 0.10.2): frames left out of exceptions, and frames left out of the
+    source information of jaxprs, StableHLO and profiles.
     """
     _traceback_util.register_exclusion(package)
     _source_info_util.register_exclusion(package + os.sep)
@@ -27,7 +27,7 @@ NO_NAMES = _source_info_util.new_name_stack()
 
 
 def names_inside(names: Any, eqn: core.JaxprEqn) -> Any:
-    """The name stack of what is in the bodies of an equation that stands within `names`."""
+    """The name stack inside the bodies of an equation; `names` is the stack around the equation."""
     inside = names + eqn.source_info.name_stack
     if eqn.primitive is pjit.jit_p:
         return inside.extend(_util.wrap_name("jit", eqn.params["name"]))
@@ -35,15 +35,15 @@ def names_inside(names: Any, eqn: core.JaxprEqn) -> Any:
 
 
 def named_within(names: Any, eqn: core.JaxprEqn) -> core.JaxprEqn:
-    """An equation as it is named where its function or loop, named `names`, is not around it."""
+    """An equation moved out of a function or loop of name stack `names`, which it keeps."""
     name_stack = names + eqn.source_info.name_stack
     return eqn.replace(source_info=eqn.source_info.replace(name_stack=name_stack))
 
 
 def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
-    """File, line and function of the frames of a user that made an equation, innermost first.
+    """File, line and function of the user's frames that made an equation, innermost first.
 
-    At most `count` of them; all where it is -1.
+    At most `count` frames; -1 means all.
     """
     frames = _source_info_util.user_frames(source_info.traceback)
     wanted = itertools.islice(frames, None if count < 0 else count)
@@ -51,17 +51,17 @@ def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
 
 
 def are_of_one_place(one: Any, other: Any) -> bool:
-    """Whether the source records of two equations are of the same place in the user's files.
+    """Whether two equations have the same name stack and the same place in the user's files.
 
-    Name stacks included; these are all that the locations in a module are made of (jax 0.10.2).
+    JAX makes the locations in a module from these two alone (jax 0.10.2).
     """
     return one.name_stack == other.name_stack and (
         one.traceback == other.traceback or _have_the_same_frames(one.traceback, other.traceback)
     )
 
 
-# Tracebacks differ by the instruction, and CPython may go by way of another instruction of the same
-# expression once it has specialised it.
+# Tracebacks are compared by instruction, and CPython may use another instruction for the same
+# expression once it has specialised it; so unequal tracebacks are compared by their frames.
 @functools.lru_cache(maxsize=4096)
 def _have_the_same_frames(one: Any, other: Any) -> bool:
     frames = [list(_source_info_util.user_frames(traceback)) for traceback in (one, other)]

@@ -1,4 +1,4 @@
-"""Tracing for a call: the options of jit, its operands, and the names of our programs."""
+"""Tracing for a call: the options of jit, its operands, and the names of engine programs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from jax._src.interpreters import partial_eval as _partial_eval
 
 from engine.jax_internals.names import JitInfo, PjitParams
 
-# Taken once, so that a user may put the engine's in its place: `jax.jit = engine.jit`.
+# Read at import, so that a user may replace it: `jax.jit = engine.jit`.
 stock_jit: Any = jax.jit
-
 
 _JIT_OPTIONS = {
     name: parameter.default
@@ -25,14 +24,14 @@ _JIT_OPTIONS = {
 
 
 def jit_info(fun: Callable, options: dict[str, Any]) -> JitInfo:
-    """The parsed options of `jax.jit`, with its errors, and without a dispatcher of its own."""
+    """Parse the options of `jax.jit`, with its errors, without making its dispatcher."""
     if not options.keys() <= _JIT_OPTIONS.keys():
-        stock_jit(fun, **options)  # names the one that it does not know
+        stock_jit(fun, **options)  # raises, and names the unknown option
     return pjit._parse_jit_arguments(fun, **_JIT_OPTIONS | options, use_resource_env=False)
 
 
 def check_tracing_is_allowed(jit_info: JitInfo) -> None:
-    """Raise RuntimeError within `jax.no_tracing`, as `jax.jit` does for what it has not seen."""
+    """Raise RuntimeError within `jax.no_tracing`, as `jax.jit` does when it must trace."""
     if config.no_tracing.value:
         raise RuntimeError(
             f"re-tracing function {jit_info.fun_sourceinfo} for `jit`, but 'no_tracing' is set"
@@ -42,17 +41,17 @@ def check_tracing_is_allowed(jit_info: JitInfo) -> None:
 def infer_params(
     fun: Callable, jit_info: JitInfo, args: tuple, kwargs: dict
 ) -> tuple[PjitParams, list]:
-    """Trace a function for a call: what JAX would bind, and its operands."""
+    """Trace a function for a call; return JAX's record of the traced program, and its operands."""
     return pjit._infer_params(fun, jit_info, args, kwargs)
 
 
 def argument_types(args: Sequence[Any]) -> list:
-    """What lowering needs to know of each argument: aval, sharding, format, committed-ness."""
+    """JAX's type of each argument: its aval, sharding, format, and whether it is committed."""
     return [pjit.convert_to_metaty(arg) for arg in args]
 
 
 def staged_by_jax() -> bool:
-    """Whether what is called now becomes a part of a program that JAX is tracing."""
+    """Whether a function called now becomes a part of a program that JAX is tracing."""
     trace = core.trace_ctx.trace
     while trace is not None:
         if isinstance(trace, _partial_eval.DynamicJaxprTrace):
@@ -67,26 +66,26 @@ def outside_of_transformations() -> bool:
 
 
 def check_arguments(args: Sequence[Any]) -> list:
-    """Validate operands the way JAX does before it executes, and strip trivial tracers."""
+    """Validate operands as JAX does before it executes, and strip trivial tracers."""
     for arg in args:
         dispatch.check_arg(arg)
-    lowered = [core.full_lower(arg) for arg in args]
-    core.check_eval_args(lowered)
-    return lowered
+    values = [core.full_lower(arg) for arg in args]
+    core.check_eval_args(values)
+    return values
 
 
 def bind_jit(args: Sequence[Any], params: dict) -> list:
-    """Apply JAX's jit primitive, so that every transformation finds the rules that it knows."""
+    """Apply JAX's jit primitive, for which every transformation has a rule."""
     return pjit.jit_p.bind(*args, **params)
 
 
 class ProgramName(str):
-    """The name of a jitted program, remembering the side and the choices it was staged with.
+    """The name of a jitted program, with the side and the choices that it was traced with.
 
     JAX's rules for jit carry `name` unchanged through jvp, vmap, partial evaluation and
-    transposition (jax 0.10.2), so what they derive from our programs still says whose it is. A
-    primitive of our own was the alternative; it would need a copy of each of those rules and would
-    be unknown to checkify, jet, sparsify and every other reader of jaxprs.
+    transposition (jax 0.10.2), so derived programs know their side, too. A primitive of our own was
+    the alternative; it would need a copy of each of these rules, and checkify, jet, sparsify and
+    other tools that read jaxprs would not know it.
     """
 
     __slots__ = ("choices", "side")
@@ -94,7 +93,7 @@ class ProgramName(str):
     choices: Any  # `engine.configuration.choices.Choices`
 
     def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
-        """Name a program that was staged for `side` with `choices`."""
+        """Name a program that was traced for `side` with `choices`."""
         self = super().__new__(cls, name)
         self.side = side
         self.choices = choices

@@ -1,4 +1,7 @@
-"""From a traced program to a lowered one: its plan, its const args, and JAX's lowering of them."""
+"""From a traced program to a lowered one: plan it, get its const args, and have JAX lower it.
+
+The pipeline decides what becomes a const arg; this file does what both pipelines share.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from engine.pipeline import ConstArgsRequest, LoweringPlan, Pipeline
 from engine.runtime.executable_cache import as_lowered_first
 from engine.runtime.execution import run
 
-# Programs are lowered again for other placements; their constants are reported once.
+# Programs whose large constants were reported: the same program is lowered for several placements.
 _reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
 
-# Per traced program. JAX caches what it lowers by the identity of a program, so planning anew for
-# each `lower` would compile anew, too. The table must not hold a program longer than JAX does.
+# The plans of each traced program. JAX caches lowerings by the identity of the planned program, so
+# a new plan for each `lower` would compile again. Weak, so that JAX alone keeps a program alive.
 _PlanKey = tuple[Side, int, bool, Choices]
 _plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[_PlanKey, LoweringPlan]] = (
     weakref.WeakKeyDictionary()
@@ -36,9 +39,9 @@ def plan_of(
     *,
     hoist: bool = True,
 ) -> LoweringPlan:
-    """The plan of a program on a side, under its choices and the embed threshold; made once.
+    """Plan a program in a pipeline, once for each combination of choices and embed threshold.
 
-    The threshold is the one in force now; the choices are those that the program was staged with.
+    The threshold is read now; `choices` are the program's, from when it was traced.
     """
     max_bytes = embedded_constants_max_bytes.value
     plans = _plans.setdefault(closed_jaxpr, {})
@@ -46,9 +49,9 @@ def plan_of(
     if key not in plans:
         plan = pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
         if plan.closed_jaxpr is closed_jaxpr:
-            return plan  # cheap to make, and would keep its own key alive
-        # Choices that the plan does not depend on lead to one plan, and so to one executable; and
-        # so do two threads, of which the second finds the plan of the first.
+            return plan  # cheap to make; in the table it would keep its own key alive
+        # `setdefault` gives one plan, and so one executable, to choices that differ in nothing that
+        # the plan depends on, and to two threads.
         plan = plans.setdefault((pipeline.side, max_bytes, hoist, plan.choices), plan)
         plans.setdefault(key, plan)
     return plans[key]
@@ -63,15 +66,12 @@ def lower_plan(
     lowering_platforms: tuple[str, ...] | None = None,
     **options: Any,
 ) -> jax_internals.Computation:
-    """Have JAX lower what a pipeline planned: the arguments of the user, after the const args.
+    """Have JAX lower a plan: a program that takes the const args, then the user's arguments.
 
-    `types` and `params` are JAX's, of the arguments and of the jit equation. The program is
-    replanned where the pipeline has no const args for the plan under these circumstances.
+    `types` are JAX's types of the arguments, `params` the params of the jit equation. Where the
+    pipeline has no const args for the plan, the program is planned again with `plan.otherwise`.
     """
-    parameters = options.get("lowering_parameters")
-    is_exported = parameters is not None and parameters.for_export  # who calls it donates nothing
-    of_arguments = zip(types, params["donated_invars"], strict=True)
-    donated = [t.aval for t, is_donated in of_arguments if is_donated and not is_exported]
+    donated = _donated_avals(types, params, options.get("lowering_parameters"))
     request = _request(pipeline, types, params, donated, may_run=lowering_platforms is None)
     const_args = pipeline.const_args(plan, request)
     if const_args is None:
@@ -88,15 +88,25 @@ def lower_plan(
 
 
 def lower_traced(
-    pipeline: Pipeline, plan: LoweringPlan, lo: Any, **options: Any
+    pipeline: Pipeline, plan: LoweringPlan, lojax: Any, **options: Any
 ) -> jax_internals.Computation:
-    """`lower_plan` for the arguments that JAX's traced stage `lo` has seen.
+    """Lower a plan for the arguments of JAX's traced stage `lojax`; `options` as for `lower_plan`.
 
-    Raises ValueError for devices that do not go together, as `jax.jit` does.
+    Raises ValueError for incompatible devices, as `jax.jit` does.
     """
-    names = jax_internals.argument_names(lo.jaxpr)
-    with jax_internals.placement_errors(lo.fun_name, lo._meta_tys_flat, names):
-        return lower_plan(pipeline, plan, lo._meta_tys_flat, lo._params, **options)
+    names = jax_internals.argument_names(lojax.jaxpr)
+    with jax_internals.placement_errors(lojax.fun_name, lojax._meta_tys_flat, names):
+        return lower_plan(pipeline, plan, lojax._meta_tys_flat, lojax._params, **options)
+
+
+def _donated_avals(types: list, params: dict, lowering_parameters: Any) -> list:
+    if lowering_parameters is not None and lowering_parameters.for_export:
+        return []  # callers of an export donate nothing
+    return [
+        type_.aval
+        for type_, is_donated in zip(types, params["donated_invars"], strict=True)
+        if is_donated
+    ]
 
 
 def _lower(
@@ -110,7 +120,8 @@ def _lower(
     **options: Any,
 ) -> jax_internals.Computation:
     closed_jaxpr = plan.closed_jaxpr
-    # JAX takes the constants that it hoists itself from the very program that it lowers.
+    # Where JAX hoists constants itself, it takes them from the program that it lowers: it must get
+    # this program, not an equal one.
     if (
         plan.const_args
         and not plan.jax_hoists_the_rest
@@ -133,7 +144,7 @@ def _lower(
 def _request(
     pipeline: Pipeline, types: list, params: dict, donated: Sequence[Any], *, may_run: bool
 ) -> ConstArgsRequest:
-    """What a pipeline may ask of the runtime while it provides the const args of a lowering."""
+    """The request to a pipeline for the const args of a lowering, with the runtime's services."""
 
     def plan_without_choices(closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
         return plan_of(pipeline, closed_jaxpr, NO_CHOICES)
@@ -141,15 +152,16 @@ def _request(
     def run_beside(
         closed_jaxpr: ClosedJaxpr, device: jax.Device
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        # A request of its own: one that refers to itself would wait for the garbage collector.
-        alone = _request(pipeline, [], params, donated, may_run=False)
-        own = jax_internals.without_arguments(params, closed_jaxpr, f"{params['name']}_preamble")
-        # Whether NaN is an error is asked of what the program returns, not of every result here.
+        # A second request: a cycle through the first would live until garbage collection.
+        inner_request = _request(pipeline, [], params, donated, may_run=False)
+        name = f"{params['name']}_preamble"
+        inner_params = jax_internals.without_arguments(params, closed_jaxpr, name)
+        # Only the results of the user's program are checked for NaN; a preamble's may contain some.
         with jax.default_device(device), jax.debug_nans(False), jax.debug_infs(False):
             plan = plan_without_choices(closed_jaxpr)
-            const_args = pipeline.const_args(plan, alone)
+            const_args = pipeline.const_args(plan, inner_request)
             assert const_args is not None
-            computation = _lower(pipeline, plan, const_args, [], own)
+            computation = _lower(pipeline, plan, const_args, [], inner_params)
             results, _, placed = run(computation, [], plan=None)  # it runs once
         return results, placed
 

@@ -1,4 +1,7 @@
-"""Running a preamble: once for each device, on the device that the rest of the program runs on."""
+"""Running a preamble: once for each device, on the device that the rest of the program runs on.
+
+The runtime's services come with each request, so the pipeline does not import the runtime.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,18 @@ def results_of(
     request: ConstArgsRequest,
     captured_arrays: Callable[[LoweringPlan, Sequence[Any]], tuple[Any, ...]],
 ) -> Sequence[Any] | None:
-    """The results of a preamble, which runs once for each device and the circumstances there.
+    """The results of a preamble, which runs once for each device and `request.circumstances`.
 
-    None where there is no device to run it on (another platform is lowered for, a mesh is
-    abstract), and where the results of sharded constants would be copied to each device.
-    `captured_arrays(plan, donated)` makes the const args of the preamble itself.
+    None where no device can run it (lowering for another platform, an abstract mesh), and where
+    results of sharded constants would be copied to each device. `captured_arrays(plan, donated)`
+    makes the const args of the preamble itself.
     """
     device = request.find_device()
     if device is None:
         return None
     program, strict = preamble.closed_jaxpr, strict_placement.value
-    # Copy the captured arrays before a call can donate them: the preamble may run again later, for
-    # another device, when they are gone.
+    # Copy the captured arrays now, before a call can donate them: the preamble may run again later,
+    # for another device.
     plan = request.plan_of(program)
     if not any(isinstance(c, jax.Array) and c.is_deleted() for c in plan.const_args):
         captured_arrays(plan, request.donated)
@@ -49,7 +52,7 @@ def _run(
 
 
 def _copied_bytes(arrays: Sequence[Any]) -> int:
-    """The bytes that the devices together hold beyond the bytes of the arrays."""
+    """The bytes that all devices together hold beyond one copy of each array."""
     return sum(
         sum(shard.data.nbytes for shard in array.addressable_shards) - array.nbytes
         for array in arrays
