@@ -1,6 +1,7 @@
 """The order of the turns, what a dead process says, and the command."""
 
 import json
+import os
 
 import pytest
 
