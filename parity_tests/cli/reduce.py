@@ -1,4 +1,4 @@
-"""The command `constparity reduce`: what it asks, prints, and exits with."""
+"""The command `constparity reduce`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def reduce(
 
 
 def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> None:
-    """Print what stayed, how small it is, and how it was come to."""
+    """Print the symptom that stayed, how small the program is, and how the search went."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
