@@ -139,7 +139,7 @@ class ArrayText:
                 return f"lax.convert_element_type({self.name}, np.float32)"
 
     def value(self, rank: int, option: int) -> str:
-        """An operand that broadcasts to a state of this rank; `option` chooses which row to take."""
+        """An operand that broadcasts to a state of a rank; `option` chooses a row of a matrix."""
         shape = "vector" if self.kind.dtype == "key" else self.kind.shape
         floats = self.floats()
         if shape == "empty":
