@@ -1,7 +1,7 @@
-"""Stock JAX's third pipeline, which its flag makes when it is set at run time, is refused.
+"""Stock JAX's third pipeline is refused: its flag makes it when it is set at run time.
 
-JAX reads the flag at import for the literals it allows and for whether it hoists, and when it
-traces; a process in which these disagree is neither side, and no observation of it may pass.
+JAX reads the flag at import, for the literals that it allows and for whether it hoists, and again
+when it traces. A process in which these disagree is neither side, and no observation of it passes.
 """
 
 import json
