@@ -1,7 +1,9 @@
-"""The export document (seed 003), point by point, for each way in which a function is exported.
+"""JAX's document on exporting, point by point, for each way to export a function.
 
-docs/export_points.md is the table of these tests; the points on shapes, devices and calling
-conventions are in test_export_conventions.py.
+docs/export_points.md is the table of these tests. test_export_conventions.py has the points on
+shapes, devices and calling conventions.
+
+Source: JAX's document "Exporting and serializing staged-out computations".
 """
 
 import collections

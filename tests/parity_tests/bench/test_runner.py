@@ -1,4 +1,4 @@
-"""The order of the turns, what a dead process says, and the command."""
+"""The order of the turns, the message of a process that died, and the command."""
 
 import json
 import os
