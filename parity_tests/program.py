@@ -1,14 +1,16 @@
-"""Programs: the Python functions that a campaign takes to results on every side.
+"""Programs: the Python functions that a campaign runs on every side.
 
-import jax.numpy as jnp
-import parity_tests
+Example::
 
-weights = jnp.arange(12.0).reshape(3, 4)
+    import jax.numpy as jnp
+    import parity_tests
 
-@parity_tests.program(args=(jnp.ones(3),))
-def project(x):
-    "Project a vector with captured weights."
-    return x @ weights
+    weights = jnp.arange(12.0).reshape(3, 4)
+
+    @parity_tests.program(args=(jnp.ones(3),))
+    def project(x):
+        "Project a vector with captured weights."
+        return x @ weights
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ from typing import Any, TypeAlias, TypeVar, overload
 _F = TypeVar("_F", bound=Callable[..., Any])
 Built: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
-# An attribute, not a registry: a registry would fill as a side effect of imports, and the same
-# function imported twice would be two programs.
+# An attribute and not a registry: imports would fill a registry as a side effect, and a function
+# that is imported twice would be two programs.
 _MARK = "__constparity_program__"
 
 
 class ProgramError(TypeError):
-    """A program is declared or built in a way that cannot run; the message says which and how."""
+    """A program is declared or built in a way that cannot run; the message says which and why."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +67,21 @@ class Program:
     tags: tuple[str, ...] = ()
 
     def build(self) -> Built:
-        """Return `(fun, args, kwargs)`, with `fun` not jitted, since the side decides how it is.
+        """Return `(fun, args, kwargs)`, with `fun` not jitted: the side decides how to jit it.
 
-        Where the target is a jitted function, `fun` is the Python function under it; what that
-        jit was told (static or donated arguments) does not travel.
+        Where the target is a jitted function, `fun` is the Python function under it, without the
+        options of that jit (static or donated arguments).
 
         Raises `ProgramError` where a factory or `args` returns something else than it should, and
-        whatever they raise themselves.
+        lets their own exceptions through.
         """
         fun, args, kwargs = self.build_as_written()
         return unjitted(fun), args, kwargs
 
     def build_as_written(self) -> Built:
-        """Return what `build` does, with a target that is a jitted function still jitted.
+        """Return what `build` returns, but leave a target that is jitted as it is.
 
-        Raises as `build`.
+        Raises as `build` does.
         """
         if self.mark.args is None:
             return self._from_factory(self.function())
@@ -130,9 +132,13 @@ def program(
 ) -> Any:
     """Mark a function as a program of the module that calls this, and return it unchanged.
 
-    With `args`, a tuple or a zero-argument callable that returns one (so that nothing is allocated
-    at import), the function itself is the program. Without `args` it is a *factory*: it takes no
-    arguments and returns `(fun, args)` or `(fun, args, kwargs)`.
+    With `args` the function itself is the program. `args` is a tuple, or a callable without
+    arguments that returns one, so that nothing is allocated at import. Without `args` the function
+    is a *factory*: it takes no arguments and returns `(fun, args)` or `(fun, args, kwargs)`.
+
+    Raises `ProgramError` where a factory takes arguments.
+
+    Example::
 
         @program(args=lambda: (jnp.ones(3),))
         def double(x):
@@ -144,8 +150,6 @@ def program(
             return (lambda x: weights * x), (jnp.ones(3),)
 
         gradient = program(args=(jnp.ones(3),))(jax.grad(my_model.loss))
-
-    Raises `ProgramError` where a factory takes arguments.
     """
     module = sys._getframe(1).f_globals.get("__name__", "")
 
@@ -168,7 +172,7 @@ def program(
 def mark_of(obj: object) -> Mark | None:
     """Return what `program` attached to `obj`, or None.
 
-    A wrapper made with `functools.wraps` copies the mark, and rightly so: it is a program too.
+    `functools.wraps` copies the mark to a wrapper, and rightly so: the wrapper is a program, too.
     """
     mark = getattr(obj, _MARK, None) if callable(obj) else None
     return mark if isinstance(mark, Mark) else None
@@ -189,7 +193,7 @@ def from_function(fun: Callable[..., Any], target: str) -> Program:
             )
         mark = Mark(None, {}, None, ())
     doc = (inspect.getdoc(_without_partial(fun)) or "").strip()
-    called = target.rpartition(":")[2]  # what a partial is called by; it has no name of its own
+    called = target.rpartition(":")[2]  # the name of a partial, which has none of its own
     return Program(
         name=mark.name or str(getattr(fun, "__name__", called)),
         target=target,
@@ -202,22 +206,22 @@ def from_function(fun: Callable[..., Any], target: str) -> Program:
 
 
 def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function under a jitted one, and any other function as it is."""
+    """Return the Python function under a jitted one, and any other function unchanged."""
     return fun.__wrapped__ if is_jitted(fun) else fun  # type: ignore[attr-defined]
 
 
 def is_jitted(fun: Callable[..., Any]) -> bool:
-    """Say whether a function is what `jax.jit` or `engine.jit` made of another."""
+    """Say whether `jax.jit` or `engine.jit` returned this function."""
     return all(hasattr(fun, name) for name in ("trace", "lower", "__wrapped__"))
 
 
 def takes_arguments(fun: Callable[..., Any]) -> bool:
-    """Say whether a call without arguments would be refused."""
+    """Say whether a function cannot be called without arguments."""
     try:
         inspect.signature(fun).bind()
     except TypeError:
         return True
-    except ValueError:  # some builtins have no signature; calling them tells
+    except ValueError:  # some builtins have no signature; only a call would tell
         return False
     return False
 

@@ -1,7 +1,7 @@
 """Target strings: how a program is named on a command line and found again in another process.
 
-`package.module:name` and `path/to/file.py:name` are one program, `package.module` and
-`path/to/file.py` every program in it, and no target at all is the built-in corpus.
+`package.module:name` and `path/to/file.py:name` name one program. `package.module` and
+`path/to/file.py` name every program in the module. No target at all is the built-in corpus.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from parity_tests.program import Program, ProgramError, from_function, mark_of
 CORPUS = "parity_tests.corpus"
 CORPUS_HINT = "install constparity[corpus]"
 
-# The working directory that the import of a module has changed to, by its name.
+# The working directory that a module changed to when it was imported, by the module's name.
 _moved_to: dict[str, str] = {}
 
 
 class TargetError(LookupError):
-    """A target cannot be found; the message names what is missing, where, and what is close."""
+    """A target cannot be found: the message says which part, where, and which names are close."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
 
     A program that two targets name is loaded once. Raises `TargetError`.
 
+    Example::
+
         load(["examples/model.py:step", "my_package.programs"])
     """
     if not targets:
@@ -57,7 +59,7 @@ def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
 def load_one(target: str) -> Program:
     """Load the one program of a `module:name` target string. Raises `TargetError`.
 
-    A module that changes the working directory when it is imported has it changed for this one.
+    Where the import of its module changed the working directory, this process changes to it, too.
     """
     module_part, name = split(target)
     if name is None:
@@ -69,12 +71,16 @@ def load_one(target: str) -> Program:
 
 
 def split(target: str) -> tuple[str, str | None]:
-    """Split a target into its module or file and its name; the name is None where not given.
+    """Split a target into its module or file, and its name or None.
 
-    split("a/b.py:f") == ("a/b.py", "f")
+    Raises `TargetError` where nothing follows the colon.
+
+    Example::
+
+        split("a/b.py:f") == ("a/b.py", "f")
     """
     module_part, colon, name = target.rpartition(":")
-    # A colon may also be a drive letter's, and then what follows is a path.
+    # A colon may also follow a drive letter; then the rest is a path and no name.
     if not colon or not name.replace(".", "_").isidentifier() or not module_part:
         if colon and not name:
             raise TargetError(f"{target!r} has nothing after the colon: write MODULE:NAME")
@@ -89,13 +95,24 @@ def corpus_modules() -> tuple[str, ...]:
     return tuple(importlib.import_module(CORPUS).MODULES)
 
 
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a source file in hexadecimal digits, or "" where there is no file.
+
+    A campaign that is resumed compares it: a program whose source changed is another program.
+    """
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+
+# -- finding programs in a module ------------------------------------------------------------------
+
+
 def _load_corpus_module(module: str) -> list[Program | Unavailable]:
     try:
         return list(_programs_in(importlib.import_module(module), module))
     except ModuleNotFoundError as missing:
         root = (missing.name or "").partition(".")[0]
         if root in ("", "engine", "parity_tests", "reports"):
-            raise  # that is our own fault, not a library that is not installed
+            raise  # a fault of this project, and no library that is not installed
         short = module.rpartition(".")[2]
         return [Unavailable(short, module, f"{root} is not installed: {CORPUS_HINT}")]
 
@@ -119,7 +136,7 @@ def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
 def _belongs_to(module: ModuleType, value: object) -> bool:
     """Say whether a value is a program that was marked or defined in a module.
 
-    Programs that a module only imported belong to the module that they came from.
+    A program that was only imported belongs to the module that it came from.
     """
     mark = mark_of(value)
     return mark is not None and module.__name__ in (mark.module, getattr(value, "__module__", None))
@@ -142,11 +159,14 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
         raise TargetError(str(error)) from error
 
 
+# -- importing a module or a file ------------------------------------------------------------------
+
+
 def _import(module_part: str) -> ModuleType:
     is_file = module_part.endswith(".py") or os.sep in module_part
     here = os.getcwd()
-    # Whatever a user's module raises while it is imported is about that module, and is reported
-    # with its traceback as a target that cannot be loaded.
+    # A user's module may raise any exception when it is imported: each is reported, with its
+    # traceback, as a target that cannot be loaded.
     try:
         module = _import_file(module_part) if is_file else _import_module(module_part)
         if os.getcwd() != here:
@@ -160,7 +180,7 @@ def _import(module_part: str) -> ModuleType:
             + traceback.format_exc(limit=-6)
         ) from error
     finally:
-        os.chdir(here)  # to which the other targets are relative
+        os.chdir(here)  # the other targets are relative to it
 
 
 def _import_module(module: str) -> ModuleType:
@@ -169,7 +189,7 @@ def _import_module(module: str) -> ModuleType:
         name = f"{parent}.{part}" if parent else part
         try:
             spec = importlib.util.find_spec(name)
-        except ValueError:  # a module without a spec, such as __main__, is there already
+        except ValueError:  # a module without a spec, such as __main__, is imported already
             spec = None
             if name not in sys.modules:
                 raise
@@ -195,7 +215,7 @@ def _import_file(path_text: str) -> ModuleType:
         )
     path = path.resolve()
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    # Not the bare stem: `random.py` must not take the place of the standard library's.
+    # Not the bare stem, or `random.py` would replace the module of the standard library.
     name = f"constparity_target_{path.stem}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
@@ -214,6 +234,9 @@ def _import_file(path_text: str) -> ModuleType:
     return module
 
 
+# -- what an error message suggests ----------------------------------------------------------------
+
+
 def _programs_named(module: ModuleType) -> str:
     names = [each.target.rpartition(":")[2] for each in _programs_in(module, "")][:10]
     return f"; it has the programs {', '.join(names)}" if names else "; it has no programs"
@@ -230,8 +253,3 @@ def _close(name: str, candidates: Sequence[str]) -> str:
     names = [candidate for candidate in candidates if not candidate.startswith("__")]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
-
-
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits; "" where there is no such file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""

@@ -1,8 +1,8 @@
-"""What all tests run with; set before anything imports JAX."""
+"""The environment of all tests, set before anything imports JAX."""
 
 import os
 
-# What is set where the tests are run is for other programs; these are for the tests.
+# Variables of the caller: those for the tests stay, and those that would change programs go.
 _FOR_TESTS = (
     "CONSTPARITY_EXAMPLES",
     "CONSTPARITY_OTHER_PYTHON",
@@ -10,7 +10,7 @@ _FOR_TESTS = (
     "CONSTPARITY_TEST_",
     "CONSTPARITY_WHOLE_CORPUS",
 )
-_FOR_OTHERS = (
+_FOR_PROGRAMS = (
     "COLUMNS",
     "CONSTPARITY_",
     "FORCE_COLOR",
@@ -20,13 +20,13 @@ _FOR_OTHERS = (
     "TTY_COMPATIBLE",
 )
 for _name in list(os.environ):
-    if _name.startswith(_FOR_OTHERS) and not _name.startswith(_FOR_TESTS):
+    if _name.startswith(_FOR_PROGRAMS) and not _name.startswith(_FOR_TESTS):
         del os.environ[_name]
 
 # Eight host devices, so that placement can be tested.
 _DEVICES = "--xla_force_host_platform_device_count=8"
-# LLVM takes half of the time of all tests when it optimises. What XLA makes of a program before
-# that, folding and fusion included, is the same; the built-in corpus is run with the user's flags.
+# LLVM's optimisations would take half of the time of all tests. XLA's own passes before them,
+# folding and fusion included, stay the same. The built-in corpus runs with the user's flags.
 _FAST = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 os.environ.setdefault("CONSTPARITY_TEST_XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))

@@ -11,7 +11,7 @@ import jax
 from reports.rows import Side
 from reports.rows.bench import Contestant
 
-# Ours, and stock JAX in the same mode.
+# Each side of ours, and stock JAX in the same mode.
 SAME_MODE: tuple[tuple[Contestant, Contestant], ...] = (
     ("legacy", "jax-legacy"),
     ("simplified", "jax-simplified"),
@@ -26,17 +26,17 @@ class Bound:
     args: tuple[Any, ...]
 
     def __call__(self) -> Any:
-        """Call it."""
+        """Call the function."""
         return self.jitted(*self.args)
 
 
 def side_of(contestant: Contestant) -> Side:
-    """Return the side whose process a contestant runs in; the manual way is plain stock JAX."""
+    """Return the side whose process a contestant runs in: for the manual way, stock JAX."""
     return "jax-legacy" if contestant == "manual" else contestant
 
 
 def jit(contestant: Contestant, fun: Callable[..., Any], **options: Any) -> Any:
-    """Jit a function as a contestant does. Stock JAX must not have the engine beside it."""
+    """Jit a function as a contestant does; the engine is imported for our own sides alone."""
     if contestant in ("legacy", "simplified"):
         import engine
 
@@ -45,7 +45,7 @@ def jit(contestant: Contestant, fun: Callable[..., Any], **options: Any) -> Any:
 
 
 def forget_programs(contestant: Contestant) -> None:
-    """Have the next program of a contestant be the first of its kind: ours share what is equal."""
+    """Clear the cache in which our sides find equal programs, so that the next one is new."""
     if contestant in ("legacy", "simplified"):
         from engine.runtime import executable_cache
 
@@ -59,11 +59,13 @@ def bind(
     args: Sequence[Any],
     **options: Any,
 ) -> Bound:
-    """Jit `fun(constants, *args)` with its constants captured, or as an argument: the manual way.
+    """Jit `fun(constants, *args)` with its constants captured; the manual way passes them instead.
 
-    `options` are those of the jit.
+    `options` are passed to the jit.
 
-    bind("manual", lambda constants, x: x + constants[0], [table], (x,))()
+    Example::
+
+        bind("manual", lambda constants, x: x + constants[0], [table], (x,))()
     """
     if contestant == "manual":
         return Bound(jax.jit(fun, **options), (tuple(constants), *args))

@@ -1,4 +1,4 @@
-"""What the rows measure with: seconds of a block of calls, and the Python frames of one call."""
+"""Measurements of the rows: the seconds of a block of calls, and the Python frames of one call."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import jax
 
 from parity_tests.bench.stepping import wait
 
-Wait = Callable[[Any], Any]
+Finish = Callable[[Any], Any]
 
 
 def seconds(action: Callable[[], Any], *, after: Callable[[], Any] = lambda: None) -> float:
     """Return how long an action takes, once, when it is the turn of this process.
 
-    `after` is done before and not timed: where others have measured in between, the caches of the
-    core hold what is theirs, and what takes some milliseconds would be charged for that.
+    `after` runs before the action and is not timed. Other processes may have measured in between
+    and filled the caches of the core, which an action of some milliseconds would pay for.
     """
     wait()
     after()
@@ -32,7 +32,7 @@ def seconds(action: Callable[[], Any], *, after: Callable[[], Any] = lambda: Non
 
 
 def seconds_per_call(call: Callable[[], Any], *, blocks: int, block_seconds: float) -> float:
-    """Return the median over blocks of the seconds of a call, each waiting for its result.
+    """Return the seconds of a call that waits for its result: the median over blocks of calls.
 
     A call of some microseconds is too short for the clock, so blocks of about `block_seconds` are
     timed. `call` must have run before.
@@ -44,40 +44,42 @@ def seconds_per_call(call: Callable[[], Any], *, blocks: int, block_seconds: flo
 def seconds_in_turns(
     calls: Sequence[Callable[[], Any]], *, blocks: int, block_seconds: float
 ) -> list[float]:
-    """`seconds_per_call` of each of several calls, their blocks in turns: A B B A.
+    """Return `seconds_per_call` of each of several calls, with their blocks in the order A B B A.
 
     For calls within one process, which may grow slower between the first and the last.
     """
-    waits = [_wait_for(call()) for call in calls]
-    lengths = list(map(functools.partial(_calls_of_a_block, block_seconds), calls, waits))
+    finishes = [_finish_of(call()) for call in calls]
+    lengths = list(map(functools.partial(_calls_of_a_block, block_seconds), calls, finishes))
     taken: list[list[float]] = [[] for _ in calls]
-    for turn in range(blocks):
+    for repetition in range(blocks):
         numbers = range(len(calls))
-        for number in numbers if turn % 2 == 0 else reversed(numbers):
+        for number in numbers if repetition % 2 == 0 else reversed(numbers):
             length = lengths[number]
-            block = _block(calls[number], waits[number], length)
+            block = _seconds_of_a_block(calls[number], finishes[number], length)
             taken[number].append(block / length)
     return [statistics.median(samples) for samples in taken]
 
 
-def _calls_of_a_block(block_seconds: float, call: Callable[[], Any], wait: Wait) -> int:
-    calls = max(1, round(block_seconds / _block(call, wait, 1) / 10))
-    return max(calls, round(block_seconds / (_block(call, wait, calls) / calls)))
+def _calls_of_a_block(block_seconds: float, call: Callable[[], Any], finish: Finish) -> int:
+    """Return how many calls take about as long as a block: estimated by one call, then by more."""
+    calls = max(1, round(block_seconds / _seconds_of_a_block(call, finish, 1) / 10))
+    seconds_of_one = _seconds_of_a_block(call, finish, calls) / calls
+    return max(calls, round(block_seconds / seconds_of_one))
 
 
-def _block(call: Callable[[], Any], wait: Wait, calls: int) -> float:
+def _seconds_of_a_block(call: Callable[[], Any], finish: Finish, calls: int) -> float:
     def block() -> None:
         for _ in range(calls):
-            wait(call())
+            finish(call())
 
     return seconds(block, after=block)
 
 
-def _wait_for(result: Any) -> Wait:
-    """What waits for results like this one: for an array, no function of Python.
+def _finish_of(result: Any) -> Finish:
+    """Return a function that waits for results like this one.
 
-    `jax.block_until_ready` is one, and would be a tenth of a call of some microseconds, the same
-    tenth of every contestant's.
+    For an array it is not `jax.block_until_ready`: that is a function of Python, which would take a
+    tenth of a call of some microseconds, for every contestant alike.
     """
     if isinstance(result, jax.Array):
         return operator.methodcaller("block_until_ready")
@@ -85,9 +87,11 @@ def _wait_for(result: Any) -> Wait:
 
 
 def python_frames(call: Callable[[], Any]) -> int:
-    """Count the Python functions that a call enters; `call` itself must be none, as a partial is.
+    """Count the Python functions that a call enters; `call` itself must not be one.
 
-    python_frames(functools.partial(jitted, x)) == 0
+    Example::
+
+        python_frames(functools.partial(jitted, x)) == 0
     """
     frames = 0
     collects = gc.isenabled()
@@ -97,7 +101,7 @@ def python_frames(call: Callable[[], Any]) -> int:
         frames += event == "call"
 
     before = sys.getprofile()
-    gc.disable()  # it calls functions of JAX, whenever it comes
+    gc.disable()  # a collection may begin at any time, and calls functions of JAX
     sys.setprofile(note)
     try:
         call()

@@ -1,9 +1,9 @@
-"""The samples of all processes together, and the lines that are made of them.
+"""The samples of all processes together, and the lines of the report that are made of them.
 
-A process gives one sample of a quantity, the median of what it measured itself: samples of one
-process resemble each other more than those of two, and an interval over all of them would be too
-narrow. The processes of a turn measured side by side, so ratios are of samples of one turn. The
-statistics are those of `parity_tests.judge.timing`.
+A process gives one sample of a quantity: the median of its own measurements. Measurements of one
+process resemble each other more than measurements of two, and an interval over all of them would be
+too narrow. The processes of a turn measure side by side, so a ratio pairs samples of one turn.
+`parity_tests.judge.timing` has the statistics.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class Pool:
     units: dict[tuple[int, str, str], Unit] = field(default_factory=dict)
 
     def add(self, contestant: Contestant, samples: Iterable[Sample]) -> None:
-        """Put the samples of one process to the others."""
+        """Add the samples of one process."""
         for each in samples:
             quantity = each.row, each.case, each.what
             self.units[quantity] = each.unit
             self.taken.setdefault((*quantity, contestant), []).append(each.value)
 
     def cases(self, row: int, what: str) -> list[str]:
-        """Return the cases of a row that have a quantity, in the order in which they were taken."""
+        """Return the cases of a row that have a quantity, in the order of their first samples."""
         return list(dict.fromkeys(c for r, c, w, _ in self.taken if (r, w) == (row, what)))
 
     def of(self, row: int, case: str, what: str, contestant: Contestant) -> np.ndarray:
-        """Return the samples of a quantity on a contestant. Raises KeyError where it has none."""
+        """Return the samples of a quantity on a contestant. Raises `KeyError` where it has none."""
         return np.array(self.taken[row, case, what, contestant])
 
-    def rows(self) -> tuple[Samples, ...]:
-        """Return all samples as rows of the report."""
+    def samples(self) -> tuple[Samples, ...]:
+        """Return all samples as records of the report."""
         return tuple(
             Samples(
                 row=row,
@@ -66,9 +66,9 @@ class Pool:
         against: Contestant,
         target: Target | None = None,
     ) -> BenchLine:
-        """Compare two contestants turn by turn; with "at least" the ratio is turned round."""
+        """Compare two contestants turn by turn; with a target "at least" the ratio is inverted."""
         own, other = (self.of(row, case, what, each) for each in (contestant, against))
-        ratio = PairedRatio(own, other) if _turned(target) else PairedRatio(other, own)
+        ratio = PairedRatio(own, other) if _inverted(target) else PairedRatio(other, own)
         return _line(
             Sample(
                 row=row, case=case, what=what, unit=self.units[row, case, what], value=ratio.ratio
@@ -112,7 +112,7 @@ class Pool:
         contestant: Contestant,
         target: Target | None = None,
     ) -> BenchLine:
-        """Compare two cases of each process of a contestant: the second's to the first's."""
+        """Compare two cases of a contestant in each process: the second divided by the first."""
         before, after = (self.of(row, case, what, contestant) for case in cases)
         ratio, unit = PairedRatio(before, after), self.units[row, cases[0], what]
         case = f"{cases[1]} / {cases[0]}"
@@ -134,7 +134,7 @@ class Pool:
         target: Target | None = None,
         note: str = "",
     ) -> BenchLine:
-        """Return a count, or bytes that are counted: the largest of all processes."""
+        """Return a count, or counted bytes: the largest of all processes."""
         found = self.of(row, case, what, contestant)
         low, high = float(found.min()), float(found.max())
         if low != high:
@@ -178,9 +178,11 @@ def _line(
 
 
 def outcome(target: Target | None, low: float, high: float) -> Outcome | None:
-    """Hold an interval against a target; NaN, where there is none, is "inconclusive".
+    """Say whether an interval meets a target; one of NaN is "inconclusive".
 
-    outcome(Target(bound="at most", value=1.05), 0.9, 1.02) == "met"
+    Example::
+
+        outcome(Target(bound="at most", value=1.05), 0.9, 1.02) == "met"
     """
     if target is None:
         return None
@@ -196,7 +198,7 @@ def outcome(target: Target | None, low: float, high: float) -> Outcome | None:
     return "met" if met else "missed" if missed else "inconclusive"
 
 
-def _turned(target: Target | None) -> bool:
+def _inverted(target: Target | None) -> bool:
     return target is not None and target.bound == "at least"
 
 

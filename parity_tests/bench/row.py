@@ -1,4 +1,4 @@
-"""What a row of the benchmark is: sizes, a measurement in a worker, and a judgement of samples."""
+"""A row of the benchmark: a measurement in the process of a contestant, and its judgement."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Size = Literal["quick", "default", "full"]
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its number and title, and its two halves.
+    """One row: its number, its title, and its two functions.
 
-    `measure` runs in a process of one contestant and gives its samples, none where the contestant
-    does not take part; `judge` gets the samples of all. With `alone` the row has a process of its
-    own, because what ran before would change its figures.
+    `measure` runs in the process of one contestant and yields its samples; it yields none where the
+    contestant does not take part. `judge` makes lines of the samples of all contestants. With
+    `alone` the row has a process of its own, because earlier rows would change its figures.
     """
 
     number: int

@@ -59,7 +59,7 @@ def run(
             question=question,
             load=load,
             lines=tuple(line for number in question.rows for line in ROWS[number].judge(pool)),
-            samples=pool.rows(),
+            samples=pool.samples(),
         )
     progress(total, total, "")
 

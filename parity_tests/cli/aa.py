@@ -1,4 +1,4 @@
-"""The command `constparity aa`: what it asks, prints, and exits with."""
+"""The command `constparity aa`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def aa(
 
 
 def summary(found: SelfComparison) -> str:
-    """Say in one line how many alarms there were."""
+    """Count the alarms, in one line."""
     from parity_tests.campaign.self_comparison import FEWEST_FOR_TIMES
     from reports.views.texts import counted
 

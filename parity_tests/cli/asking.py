@@ -1,4 +1,4 @@
-"""Asking an experiment about one program from the command line: what goes wrong is said alike."""
+"""Asks an experiment about one program; all commands report its failures in the same words."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ Answer = TypeVar("Answer")
 
 
 def asked(context: typer.Context, ask: Callable[[], Answer], *, to: str) -> Answer | None:
-    """Ask, and return the answer; None where there is none, which then is said.
+    """Ask, and return the answer; where the experiment fails, print why and return None.
 
-    `to` is what could not be done. A target that names no program is an error of usage.
+    `to` is the verb of that message. A target that names no program is an error of usage.
 
-        asked(context, lambda: experiments.tune_policy(target, question), to="measure")
+    Example::
+
+        asked(context, lambda: ask.tune_policy(target, question), to="measure")
     """
     from parity_tests.experiments.ask import ExperimentError
     from parity_tests.targets import TargetError

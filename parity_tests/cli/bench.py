@@ -1,4 +1,4 @@
-"""The command `constparity bench`: what it asks, prints, and exits with."""
+"""The command `constparity bench`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def bench(
         size="quick" if quick else "full" if full else "default",
     )
     console = terminal.console()
-    turns: list[Bench] = []  # after each turn, all that there is by then
+    turns: list[Bench] = []  # after each turn, the figures of all turns so far
     try:
         with terminal.progress(console) as advance:
             for found in runner.run(question, timeout=timeout, progress=advance):
@@ -93,7 +93,7 @@ def bench(
 
 
 def print_bench(console: Console, found: Bench) -> None:
-    """Print one line for each figure, and how many targets were met."""
+    """Print one line for each figure, and how many targets are met."""
     from collections import Counter
 
     from rich.markup import escape

@@ -1,4 +1,4 @@
-"""The command `constparity culprit`: what it asks, prints, and exits with."""
+"""The command `constparity culprit`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def culprit(
 
 
 def print_culprits(console: Console, found: CulpritFound) -> None:
-    """Print the verdict, the reason, and the arrays that were found, each with its line."""
+    """Print the verdict, its reasons, and each array that was found with its line."""
     from rich.markup import escape
 
     from parity_tests.cli.terminal import STYLES

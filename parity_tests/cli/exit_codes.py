@@ -1,4 +1,4 @@
-"""What the process exits with, and the one way in which a command says that it was used wrongly."""
+"""The exit statuses of all commands, and the one way to refuse a wrong use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Exit(IntEnum):
-    """What the process exits with."""
+    """The exit status of the process."""
 
     PARITY = 0
     DIFFERENCE = 1
@@ -22,15 +22,17 @@ class Exit(IntEnum):
 
 
 def fail(message: str) -> NoReturn:
-    """Print what is wrong with how a command was used, and leave with `Exit.USAGE`."""
+    """Print how a command was used wrongly, and leave with `Exit.USAGE`."""
     print(f"constparity: {message}", file=sys.stderr)
     raise typer.Exit(Exit.USAGE)
 
 
 def code_of(verdict: str) -> Exit:
-    """Return what a command exits with that came to a verdict.
+    """Return the exit status of a verdict.
 
-    code_of("difference") == Exit.DIFFERENCE
+    Example::
+
+        code_of("difference") == Exit.DIFFERENCE
     """
     return {
         "parity": Exit.PARITY,

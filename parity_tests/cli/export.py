@@ -1,4 +1,4 @@
-"""The commands `constparity export ...`: what is in the file of an export."""
+"""The commands `constparity export ...`, which show the contents of an exported file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def inspect(
 
 
 def _module(exported: HoistedExport, order: int) -> str:
-    """The StableHLO of a program, which `load` does not parse."""
+    """Return the StableHLO of a program; `load` does not parse it, so it may be damaged."""
     import jax
 
     from engine.artifacts.container import ContainerError
@@ -79,7 +79,7 @@ def _module(exported: HoistedExport, order: int) -> str:
 
 
 def _printable(line: str) -> str:
-    """Names come from the file, and a terminal obeys what it is sent."""
+    """Escape control characters: names come from the file, and a terminal would obey them."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 

@@ -20,7 +20,7 @@ def matrix(
     The cells that nobody runs are in the grid, too. The exit status is that of `run`.
     """
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.cli import terminal
+    from parity_tests.cli import matrix_grid, terminal
     from parity_tests.corpus import transform_matrix
 
     requests = checked_reports(report or ())
@@ -31,4 +31,4 @@ def matrix(
     )
     if result is not None:
         conclude(context, result, requests, exit_zero)
-        terminal.print_grid(terminal.console(), transform_matrix.grid(result))
+        terminal.print_grid(terminal.console(), matrix_grid.grid(result))

@@ -1,4 +1,4 @@
-"""The command `constparity reduce`: what it asks, prints, and exits with."""
+"""The command `constparity reduce`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.reduce.reduce import Reduced
+    from reports.rows import Side
 
 
 def reduce(
@@ -72,9 +73,7 @@ def reduce(
 
       constparity reduce my_model.py:step --sides legacy,simplified
     """
-    import reports
     from parity_tests.cli import terminal
-    from parity_tests.judge.verdict import PAIRS
     from parity_tests.reduce.reduce import Question, ReduceError, confirm
     from parity_tests.reduce.reduce import reduce as reduced_of
     from parity_tests.targets import TargetError, split
@@ -84,20 +83,11 @@ def reduce(
     name = split(target)[1]
     if name is None:
         fail(f"{target!r} names no program: write {target}:NAME, or add --program NAME")
-    wanted = {each.strip() for each in sides.split(",")}
-    pair = next((each for each in PAIRS if set(each) == wanted), None)
-    if pair is None:
-        fail(f"--sides {sides}: the pairs are {'; '.join(','.join(each) for each in PAIRS)}")
+    pair = _parse_pair(sides)
     if beyond not in ("bitwise", "ulp", "tolerance"):
         fail(f"--beyond {beyond}: it is bitwise, ulp or tolerance")
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
-    if file.suffix != ".py":
-        fail(f"-o {file}: name a Python file, as in {file}.py")
-    try:
-        for each in (file, file.with_suffix(".npz")):
-            reports.check_writable(each)
-    except OSError as error:
-        fail(str(error))
+    _check_writable(file)
     question = Question(target, pair, metric, beyond, max_tries, timeout, side_timeout)
     console = terminal.console()
     try:
@@ -131,20 +121,43 @@ def reduce(
         context.obj.code = Exit.INTERRUPTED
         return
     print_reduced(console, target, file, found)
-    if status != 1:
-        print(
-            f"constparity: {file} does not show it when it is run by itself (status {status}):\n"
-            f"{printed[-4000:]}",
-            file=sys.stderr,
-        )
-        context.obj.code = Exit.COULD_NOT_COMPARE
+    if status == 1:
+        console.print("  run by itself in fresh processes, the file shows it", highlight=False)
+        context.obj.code = Exit.PARITY if exit_zero else Exit.DIFFERENCE
         return
-    console.print("  run by itself in fresh processes, the file shows it", highlight=False)
-    context.obj.code = Exit.PARITY if exit_zero else Exit.DIFFERENCE
+    print(
+        f"constparity: {file} does not show it when it is run by itself (status {status}):\n"
+        f"{printed[-4000:]}",
+        file=sys.stderr,
+    )
+    context.obj.code = Exit.COULD_NOT_COMPARE
+
+
+def _parse_pair(sides: str) -> tuple[Side, Side]:
+    from parity_tests.judge.verdict import PAIRS
+
+    wanted = {each.strip() for each in sides.split(",")}
+    for pair in PAIRS:
+        if set(pair) == wanted:
+            return pair
+    fail(f"--sides {sides}: the pairs are {'; '.join(','.join(each) for each in PAIRS)}")
+
+
+def _check_writable(file: Path) -> None:
+    """Refuse a file that is not Python, or that cannot be written with its arrays beside it."""
+    import reports
+
+    if file.suffix != ".py":
+        fail(f"-o {file}: name a Python file, as in {file}.py")
+    try:
+        for each in (file, file.with_suffix(".npz")):
+            reports.check_writable(each)
+    except OSError as error:
+        fail(str(error))
 
 
 def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> None:
-    """Print what stayed, how small it is, and how it was come to."""
+    """Print the symptom that stayed, how small the program is, and how the search went."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The option --report of every command: what it asks for is checked first and written last."""
+"""The option --report of every command: checked before anything runs, written at the end."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def checked_reports(
     texts: Sequence[str], formats: Sequence[ReportFormat] | None = None
 ) -> list[ReportRequest]:
-    """Parse the --report options and make sure, before anything runs, that all can be written.
+    """Parse the --report options, and make sure that every file can be written.
 
-    `formats` are those that the command can write; those of a campaign where there are none.
+    `formats` are the formats that the command can write; None means the formats of a campaign.
     """
     import reports
 
@@ -47,7 +47,7 @@ def checked_reports(
 def write_reports(
     context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: Campaign
 ) -> None:
-    """Write a campaign to every report that was asked for, and say where each is."""
+    """Write a campaign to every requested report, and print the path of each."""
     import reports
 
     _write(context, console, requests, lambda request: reports.write_report(request, result))
@@ -59,7 +59,7 @@ def write_texts(
     requests: Sequence[ReportRequest],
     render: Callable[[ReportFormat], str],
 ) -> None:
-    """Write what `render` makes of each format that was asked for, and say where each is."""
+    """Write the text of `render` for each requested format, and print the path of each."""
     from reports import write_atomically
 
     _write(
@@ -79,7 +79,7 @@ def _write(
     for request in requests:
         try:
             write(request)
-        except OSError as error:  # the disk filled up, or the folder went, while programs ran
+        except OSError as error:  # the disk filled up, or the folder was removed, in the meantime
             print(f"constparity: {error}", file=sys.stderr)
             context.obj.code = Exit.INTERNAL_ERROR
         else:

@@ -1,4 +1,4 @@
-"""The command `constparity sweep`: what it asks, prints, and exits with."""
+"""The command `constparity sweep`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def sweep(
 
 
 def print_sweep(console: Console, swept: Sweep) -> None:
-    """Print one row for each threshold, and the recommendation with its reason."""
+    """Print one line for each threshold, and the recommendation with its reason."""
     from rich.table import Table
 
     table = Table(title=f"{swept.program} ({swept.source})", title_justify="left", pad_edge=False)

@@ -1,4 +1,4 @@
-"""The command `constparity tune`: what it asks, prints, and exits with."""
+"""The command `constparity tune`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def tune(
 
 
 def print_tuning(console: Console, found: Tuning) -> None:
-    """Print what was measured, what became of each array, and the proposal as Python."""
+    """Print the figures, the outcome of each array, and the proposal as Python."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -113,9 +113,11 @@ def print_tuning(console: Console, found: Tuning) -> None:
 
 
 def names_of_points(found: Tuning) -> list[str]:
-    """What is inlined at each point, in words; a step of the path is named by what it adds.
+    """Name each point by the arrays that it inlines; a point of the path by those that it adds.
 
-    names_of_points(found)[0] == "nothing"
+    Example::
+
+        names_of_points(found)[0] == "nothing"
     """
     names, before = [], frozenset[str]()
     for point in found.points:
@@ -134,9 +136,11 @@ def _name(point: TunePoint) -> str:
 
 
 def as_python(found: Tuning) -> str:
-    """The proposal as a line of Python to be pasted.
+    """Write the proposal as Python that can be pasted.
 
-    as_python(found) == 'engine.jit(f, constants="simplified", constant_policy={...})'
+    Example::
+
+        as_python(found) == 'engine.jit(f, constants="simplified", constant_policy={...})'
     """
     entries = "".join(f"    {key!r}: {choice!r},\n" for key, choice in found.proposal.items())
     policy = f", constant_policy={{\n{entries}}}" if entries else ""

@@ -1,11 +1,11 @@
 """The built-in corpus: programs that capture arrays in as many ways as people do.
 
-A program is a factory marked with `@program`; it makes its captured arrays from fixed seeds when it
-is called, so nothing is allocated by an import, and every process gets bitwise the same values. The
-first line of a program's docstring is its summary in the report.
+A program is a factory marked with `@program`. It makes its captured arrays from fixed seeds when it
+is called: an import allocates nothing, and every process gets bitwise the same values. The first
+line of a program's docstring is its summary in the report.
 
-The modules are named here, not imported: the library modules need their libraries, and listing
-programs must not wait for JAX.
+The modules are named here, not imported: some need a library that may not be installed, and
+collecting programs must not wait for JAX.
 """
 
 MODULES = (

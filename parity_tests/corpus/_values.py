@@ -1,8 +1,8 @@
 """Fixed values for the weights of library models.
 
-A library's own initialisers draw through JAX, compiled by the very pipeline under test, and take
-longer than the program itself. The models of the corpus are therefore built abstractly, and filled
-from here.
+A library's own initialisers draw random numbers with JAX, through the pipeline under test, and take
+longer than the program itself. The corpus therefore builds its models abstractly and fills them
+with these values.
 """
 
 import jax
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def fill(tree, seed):
-    """Return `tree` with an array of fixed values in the place of each array or abstract array."""
+    """Return `tree` with each array, concrete or abstract, replaced by one of fixed values."""
     rng = np.random.default_rng(seed)
 
     def value(leaf):
@@ -23,5 +23,5 @@ def fill(tree, seed):
 
 
 def batch(seed, *shape):
-    """Return a float32 NumPy array of the given shape, to be used as an example argument."""
+    """Return a float32 NumPy array of the given shape, for an example argument."""
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)

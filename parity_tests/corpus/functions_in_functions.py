@@ -1,4 +1,4 @@
-"""How a captured array gets into a function: through calls, objects, containers and arguments."""
+"""Ways for a captured array to reach a function: calls, objects, containers and arguments."""
 
 import functools
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What people write in JAX alone: models, filters, tables and solvers with captured data."""
+"""Programs that need JAX alone: models, filters, tables and solvers with captured data."""
 
 import itertools
 

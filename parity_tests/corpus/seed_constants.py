@@ -1,4 +1,7 @@
-"""The examples of JAX's note on closed-over constants, and the cases that it names in words."""
+"""The examples of JAX's note on closed-over constants, and the cases that it only describes.
+
+Source: JAX's note "Handling of closed-over constants".
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,6 +1,8 @@
 """The examples of JAX's document on exporting, as functions to be jitted or exported.
 
-Sharded export needs several devices and is left out; everything else runs on one.
+Sharded export needs several devices and is left out. Everything else runs on one.
+
+Source: JAX's document "Exporting and serializing staged-out computations".
 """
 
 import jax

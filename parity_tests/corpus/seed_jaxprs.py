@@ -1,10 +1,12 @@
-"""The functions that JAX's two documents on the jaxpr language explain it with.
+"""The example functions of JAX's two documents on the jaxpr language.
 
-One document is from 2020, the other from 2024; where they differ, both versions stand here. In
-their days `jnp.ones(8)` inside a traced function was a captured array. Today it is staged out as a
-broadcast, and the programs that kept the documents' text capture nothing. Each of them therefore
-has a sibling, named `..._captured`, whose array is made before tracing, so that it shows today what
-the documents showed then. The documents number no `func9`.
+One document is from 2020, the other from 2024; where they differ, both versions are here. In those
+days `jnp.ones(8)` inside a traced function was a captured array. Today it is staged out as a
+broadcast, so that the documents' own text captures nothing. Each such program therefore has a
+sibling, named `..._captured`, whose array is made before tracing: it shows today what the documents
+showed then. The documents have no `func9`.
+
+Source: JAX's documents "Understanding jaxprs" and "JAX internals: The jaxpr language".
 """
 
 import jax

@@ -1,8 +1,7 @@
 """The transform matrix: one captured array in each construct, under each transformation.
 
-Every cell is a program, so `constparity run parity_tests.corpus.transform_matrix` runs them all,
-and `constparity matrix` shows their verdicts as a grid. A cell that nobody runs is in the grid,
-too, and says so.
+Every cell is a program, so `constparity run parity_tests.corpus.transform_matrix` runs them all.
+`constparity matrix` shows their verdicts as a grid.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 
 from parity_tests.program import program
-from reports.rows import Campaign, ProgramRow, Verdict
-from reports.rows.check_names import AGREE, EXPORT, RELOAD
 
 _Function = Callable[[Any], Any]
 
@@ -80,14 +77,7 @@ TRANSFORMS: Mapping[str, Callable[[_Function], _Function]] = {
     "cond": lambda fun: lambda x: lax.cond(x[0] > -1e9, fun, lambda v: v, x),
 }
 
-# Not transformations of the function but ways of its executable: checks of the cell under jit.
-WAYS: Mapping[str, str] = {
-    "ahead of time": AGREE,
-    "export": EXPORT,
-    "cache reload": RELOAD,
-}
-
-# What JAX itself does not define, in any mode.
+# Pairs that JAX itself does not define, in any mode.
 UNDEFINED = {
     ("while", "grad"), ("while", "checkpoint"), ("while", "hessian"),
     ("custom_vjp", "jvp"),
@@ -109,42 +99,3 @@ for _construct in CONSTRUCTS:
         if (_construct, _transform) not in UNDEFINED:
             _name = f"{_construct}_under_{_transform}".replace(" ", "_")
             globals()[_name] = _cell(_construct, _transform)
-
-
-def grid(campaign: Campaign) -> dict[str, dict[str, Verdict | str]]:
-    """Arrange the verdicts of a campaign over this module: by construct, then by transformation.
-
-    A cell is a verdict, "undefined" where JAX does not define it, "refused" where all sides refuse
-    it alike, or "not tested".
-
-        grid(campaign.run(["parity_tests.corpus.transform_matrix"], reload=True))["scan"]["grad"]
-    """
-    rows = {row.name: row for row in campaign.programs}
-
-    def cell(construct: str, transform: str) -> Verdict | str:
-        if (construct, transform) in UNDEFINED:
-            return "undefined"
-        row = rows.get(f"{construct} under {transform}")
-        return row.verdict if row else "not tested"
-
-    return {
-        construct: {
-            **{transform: cell(construct, transform) for transform in TRANSFORMS},
-            **{
-                way: _outcome(rows.get(f"{construct} under jit"), check)
-                for way, check in WAYS.items()
-            },
-        }
-        for construct in CONSTRUCTS
-    }
-
-
-def _outcome(row: ProgramRow | None, check: str) -> Verdict | str:
-    """Say what became of a check on the sides of a program."""
-    found = [each for item in (row.observations if row else ()) for each in item.checks]
-    held = [each.holds for each in found if each.name == check]
-    if not held:
-        return "not tested"
-    if any(held) != all(held):
-        return "difference"
-    return "parity" if all(held) else "refused"

@@ -1,10 +1,13 @@
-"""Generated programs: a recipe, the text of a module that follows it, a strategy for recipes.
+"""Generated programs: recipes, a strategy that draws them, and the Python source of each.
 
-A recipe is a tree of steps (`recipe`), each of which is one construct of a catalogue
-(`operations`, `bodies`). `rendering` writes it as the source of a Python module that needs JAX and
-NumPy alone: what runs is that text, loaded from a file like any other target, so a failing program
-is its own reproducer. `strategy` draws recipes with Hypothesis and is the one module that needs it;
-`reduction` makes a recipe smaller without it.
+A recipe is a tree of steps (`recipe`), and each step is one construct of a catalogue
+(`operations`, `bodies`). `rendering` writes a recipe as the source of a Python module that needs
+JAX and NumPy alone. That text is loaded from a file like any other target, so a failing program is
+its own reproducer. `strategy` draws recipes and is the one module that needs Hypothesis;
+`reduction` makes a recipe smaller without it. `campaign` runs generated programs on sides, and
+keeps those that fail.
 
-    file.write_text(rendering.module([recipe]))    # then: constparity run FILE
+Example::
+
+    file.write_text(rendering.module({"program": recipe}))    # then: constparity run FILE:program
 """

@@ -1,4 +1,4 @@
-"""The text that makes a captured array, and the text that reads one as an operand."""
+"""The source text that makes a captured array, and the text that uses one as an operand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cached_property
 
 from parity_tests.fuzz.recipe import Captured, Recipe, Shape, kind_of
 
-# What a module says before its programs. One mesh for all, since arrays over different devices do
-# not go together; it has two devices where the process has them.
+# The beginning of a generated module. All programs share one mesh, since arrays over different
+# devices cannot be combined. It has two devices where the process has them.
 PRELUDE = '''\
 MESH = jax.make_mesh(
     (min(2, len(jax.devices())),), ("i",), axis_types=(jax.sharding.AxisType.Auto,)
@@ -30,8 +30,8 @@ def over(array, *spec):
 class ArrayText:
     """One captured array of a recipe, and the expressions that use it.
 
-    All operands are float32 and between -1 and 1, whatever was captured: state and gradients then
-    stay small, and no rounding to a narrow dtype turns a last bit into a visible difference.
+    All operands are float32 and between -1 and 1, whatever the captured dtype: state and gradients
+    then stay small, and no rounding to a narrow dtype turns a last bit into a visible difference.
     """
 
     recipe: Recipe
@@ -39,12 +39,12 @@ class ArrayText:
 
     @cached_property
     def kind(self) -> Captured:
-        """The record of the array, where it is a view with what it views filled in."""
+        """The record of the array; a view has the dtype and shape of the array that it views."""
         return kind_of(self.recipe.captured, self.index)
 
     @property
     def name(self) -> str:
-        """The variable that holds the array."""
+        """The name of the variable that holds the array."""
         return f"c{self.index}"
 
     def definition(self) -> str:
@@ -61,7 +61,7 @@ class ArrayText:
 
     @property
     def _shape(self) -> Shape:
-        """The shape; keys come alone or in a vector."""
+        """The shape of the array; keys are a scalar or a vector."""
         if self.kind.dtype != "key" or self.kind.shape == "scalar":
             return self.kind.shape
         return "vector"
@@ -123,7 +123,7 @@ class ArrayText:
     # -- operands ----------------------------------------------------------------------------------
 
     def floats(self) -> str:
-        """The array as float32, in its own shape but for keys, which become random numbers."""
+        """The array as float32 in its own shape; keys become random numbers."""
         match self.kind.dtype:
             case "float32":
                 return self.name
@@ -139,7 +139,7 @@ class ArrayText:
                 return f"lax.convert_element_type({self.name}, np.float32)"
 
     def value(self, rank: int, option: int) -> str:
-        """An operand that goes with a state of a rank; `option` says how a row is taken."""
+        """An operand that broadcasts to a state of a rank; `option` chooses a row of a matrix."""
         shape = "vector" if self.kind.dtype == "key" else self.kind.shape
         floats = self.floats()
         if shape == "empty":

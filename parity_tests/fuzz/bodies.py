@@ -1,4 +1,4 @@
-"""The constructs with bodies: everything that runs a function within a function."""
+"""The constructs with bodies: each runs a function within a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from parity_tests.fuzz.construct import ALL, Construct, Site
 
 
 def _predicate(s: Site) -> str:
-    """A predicate that is true or false by a wide margin, in a way that XLA may fold or not."""
+    """A predicate that is true or false by a wide margin; XLA can fold some of them."""
     return (
         "jnp.sum(x) < 1000.0",
         "jnp.sum(x) > 1000.0",
@@ -216,7 +216,7 @@ def _reference_in_loop(s: Site) -> str:
     )
 
 
-# In the order in which a failing program is made simpler.
+# The simplest first: Hypothesis shrinks towards the front.
 WITH_BODIES = (
     Construct("jit", lambda s: f"x = jit({s.f})(x)", bodies=1),
     Construct("jit_inline", lambda s: f"x = jit({s.f}, inline=True)(x)", bodies=1),

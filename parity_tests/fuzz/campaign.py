@@ -1,4 +1,4 @@
-"""Fuzz: generated programs as a campaign, and what failed in it made small and kept."""
+"""Fuzz: runs generated programs as a campaign, and reduces and keeps those that fail."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from parity_tests.fuzz.recipe import Recipe
 from parity_tests.processes.protocol import Progress
 from reports.rows import Campaign, ProgramRow, Side
 
-# How many smaller programs are tried at once, and how often.
+# How many smaller programs one round tries at most, and how many rounds there are at most.
 CANDIDATES = 16
 ROUNDS = 20
 
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """A campaign of generated programs, without those that stock JAX refuses as well."""
+    """A campaign of generated programs; `refused` are those that stock JAX refuses alike."""
 
     campaign: Campaign
     recipes: Mapping[str, Recipe]
@@ -30,7 +30,7 @@ class Fuzzed:
 
 @dataclass(frozen=True)
 class Kept:
-    """A program that failed, made smaller, and the file that it was written to."""
+    """The row of a program that failed, and the file with the program made smaller."""
 
     row: ProgramRow
     file: Path
@@ -44,9 +44,11 @@ def run(
     timeout: float,
     progress: Progress = lambda done, total, text: None,
 ) -> Fuzzed:
-    """Draw programs and run them on sides. The names say the seed and the number of each.
+    """Draw programs and run them on sides. A program's name has its seed and its number.
 
-    fuzz.run(100, 7, sides=SIDES, timeout=60).campaign.verdict
+    Example::
+
+        campaign.run(100, 7, sides=SIDES, timeout=60).campaign.verdict
     """
     recipes = {
         f"seed_{seed}_program_{number}": strategy.drawn(number, of_seed=seed)
@@ -67,7 +69,7 @@ def keep(
 ) -> Iterator[Kept]:
     """Make each program that failed smaller, as long as it fails alike, and write it to a file.
 
-    `on_round` is told, at each round, of the program and of how many steps it has left.
+    `on_round` is called at each round with the program's name and the number of steps it has left.
     """
     for row in fuzzed.campaign.programs:
         if row.verdict == "parity":
@@ -80,10 +82,10 @@ def keep(
 
 
 def is_refused(row: ProgramRow) -> bool:
-    """Whether stock JAX raises, and each side of ours what it raises in the same mode.
+    """Whether every failure is an exception that stock JAX raises in the same mode, too.
 
-    A side of ours that fails where its partner of stock JAX did not run has no such excuse, nor has
-    one that does not raise but crashes or runs out of time.
+    A side of ours that fails is not excused where its partner of stock JAX did not run, nor where
+    it crashes or runs out of time instead of raising.
     """
     failures = {each.side: each.failure for each in row.observations}
     failed = [each for each in failures.values() if each]
@@ -103,7 +105,7 @@ def is_refused(row: ProgramRow) -> bool:
 
 
 def signature(row: ProgramRow) -> tuple[object, ...]:
-    """What is the same in two programs that fail alike: which pairs differ in what, who raises."""
+    """Return what two programs that fail alike share: pairs that differ, and sides that raise."""
     different = {
         (each.left, each.right, each.metric)
         for each in row.comparisons
@@ -124,7 +126,7 @@ def _campaign(
         file = Path(name) / "generated.py"
         file.write_text(rendering.module(recipes))
         targets = [f"{file}:{name}" for name in recipes]
-        # No times are wanted of these, and to take them is to compile three times more.
+        # Without steady calls: nobody reads these times, and taking them compiles three times more.
         options = CampaignOptions(sides=tuple(sides), timeout=timeout, steady_calls=0)
         return campaign.run(targets, options, progress=progress)
 

@@ -1,9 +1,9 @@
-"""A construct: how one kind of step is written, and what it asks of what stands around it.
+"""A construct: how one kind of step is written, and which transformations it supports.
 
-Every construct takes the state `x` to a state of the same shape whose elements stay between -1
-and 1 where they were (gradients may leave, and are brought back by a tanh). Nothing branches on a
-float that is computed from the state, nor rounds one: two lowerings of a program may differ in last
-bits, and those must stay last bits.
+Every construct takes the state `x` to a state of the same shape. Elements between -1 and 1 stay
+there; gradients may leave, and a tanh brings them back. Nothing branches on a float that is
+computed from the state, and nothing rounds one: two lowerings of a program may differ in last bits,
+and last bits must not grow.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Literal
 from parity_tests.fuzz.arrays import ArrayText
 from parity_tests.fuzz.recipe import Step
 
-# What is done to a piece of a program from outside of it. What stands which of them was tried with
-# plain `jax.jit` (jax 0.10.2), construct by construct.
+# The transformations that a part of a program may be under. Which construct supports which was
+# tested with plain `jax.jit` (jax 0.10.2).
 Demand = Literal["forward", "reverse", "batch", "remat"]
 ALL: frozenset[Demand] = frozenset({"forward", "reverse", "batch", "remat"})
 NOTHING: frozenset[Demand] = frozenset()
@@ -24,10 +24,10 @@ NOTHING: frozenset[Demand] = frozenset()
 
 @dataclass(frozen=True)
 class Site:
-    """Where a step stands: its text is made of what this gives it.
+    """The place of a step in a program; its text is made from the expressions that this gives.
 
-    `rank` is that of the state here, `bodies` are the names of the functions that were defined for
-    its bodies, and `number` is its own, for the names of what it defines.
+    `rank` is the rank of the state here. `bodies` are the names of the functions that are its
+    bodies. `number` is unique to the step, which has it in the names that it defines.
     """
 
     step: Step
@@ -39,11 +39,11 @@ class Site:
 
     @property
     def option(self) -> int:
-        """Which way of writing the construct was chosen."""
+        """The chosen way of writing the construct."""
         return self.step.option
 
     def raw(self, k: int = 0) -> str:
-        """The captured array itself, whatever it is."""
+        """The captured array itself, of any dtype and shape."""
         return self._array(k).name
 
     def value(self, k: int = 0) -> str:
@@ -59,7 +59,7 @@ class Site:
         return f"jnp.broadcast_to({self._array(k).value(1, self.option)}, ({self.size},))"
 
     def matrix(self, k: int = 0) -> str:
-        """A float32 matrix; it is the captured array itself where that is one."""
+        """A float32 matrix: the captured array itself where it is a matrix."""
         array = self._array(k)
         value = array.value(2, self.option)
         if array.kind.shape == "matrix" and array.kind.dtype != "key":
@@ -71,7 +71,7 @@ class Site:
         array = self._array(k)
         if array.kind.shape == "scalar" and array.kind.dtype != "key":
             return array.floats()
-        # A sum and not a mean, for the mean of nothing is not a number.
+        # A sum and not a mean: the mean of an empty array is NaN.
         return f"jnp.sum({array.floats()}) / {2 * self.size**2}"
 
     def indices(self, k: int = 0) -> str:
@@ -79,14 +79,14 @@ class Site:
         return f"jnp.argsort({self.row(k)})"
 
     def key(self, k: int = 0) -> str:
-        """A PRNG key, captured where the captured array is one."""
+        """A PRNG key: captured where the captured array holds keys."""
         array = self._array(k)
         if array.kind.dtype != "key":
             return f"jax.random.key({array.kind.seed})"
         return array.name if array.kind.shape == "scalar" else f"{array.name}[1]"
 
     def host(self, k: int = 0) -> str:
-        """A NumPy array of the state's shape that is made while the function is traced."""
+        """A NumPy array of the state's shape, made while the function is traced."""
         return f"np.resize({self._array(k).host()}, x.shape)"
 
     @property
@@ -102,10 +102,10 @@ class Site:
 class Construct:
     """One entry of the catalogue.
 
-    `text` writes the statements that assign `x`. `captured` and `bodies` count what a step of it
-    has, `options` the ways to write it. `survives` are the demands that it stands, `demands` those
-    that it puts on its bodies, `ranks` the ranks of state that it takes; with `by_row` its bodies
-    see the rows of the state.
+    `text` writes the statements that assign `x`. `captured` and `bodies` count the captured arrays
+    and the bodies of a step, and `options` the ways to write it. `survives` are the transformations
+    that the construct supports, `demands` those that it applies to its bodies. `ranks` are the
+    ranks of state that it takes. With `by_row` its bodies see the rows of the state.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The constructs without bodies: what uses a captured array as an operand."""
+"""The constructs without bodies: most use a captured array as an operand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from parity_tests.fuzz.construct import ALL, Construct, Site
 
 
 def _host_temporary(s: Site) -> str:
-    # NumPy works on it at once: what is captured is a new array at each trace, held by nobody else.
+    # NumPy computes it at once: each trace captures a new array, which nothing else holds.
     return f"x = x * {s.host()}"
 
 
@@ -37,7 +37,7 @@ def _dynamic_row(s: Site) -> str:
     return f"x = 0.5 * x + 0.5 * {row}"
 
 
-# In the order in which a failing program is made simpler.
+# The simplest first: Hypothesis shrinks towards the front.
 OPERATIONS = (
     Construct("sine", lambda s: "x = jnp.sin(x)"),
     Construct("mix", lambda s: f"x = 0.5 * x + 0.5 * {s.value()}", captured=1, options=3),

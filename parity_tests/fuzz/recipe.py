@@ -1,4 +1,4 @@
-"""Recipes: what a generated program captures and does, as a tree of frozen records."""
+"""Recipes: the captured arrays and the steps of a generated program, as frozen records."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ OUTSIDES: tuple[Outside, ...] = get_args(Outside)
 class Captured:
     """One array that the program captures.
 
-    Two with equal fields are distinct arrays of equal values. `storage` is where the array lies
-    and how: as a jax.Array, as NumPy memory in some layout, or as a "view" of the captured array
-    before this one, whose dtype and shape it then has.
+    Two records with equal fields are distinct arrays of equal values. `storage` says where the
+    array is held: in a jax.Array, in NumPy memory of some layout, or as a "view" of the captured
+    array before this one, whose dtype and shape it then has.
     """
 
     dtype: Dtype = "float32"
@@ -49,8 +49,8 @@ class Captured:
 class Step:
     """One construct of the catalogue, applied to the state.
 
-    `captured` are indices into the recipe's captured arrays, `bodies` the blocks that the construct
-    runs, and `option` chooses between the ways in which a construct may be written.
+    `captured` are indices into the recipe's captured arrays, `bodies` are the blocks that the
+    construct runs, and `option` chooses one of the ways to write the construct.
     """
 
     construct: str
@@ -64,10 +64,10 @@ Block = tuple[Step, ...]
 
 @dataclass(frozen=True)
 class Recipe:
-    """A program of one array to a tuple: the state after its steps, and some captured arrays.
+    """A program from one array to a tuple: the state after its steps, and some captured arrays.
 
-    The state is a float32 array of `size` times `size`. `returned` are indices of captured arrays
-    that are outputs as they are. `outside` is the transformation around the jitted function.
+    The state is a float32 matrix of `size` by `size`. `returned` are indices of captured arrays
+    that are outputs themselves. `outside` is the transformation around the jitted function.
     """
 
     steps: Block
@@ -78,7 +78,7 @@ class Recipe:
 
 
 def walk(block: Block) -> Iterator[Step]:
-    """Yield every step of a block and of the bodies in it, outer ones first."""
+    """Yield every step of a block and of its bodies, outer steps first."""
     for step in block:
         yield step
         for body in step.bodies:
@@ -86,7 +86,7 @@ def walk(block: Block) -> Iterator[Step]:
 
 
 def kind_of(captured: tuple[Captured, ...], index: int) -> Captured:
-    """Return the captured array of an index, a view with the dtype and shape of what it views."""
+    """Return a captured array; a view gets the dtype and shape of the array that it views."""
     one = captured[index]
     if one.storage != "view":
         return one
@@ -97,7 +97,7 @@ def kind_of(captured: tuple[Captured, ...], index: int) -> Captured:
 
 
 def uses(recipe: Recipe) -> frozenset[int]:
-    """Return the indices of the captured arrays that the program or one of its arrays needs."""
+    """Return the indices of the captured arrays that the program needs, viewed ones included."""
     named = {index for step in walk(recipe.steps) for index in step.captured}
     needed = named | set(recipe.returned)
     for index in sorted(needed, reverse=True):

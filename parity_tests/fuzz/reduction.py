@@ -1,7 +1,7 @@
-"""Reduction: a recipe to smaller ones, of which a failing one is taken in its place.
+"""Reduction: proposes smaller recipes; the first that fails alike replaces the recipe.
 
-Hypothesis shrinks one example at a time, and here an example is a run in four fresh processes. So
-the candidates of a whole round are made at once, and run as one campaign.
+Hypothesis would shrink one example at a time, and an example here is a run in four fresh processes.
+So all candidates of a round are made at once, and run as one campaign.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from parity_tests.fuzz.rendering import CATALOGUE
 
 
 def size(recipe: Recipe) -> tuple[int, ...]:
-    """Order recipes: fewer steps before fewer captured arrays before simpler ones."""
+    """Return the key that orders recipes: fewer steps, then fewer arrays, then simpler arrays."""
     steps = list(walk(recipe.steps))
     needed = [recipe.captured[index] for index in uses(recipe)]
     return (

@@ -1,4 +1,4 @@
-"""Rendering: recipes to the source of a Python module that stands alone."""
+"""Rendering: writes recipes as the source of a Python module that stands alone."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ _OUTSIDE = {
 def module(programs: Mapping[str, Recipe], header: str = "A generated program.") -> str:
     """Write a module with a factory for each program, under its name.
 
-    A factory takes no arguments and returns `(fun, args)`, as targets of `constparity run` do. Its
-    `jit` may be given, for what is jitted within the program and under its outer transformation.
+    A factory can be called without arguments and returns `(fun, args)`, as targets of
+    `constparity run` do. Its `jit` is the jit within the program and under its outer
+    transformation.
+
+    Example::
 
         file.write_text(module({"program": recipe}))    # constparity run FILE:program
     """
@@ -49,7 +52,7 @@ def module(programs: Mapping[str, Recipe], header: str = "A generated program.")
 
 
 def summary(recipe: Recipe) -> str:
-    """Name the constructs of a recipe, those with bodies first."""
+    """List the constructs of a recipe, those with bodies first."""
     counted = Counter(step.construct for step in walk(recipe.steps))
     names = sorted(counted, key=lambda name: (CATALOGUE[name].bodies == 0, name))
     around = "" if recipe.outside == "nothing" else f"; {recipe.outside} outside"
@@ -78,7 +81,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 def _block(
     block: Block, arrays: tuple[ArrayText, ...], size: int, rank: int, numbers: Iterator[int]
 ) -> list[str]:
-    """Write the statements of a block, each step's bodies as functions right before it."""
+    """Write the statements of a block; the bodies of a step are functions right before it."""
     lines = []
     for step in block:
         construct = CATALOGUE[step.construct]

@@ -1,4 +1,4 @@
-"""The Hypothesis strategy for recipes; the one module of generated programs that needs it."""
+"""The strategy that draws recipes: the one module here that needs Hypothesis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from parity_tests.fuzz.recipe import (
     Step,
 )
 
-# How many captured arrays a recipe has at most, and how deep its bodies lie.
+# The number of captured arrays of a recipe, and the depth of bodies in bodies.
 MOST_CAPTURED = 4
 DEPTH = 3
 
@@ -38,7 +38,7 @@ _OUTSIDE_DEMANDS: dict[Outside, frozenset[Demand]] = {
 
 
 def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
-    """Draw recipes, with bodies in bodies down to `depth`.
+    """Draw recipes with bodies in bodies, `depth` levels at most.
 
     They shrink to fewer steps, simpler constructs and fewer captured arrays.
     """
@@ -55,10 +55,10 @@ def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
 
 
 def drawn(number: int, *, of_seed: int) -> Recipe:
-    """Draw the program of a number; the same for the same Hypothesis, number and seed."""
+    """Draw one recipe: the same for the same number, seed and version of Hypothesis."""
     found: list[Recipe] = []
 
-    # The first example of a run is the simplest there is, and the third on resemble the second.
+    # Hypothesis begins with the simplest example, and from the third on they resemble the second.
     @seed((of_seed << 32) + number)
     @settings(
         max_examples=2,
@@ -77,13 +77,14 @@ def drawn(number: int, *, of_seed: int) -> Recipe:
 
 @cache
 def _captured() -> st.SearchStrategy[tuple[Captured, ...]]:
-    # Half of them are what most programs capture; few seeds, so that arrays of equal values occur.
+    # Half of the arrays have the most common dtype, and half the most common shape. There are few
+    # seeds, so that arrays of equal values occur.
     dtypes = st.one_of(st.just(DTYPES[0]), st.sampled_from(DTYPES))
     shapes = st.one_of(st.just(SHAPES[0]), st.sampled_from(SHAPES))
     seeds = st.integers(0, 2)
     one = st.builds(Captured, dtypes, shapes, st.sampled_from(STORAGES), seeds)
-    # A step names any index below MOST_CAPTURED, so there are always as many: unused ones are
-    # not written.
+    # Steps name any index below MOST_CAPTURED, so every recipe has that many arrays. Arrays that
+    # are not used are not written.
     return st.tuples(*[one] * MOST_CAPTURED)
 
 

@@ -9,33 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from program_files import script_file
 
 import engine
-
-CLOSURES = """
-import ctypes, gc, resource, sys
-import numpy as np, engine
-
-def resident():
-    library = ctypes.CDLL(None)
-    if hasattr(library, "malloc_trim"):
-        library.malloc_trim(0)  # what is free and held back is not what stays
-    pages = int(open("/proc/self/statm").read().split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-def closure(i):
-    captured = np.full(2**18, i, np.float32)  # 1 MiB
-    jitted = engine.jit(lambda x: x + captured)
-    assert float(jitted(1.0)[7]) == 1 + i, i
-
-for i in range(int(sys.argv[1])):
-    closure(i)
-    if i == 50:
-        gc.collect()
-        before = resident()
-gc.collect()
-print(resident() - before)
-"""
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc")
@@ -49,7 +25,11 @@ def test_closures_over_a_mebibyte_each_leave_memory_flat(flag):
         "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS": flag,
         "MALLOC_ARENA_MAX": "2",  # glibc has several for each core by default
     }
-    command = [sys.executable, "-c", CLOSURES, os.environ.get("CONSTPARITY_TEST_CLOSURES", "250")]
+    command = [
+        sys.executable,
+        str(script_file("memory_after_closures")),
+        os.environ.get("CONSTPARITY_TEST_CLOSURES", "250"),
+    ]
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
     assert float(done.stdout) < 60
 
@@ -75,33 +55,13 @@ def test_many_threads_jit_at_once(side):
             assert derivative == 64
 
 
-FINALIZER = """
-import gc
-import numpy as np, engine
-from engine.jax_internals import lowering
-
-class Logs:
-    def __del__(self):
-        logged.append(float(engine.jit(lambda x: x + table, constants="simplified")(1.0)[0]))
-
-def collect_first(*args):
-    lowering.mark_const_args = mark
-    cycle = [Logs()]
-    cycle.append(cycle)
-    del cycle
-    gc.collect()
-    mark(*args)
-
-logged, table, mark = [], np.ones(64, np.float32), lowering.mark_const_args
-lowering.mark_const_args = collect_first
-result = engine.jit(lambda x: x * table, constants="simplified")(3.0)
-print(float(result[0]), logged)
-"""
-
-
 def test_a_finalizer_may_call_a_program_wherever_garbage_is_collected():
     """Here while a module is marked, under a lock."""
     done = subprocess.run(
-        [sys.executable, "-c", FINALIZER], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, str(script_file("finalizer_calls_a_program"))],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert done.stdout.split() == ["3.0", "[2.0]"]

@@ -6,32 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from program_files import script_file
 
 import engine
-
-SCRIPT = """
-import sys
-import jax
-process, port, side = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-jax.config.update("jax_cpu_collectives_implementation", "gloo")
-jax.distributed.initialize(f"127.0.0.1:{port}", 2, process, initialization_timeout=60)
-print("initialized", file=sys.stderr)
-import engine
-import numpy as np
-from jax.sharding import AxisType, NamedSharding, PartitionSpec
-
-mesh = jax.make_mesh((4,), ("i",), axis_types=(AxisType.Auto,))
-sharding = NamedSharding(mesh, PartitionSpec("i"))
-values = np.arange(64, dtype=np.float32)
-captured = jax.make_array_from_callback((64,), sharding, lambda i: values[i])
-x = jax.make_array_from_callback((64,), sharding, lambda i: np.ones(64, np.float32)[i])
-f = engine.jit(lambda x: (x + captured).sum(), constants=side)
-try:
-    print([float(f(x)), float(f(x)), float(f.lower(x).compile()(x))], len(f.lower(x).const_args))
-except RuntimeError as error:
-    print(error)
-jax.distributed.shutdown()
-"""
 
 
 def free_port():
@@ -50,9 +27,10 @@ def run_two_processes(side):
 
 def run_once(side, port):
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    script = script_file("array_over_two_processes")
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(process), str(port), side],
+            [sys.executable, str(script), str(process), str(port), side],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

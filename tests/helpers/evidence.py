@@ -1,4 +1,4 @@
-"""What a stage object shows of the pipeline that made it; used to prove that no mixture arises."""
+"""Reads off a stage object which pipeline made it: proves that the two never mix."""
 
 import re
 
@@ -19,7 +19,7 @@ def inlined_bytes(text, threshold=32):
 
 
 def array_literals(closed_jaxpr):
-    """How many Literals that hold arrays above the threshold stand in a jaxpr and its bodies."""
+    """Count the Literals with arrays above the threshold in a closed jaxpr and its bodies."""
     bodies = [closed_jaxpr.jaxpr]
     found = 0
     for jaxpr in bodies:
@@ -33,7 +33,7 @@ def array_literals(closed_jaxpr):
 
 
 def side_shown_by(traced, lowered):
-    """The side that the stages of a program with captured arrays prove, or "mixture"."""
+    """Return the side that the stages of a program with captured arrays prove, or "mixture"."""
     shown = (
         bool(array_literals(traced.jaxpr)),
         bool(traced.consts),

@@ -1,4 +1,4 @@
-"""Hoisted exports in one line, for the tests of what becomes of them."""
+"""Makes a hoisted export in one line, and compares results."""
 
 import jax
 import numpy as np

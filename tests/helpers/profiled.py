@@ -1,11 +1,11 @@
-"""The Python functions that a call enters; used to prove that a call runs no Python."""
+"""Counts the Python functions that a call enters: proves that a call runs no Python."""
 
 import gc
 import sys
 
 
 def frames_of(call, *args):
-    """Count them, without the callbacks of a garbage collection that happens to be due."""
+    """Count the frames, without those of a garbage collection that happens to be due."""
     frames = []
     collects = gc.isenabled()
     gc.disable()

@@ -1,7 +1,7 @@
-"""Run the mutants: measure each on its program, judge it, and say which metric named it.
+"""Runs the mutants: measures each on its program, judges it, and records which metric named it.
 
-Stock JAX is measured in processes of its own, our sides in this one. Without a mutant every
-program has to be at parity, or all of this would say nothing.
+Stock JAX is measured in processes of its own, our sides in this one. Without a mutant every program
+has to be at parity, or a verdict would prove nothing.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ MODULES = (of_constants, of_functions, of_calls)  # each adds its mutants when i
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant: the reasons of the verdict, by the metrics that gave them."""
+    """The verdict on a mutant, and the reasons for it by metric."""
 
     mutant: Mutant
     verdict: str
@@ -36,13 +36,13 @@ class Outcome:
 
     @property
     def caught(self):
-        """Whether the metric that has to name it did."""
+        """Whether the right metric named the mutant."""
         reason = self.named.get(self.mutant.metric)
         return self.verdict != "parity" and reason is not None and self.mutant.says in reason
 
 
 def run():
-    """The verdicts of the programs without mutants, by name, and the outcomes of the mutants."""
+    """Return the verdicts of the programs without mutants, by name, and the outcomes."""
     programs = {name: _load(name) for name in dict.fromkeys(m.program for m in MUTANTS.values())}
     evidence = _of_stock(list(programs))
     for name, program in programs.items():

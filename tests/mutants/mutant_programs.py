@@ -1,4 +1,4 @@
-"""The programs that mutants are caught on; all are factories, so that nothing is in a cache."""
+"""The programs that mutants are caught on: factories all, so that no cache knows them."""
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ def two_tables():
 
 @program
 def returned():
-    """A captured array that is an output as it is."""
+    """A captured array that is itself an output."""
     [table] = tables(1)
     return (lambda x: (x * table, table)), X
 

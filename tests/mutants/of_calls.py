@@ -1,4 +1,4 @@
-"""Mutants of caches, of the ways to call a program, and of where constants are placed."""
+"""Mutants of caches, of the ways to call a program, and of the placement of constants."""
 
 import contextlib
 import types

@@ -1,4 +1,4 @@
-"""Mutants of what constants are: which arrays, how often, with which bits and types."""
+"""Mutants of the constants themselves: which arrays, how often, with which bits and types."""
 
 import jax
 import jax.numpy as jnp

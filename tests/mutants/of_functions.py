@@ -1,4 +1,4 @@
-"""Mutants of how constants reach the functions and bodies that need them, and of what is marked."""
+"""Mutants of the way of constants to functions and bodies, and of the marks on arguments."""
 
 from planting import attribute, mutant, replaced, rule, step
 

@@ -1,4 +1,4 @@
-"""What a mutant is, and how it is planted: one function of ours replaced, and put back."""
+"""Mutants: a mutant replaces one function of ours, and puts it back."""
 
 import contextlib
 import dataclasses
@@ -19,9 +19,9 @@ PIPELINES: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """A small fault in a pipeline, and what has to say so.
+    """A small fault in a pipeline, and the metric that has to name it.
 
-    `metric` must name it, in a reason that has `says` in it; another metric alone is a miss.
+    `metric` must give a reason that contains `says`; a reason of another metric alone is a miss.
     """
 
     name: str
@@ -37,7 +37,7 @@ MUTANTS: dict[str, Mutant] = {}
 
 
 def mutant(does: str, *, program: str, side: Side, metric: str, says: str = "") -> Callable:
-    """Make a generator function that plants a fault, and takes it out again, a mutant."""
+    """Register a generator function as a mutant: it plants a fault, yields, and removes it."""
 
     def register(plant: Callable) -> Callable:
         name = plant.__name__.replace("_", " ")
@@ -52,7 +52,7 @@ def mutant(does: str, *, program: str, side: Side, metric: str, says: str = "") 
 
 @contextlib.contextmanager
 def replaced(function, new):
-    """Put `new` where any module of ours has `function` under its name."""
+    """Replace `function` by `new` in every module of ours that has it, under any name."""
     modules = [m for n, m in list(sys.modules.items()) if n.split(".")[0] in PACKAGES]
     found = [(m, name) for m in modules for name, v in list(vars(m).items()) if v is function]
     assert found, function
@@ -67,7 +67,7 @@ def replaced(function, new):
 
 @contextlib.contextmanager
 def attribute(owner, name, new):
-    """Put `new` in the place of a method or an attribute."""
+    """Replace a method or an attribute by `new`."""
     old = getattr(owner, name)
     setattr(owner, name, new)
     try:
@@ -78,7 +78,7 @@ def attribute(owner, name, new):
 
 @contextlib.contextmanager
 def rule(table, primitive, new):
-    """Put `new` in the place of the rule of a primitive."""
+    """Replace the rule of a primitive by `new`."""
     old = table[primitive]
     table[primitive] = new
     try:
@@ -88,6 +88,6 @@ def rule(table, primitive, new):
 
 
 def step(side, **steps):
-    """Put other steps into a pipeline."""
+    """Replace functions of a pipeline, by the names of its fields."""
     module = PIPELINES[side]
     return attribute(module, "PIPELINE", dataclasses.replace(module.PIPELINE, **steps))

@@ -1,4 +1,4 @@
-"""Write docs/mutants.md: the faults that were planted, and what the tester said of each.
+"""Writes docs/mutants.md: each planted fault, and the verdict of the tester on it.
 
 python tests/mutants/write_mutants.py
 """
@@ -24,7 +24,7 @@ LONGEST = 130
 
 
 def page(controls, outcomes):
-    """The page as text."""
+    """Return the page as text."""
     rows = [
         INTRO.format(
             caught=sum(each.caught for each in outcomes),
@@ -51,7 +51,7 @@ def page(controls, outcomes):
 
 
 def _short(reason):
-    """The beginning of a reason, without what depends on the machine's arithmetic."""
+    """Return the beginning of a reason, without figures that differ from machine to machine."""
     line = reason.splitlines()[0].split(": max rel")[0].rstrip("(; ")
     line = re.sub(r"\b([0-9a-f]{8})[0-9a-f]{56}\b", r"\1…", line)
     return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"

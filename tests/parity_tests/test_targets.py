@@ -1,44 +1,19 @@
+import shutil
 import sys
 
 import pytest
+from program_files import TESTS, line_with
 
 from parity_tests import targets
 from parity_tests.targets import TargetError, Unavailable
-
-MODULE = """
-from parity_tests import program
-from functools import partial
-
-@program(args=(1,))
-def first(x):
-    return x
-
-@program
-def second():
-    return first, (1,)
-
-def factory():
-    return first, (2,)
-
-def helper(x):
-    return x
-
-number = 3
-
-class Space:
-    def inside():
-        return first, (3,)
-"""
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package of three modules in the working directory, forgotten afterwards."""
     folder = tmp_path / "planted_package"
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    (folder / "programs.py").write_text(MODULE)
-    (folder / "importer.py").write_text("from planted_package.programs import first, second\n")
+    planted = TESTS / "programs" / "planted_package"
+    shutil.copytree(planted, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "broken.py").write_text("raise LookupError('no luck')\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -91,33 +66,15 @@ def test_programs_that_a_module_imported_are_not_its_own(package):
 
 def test_programs_belong_to_the_module_that_marks_them(package):
     """Whatever they are made of: functions of other modules, their derivatives, partials."""
-    (package / "model.py").write_text(
-        "def step(x):\n    return x\n\ndef loss(x):\n    'Squares.'\n    return x * x\n"
-        "def our_program(fun):\n"
-        "    from parity_tests import program\n"
-        "    return program(args=(1.0,))(fun)\n"
-    )
-    (package / "ci_programs.py").write_text(
-        "from functools import partial\n"
-        "import jax\n"
-        "from parity_tests import program\n"
-        "from planted_package import model\n"
-        "from planted_package.programs import first\n"
-        "mark = program(args=(1.0,))\n"
-        "step = mark(model.step)\n"
-        "gradient = mark(jax.grad(model.loss))\n"
-        "squares = mark(partial(model.loss))\n"
-        "@model.our_program\n"
-        "def own(x):\n    return x\n"
-    )
-    for where in ("planted_package.ci_programs", "planted_package/ci_programs.py"):
+    for where in ("planted_package.for_ci", "planted_package/for_ci.py"):
         found = targets.load([where])
         assert [each.target.rpartition(":")[2] for each in found] == [
             "step", "gradient", "squares", "own",
         ]  # fmt: skip
         squares = found[2]
         assert (squares.name, squares.summary) == ("squares", "Squares.")
-        assert squares.source == "planted_package/model.py:4"
+        line = line_with(package / "model.py", "def loss")
+        assert squares.source == f"planted_package/model.py:{line}"
 
 
 @pytest.mark.parametrize(

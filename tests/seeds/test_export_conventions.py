@@ -1,6 +1,8 @@
-"""The export document (seed 003) on shapes, devices and calling conventions, point by point.
+"""JAX's document on exporting: its points on shapes, devices and calling conventions.
 
 docs/export_points.md is the table of these tests.
+
+Source: JAX's document "Exporting and serializing staged-out computations".
 """
 
 import re

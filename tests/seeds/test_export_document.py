@@ -1,7 +1,9 @@
-"""The export document (seed 003), point by point, for each way in which a function is exported.
+"""JAX's document on exporting, point by point, for each way to export a function.
 
-docs/export_points.md is the table of these tests; the points on shapes, devices and calling
-conventions are in test_export_conventions.py.
+docs/export_points.md is the table of these tests. test_export_conventions.py has the points on
+shapes, devices and calling conventions.
+
+Source: JAX's document "Exporting and serializing staged-out computations".
 """
 
 import collections
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 from evidence import inlined_bytes
 from jax import lax
+from program_files import script_file
 from ways_to_export import F32, TABLE, equal, exporting, rehydrated, spec, way
 
 import engine
@@ -108,24 +111,7 @@ def test_other_transformations_are_not_supported(exporting):
         jax.vmap(found.call)(jnp.ones(3))
 
 
-STOCK_READER = """
-import pathlib, sys
-import jax, numpy as np
-assert "engine" not in sys.modules
-folder = pathlib.Path(sys.argv[1])
-for blob in sorted(folder.glob("*.jax")):
-    f = jax.export.deserialize(bytearray(blob.read_bytes())).call
-    for order in range(4):
-        f = jax.grad(f) if order else f
-        print(f"{blob.stem}{order}", np.asarray(f(np.float32(0.3))).tobytes().hex())
-    try:
-        jax.grad(f)(np.float32(0.3))
-    except ValueError as error:
-        assert str(error) == "No VJP is available"
-    else:
-        raise AssertionError("a derivative beyond those that were serialized")
-assert not any(name.startswith(("legacy_closedjaxpr", "simplified_consts")) for name in sys.modules)
-"""
+STOCK_READER = script_file("read_plain_exports")
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +137,7 @@ def test_stock_jax_reads_plain_exports_in_another_process(plain_exports, mode):
     """Called and differentiated, to the last bit, in both modes of JAX's flag."""
     folder, expected = plain_exports
     done = subprocess.run(
-        [sys.executable, "-c", STOCK_READER, str(folder)],
+        [sys.executable, str(STOCK_READER), str(folder)],
         env={**os.environ, "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": mode},
         cwd=folder,
         capture_output=True,
@@ -185,21 +171,21 @@ def test_another_version_of_jax_reads_exports(plain_exports, tmp_path):
     jitted = engine.jit(f, constants="simplified")
     export.export(jitted, hoist_constants=True)(spec()).save(tmp_path / "f")
 
-    def read(script, argument):
+    def read(how, argument):
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         return subprocess.run(
-            [os.environ[OTHER_PYTHON], "-c", script, str(argument)],
+            [os.environ[OTHER_PYTHON], *how, str(argument)],
             env=environment, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300,
         ).stdout  # fmt: skip
 
     def number(hexadecimal):
         return np.frombuffer(bytes.fromhex(hexadecimal), F32)[0]
 
-    found = dict(line.split() for line in read(STOCK_READER, folder).splitlines())
+    found = dict(line.split() for line in read([str(STOCK_READER)], folder).splitlines())
     assert found.keys() == expected.keys()
     for name, bits in found.items():
         np.testing.assert_allclose(number(bits), number(expected[name]), rtol=1e-5)
-    hoisted = number(read(HOISTED_READER, tmp_path / "f").strip())
+    hoisted = number(read(["-c", HOISTED_READER], tmp_path / "f").strip())
     np.testing.assert_allclose(hoisted, number(expected["simplified0"]), rtol=1e-5)
 
 
@@ -281,24 +267,12 @@ def test_several_platforms_are_hardly_larger_than_one(exporting):
 
 # -- debugging -------------------------------------------------------------------------------------
 
-DUMP = """
-import logging, sys
-import jax, jax.numpy as jnp
-import engine
-logging.basicConfig(level=logging.DEBUG)
-table = jnp.ones(16)
-def sin(x):
-    return jnp.sin(x) + table
-side, hoist = sys.argv[1], sys.argv[2] == "True"
-exported = engine.export.export(engine.jit(sin, constants=side), hoist_constants=hoist)(1.0)
-exported.call(1.0)
-"""
-
 
 def test_modules_are_logged_and_dumped(way, tmp_path):
     side = "legacy" if way == "legacy" else "simplified"
+    script = script_file("export_with_logging")
     done = subprocess.run(
-        [sys.executable, "-c", DUMP, side, str(way == "hoisted")],
+        [sys.executable, str(script), side, str(way == "hoisted")],
         env={**os.environ, "JAX_DUMP_IR_TO": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -1,6 +1,8 @@
-"""The examples of the jaxpr documents (seeds 002 and 004) print as docs/jaxpr_examples.md shows.
+"""The examples of JAX's jaxpr documents print as docs/jaxpr_examples.md shows.
 
-The page was printed by stock JAX, so these tests hold both representations of ours to it.
+Stock JAX printed that page, so these tests compare both of our representations with stock JAX.
+
+Source: JAX's documents "Understanding jaxprs" and "JAX internals: The jaxpr language".
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""The ways to export a function that the points of the export document are held to.
+"""The ways to export a function, for the tests of JAX's document on exporting.
 
 `legacy` and `simplified` are plain exports of the two pipelines, which stock JAX reads; `hoisted`
 keeps the constants beside the module.
@@ -24,7 +24,7 @@ def way(request):
 
 @pytest.fixture
 def exporting(way):
-    """What exports a function of the user: `exporting(fun, **options)(*args)`."""
+    """Return a function that exports: `exporting(fun, **options)(*args)`."""
 
     def exporting(fun, platforms=None, disabled_checks=(), **options):
         side = "legacy" if way == "legacy" else "simplified"

@@ -1,6 +1,6 @@
-"""Row 5: closures of one program over other values, one after the other.
+"""Row 5: closures of one program over different values, one after the other.
 
-And in another process, whose closures find a persistent cache that one process has filled.
+They are also made in a process that finds a persistent cache which another process has filled.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _sample = sampler(5)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
-    """Make closures, jit and call each once; then in two processes with one persistent cache."""
+    """Jit and call each closure once, here and then in two processes with one persistent cache."""
     count = CLOSURES[size]
     for name in _PROGRAMS:
         with work_of_jax() as work:
@@ -54,7 +54,8 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         yield _sample(case, MISSES, "count", misses)
 
 
-_Found = dict[str, tuple[float, int]]  # of a program, the seconds from the second on and the misses
+# By program: the seconds of all closures but the first, and the misses of the cache.
+_Found = dict[str, tuple[float, int]]
 
 
 def _in_another_process(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:
@@ -65,7 +66,7 @@ def _in_another_process(contestant: Contestant, folder: str, numbers: Sequence[i
 
 
 def _end_with_parent() -> None:
-    """Have this process end when its parent has, which may have been killed."""
+    """End this process when its parent ends, even where the parent is killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -86,9 +87,9 @@ def _with_a_cache(contestant: Contestant, folder: str, numbers: Sequence[int]) -
 
 
 def _timed(contestant: Contestant, name: str, numbers: Sequence[int]) -> float:
-    """Return the seconds of all closures but the first, each over the values of its number."""
+    """Return the seconds of all closures but the first; a number is the seed of the values."""
     fun, make = _PROGRAMS[name]
-    # All values before: on a device, and without programs of their own.
+    # All values are on the device before the clock starts; making them needs no program.
     first, *others = [make(np.random.default_rng(number)) for number in numbers]
     x = jax.device_put(np.ones((8, _WIDTH), np.float32))
     gc.collect()
@@ -102,7 +103,7 @@ def _loop(contestant: Contestant, fun: Any, values: Sequence[Any], x: Any) -> No
 
 
 def _call(contestant: Contestant, fun: Any, constants: Sequence[Any], x: Any) -> None:
-    # Nothing else holds a closure: it and its executable may go before the next one comes.
+    # Nothing else holds a closure: it can be freed, with its executable, before the next one.
     jax.block_until_ready(bind(contestant, fun, constants, (x,))())
 
 
@@ -136,7 +137,7 @@ _PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., list[jax.Array]]]] 
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
-    """Compare with both modes of stock JAX, and with the manual way, which compiles once too."""
+    """Compare with both modes of stock JAX, and with the manual way, which also compiles once."""
     for case in pool.cases(5, LOOP):
         yield pool.ratio(5, case, LOOP, "simplified", "jax-legacy", FASTER)
         yield pool.ratio(5, case, LOOP, "simplified", "jax-simplified", FASTER)

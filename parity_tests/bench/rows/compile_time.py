@@ -34,9 +34,9 @@ _sample = sampler(10)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
-    """Compile each program, and another one before, which pays for what is loaded late.
+    """Compile each program, after another one that pays for libraries that are loaded late.
 
-    The manual way is not there: the corpus captures its arrays, and nobody has passed them by hand.
+    The manual way does not take part: the programs of the corpus capture their arrays.
     """
     if contestant == "manual":
         return
@@ -51,14 +51,14 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
 
 
 def compile_program(contestant: Contestant, name: str) -> float:
-    """Compile a program of the corpus, as if it were the first of its kind; the seconds."""
+    """Return the seconds to compile a program of the corpus that is in no cache of ours."""
     forget_programs(contestant)
     fun, args, kwargs = targets.load_one(f"{targets.CORPUS}.{name}").build()
     return seconds(jit(contestant, fun).lower(*args, **kwargs).compile)
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
-    """Compare the sum with stock JAX in the same mode; single programs are in the samples."""
+    """Compare the sum with stock JAX in the same mode; the samples have the single programs."""
     *_, together = pool.cases(10, COMPILE)
     for ours, stock in SAME_MODE:
         yield pool.ratio(10, together, COMPILE, ours, stock, WITHIN)

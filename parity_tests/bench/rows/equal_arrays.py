@@ -1,4 +1,4 @@
-"""Row 4: equal arrays with different identity, with `deduplicate_constants` and without."""
+"""Row 4: equal arrays that are not identical, with `deduplicate_constants` and without."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     elements = ELEMENTS[size]
     cases: dict[str, dict[str, Any]] = {APART: {}}
     if contestant == "simplified":
-        # Compared are arrays up to this size: all of them.
+        # Arrays up to this size are compared by value: all of them.
         cases[SHARED] = {"deduplicate_constants": 4 * elements}
     taken: dict[str, list[float]] = {case: [] for case in cases}
     for number in range(SAMPLES[size] + 1):
@@ -45,14 +45,14 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
             taken[case].append(program.seconds)
             if number == 0:
                 yield from program.counts(case, before)
-    for case, of_case in taken.items():  # the first of each pays for what is loaded late
+    for case, of_case in taken.items():  # the first sample pays for libraries that load late
         yield _sample(case, STAGES, "seconds", statistics.median(of_case[1:]))
     yield _sample(APART, UNIQUE, "bytes", 4 * elements)
 
 
 @dataclass(frozen=True)
 class _Program:
-    """A program of equal arrays that was lowered, and how long that took."""
+    """A lowered program of equal arrays, and the seconds that tracing and lowering took."""
 
     jitted: Any
     arrays: list[np.ndarray]
@@ -70,11 +70,11 @@ class _Program:
         return cls(jitted, arrays, x, lowered[0], taken)
 
     def counts(self, case: str, before: device_buffers.Arrays) -> Iterator[Sample]:
-        """Call it, and count what it holds of what was not there before."""
+        """Call the program, and count the bytes that it holds and that were not held before."""
         result = jax.block_until_ready(self.jitted(self.x))
         due = device_buffers.due_to_constants(before, [result], self.arrays)
         yield _sample(case, BYTES, "bytes", due)
-        # Stock JAX has no public count of them; both mark them in the module.
+        # Stock JAX has no public count of const args; both sides mark them in the module.
         yield _sample(case, CONST_ARGS, "count", self.lowered.as_text().count("jax.const"))
 
 
@@ -88,7 +88,7 @@ def _sum_with(arrays: list[np.ndarray]) -> Callable[[Any], Any]:
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
-    """Hold what is shared to one array, and show what it costs; it has no target."""
+    """Hold shared arrays to one array; the time that sharing costs has no target."""
     bytes_of_one = pool.of(4, APART, UNIQUE, "simplified").max()
     exactly = Target(bound="exactly", value=float(bytes_of_one))
     apart = pool.of(4, APART, CONST_ARGS, "simplified").max()

@@ -1,4 +1,4 @@
-"""Row 2: trace and lower, over the number of equations and of constants."""
+"""Row 2: the time to trace and lower, by the number of equations and of constants."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ EQUATIONS: dict[Size, Sequence[int]] = {
     "default": (10, 100, 1_000),
     "full": (10, 100, 1_000, 10_000),
 }
-MOST_CONSTANTS = 1_000  # 10,000 arrays are no program that anybody has
-FEW, MANY = 5, 60  # samples of a process, each after one that is not timed; fewer of what is slow
+MOST_CONSTANTS = 1_000  # nobody has a program of 10,000 arrays
+FEW, MANY = 5, 60  # samples of a process: FEW of slow programs, MANY of fast ones
 SHARED = 10  # constants of the programs that grow in equations alone
 STAGES = "seconds to trace and lower"
 WITHIN = Target(bound="at most", value=1.1)
@@ -51,7 +51,7 @@ def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sam
     taken = []
 
     def stage() -> None:
-        # JAX remembers what it traced by the function, so each time it is another one.
+        # JAX caches traces by function, so each sample traces a new function.
         bound = bind(contestant, chain(equations), arrays, (x,))
         bound.jitted.trace(*bound.args).lower()
 
@@ -66,7 +66,7 @@ def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Sam
 
 
 def chain(equations: int) -> Callable[..., Any]:
-    """Return a function of as many equations; its constants take turns as operands."""
+    """Return a function of this many equations; its constants take turns as operands."""
 
     def program(constants: Sequence[Any], x: Any) -> Any:
         for number in range(equations):
@@ -77,7 +77,7 @@ def chain(equations: int) -> Callable[..., Any]:
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
-    """Compare with stock JAX in the same mode, and find how the time grows over the largest."""
+    """Compare with stock JAX in the same mode, and find how the time grows at the largest sizes."""
     cases = pool.cases(2, STAGES)
     for case in cases:
         for ours, stock in SAME_MODE:

@@ -1,4 +1,4 @@
-"""Row 3: one const arg for each array, and one buffer for it over all executables."""
+"""Row 3: one const arg for each array, and one buffer that all executables share."""
 
 from __future__ import annotations
 
@@ -45,14 +45,12 @@ def _buffers(contestant: Contestant, elements: int) -> Iterator[Sample]:
     arrays = [jax.device_put(random.random(elements, np.float32)), unaligned(random, elements)]
     x = np.ones(elements, np.float32)
     inlined = 0
-    kept = []  # what an executable holds is alive as long as its function is
+    kept = []  # the buffers of an executable live as long as its function
     for number in range(3):
 
         def fun(captured: Sequence[Any], x: Any, number: int = number) -> Any:
             first, second = captured
-            return jnp.sum(
-                (x * first + second) * (number + 1)
-            )  # not of NumPy alone: it is captured
+            return jnp.sum((x * first + second) * (number + 1))
 
         bound = bind(contestant, fun, arrays, (x,))
         result = jax.block_until_ready(bound())
@@ -66,7 +64,7 @@ def _buffers(contestant: Contestant, elements: int) -> Iterator[Sample]:
 
 
 def unaligned(random: np.random.Generator, elements: int) -> np.ndarray:
-    """A NumPy array that no CPU device can take over as it lies: a transfer is a copy."""
+    """Make a NumPy array that is not aligned, so that a CPU device has to copy it."""
     memory = np.empty(4 * elements + 64 + 4, np.uint8)
     start = -memory.ctypes.data % 64 + 4
     array = memory[start : start + 4 * elements].view(np.float32)
@@ -99,7 +97,7 @@ _USES = {
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
-    """Hold counts to the number of arrays, and buffers to their bytes."""
+    """Hold const args to the number of arrays, and buffers to the bytes of the arrays."""
     for case in _USES:
         of_stock = pool.of(3, case, CONST_ARGS, "jax-simplified").max()
         note = f"jax-simplified: {of_stock:g}"

@@ -25,10 +25,10 @@ _sample = sampler(6)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
-    """Measure the first large program of a process: a second would be given memory of the first.
+    """Measure the first large program of a process: a second would reuse memory of the first.
 
-    A small one goes before it: what XLA loads for the first program of a process is some 40 MiB,
-    and in a ratio it would hide the rest. Nothing on a system that does not tell, any but Linux.
+    A small program goes before it: XLA loads some 40 MiB for the first program of a process, and in
+    a ratio they would hide the rest. Yields nothing but on Linux, which alone reports peaks.
     """
     _stage(contestant, SMALL)
     nbytes, peak = _stage(contestant, WIDTH[size])
@@ -37,11 +37,11 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
 
 
 def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
-    # Held until the end: memory that is freed within the stages would hide as much of their peak.
+    # Held until the end: memory that is freed within the stages would hide part of their peak.
     host = np.random.default_rng(0).random((width, width), np.float32)
     matrix = jax.device_put(host)
     x = jax.device_put(np.ones(width, np.float32))
-    # JAX copies while Python goes on, and these bytes would be counted with those of the stages.
+    # JAX copies while Python goes on, and the copies would count as memory of the stages.
     jax.block_until_ready((matrix, x))
     bound = bind(contestant, _product, [matrix], (x,))
     gc.collect()
@@ -66,7 +66,7 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
 def _line(
     pool: Pool, case: str, contestant: Contestant, against: Contestant, target: Target | None
 ) -> BenchLine:
-    """Compare two peaks; of a peak of nothing there is no ratio, and no target is met by it."""
+    """Compare two peaks; a peak of zero bytes has no ratio and meets no target."""
     if min(pool.of(6, case, PEAK, each).min() for each in (contestant, against)) > 0:
         return pool.ratio(6, case, PEAK, contestant, against, target)
     other = humanise_bytes(int(pool.of(6, case, PEAK, against).max()))

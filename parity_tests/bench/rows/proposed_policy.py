@@ -1,4 +1,4 @@
-"""Row 9: what the policy that `constparity tune` proposes makes of a call."""
+"""Row 9: calls with the policy that `constparity tune` proposes, and without a policy."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SAMPLES: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
 HOISTED, PROPOSED = "a decay and a table, all hoisted", "as proposed"
 CALL, INLINED = "seconds of a call", "arrays that are inlined"
 NOT_SLOWER = Target(bound="at most", value=1.05)
-ONE = Target(bound="exactly", value=1)  # XLA gains by knowing the decay, and not the table
-_COMPILE_FACTOR = 10.0  # XLA takes its time to fold
+ONE = Target(bound="exactly", value=1)  # XLA gains by knowing the decay, not the table
+_COMPILE_FACTOR = 10.0  # XLA takes long to fold
 _sample = sampler(9)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
-    """Have a policy proposed, and call the program with it and without; ours alone has one."""
+    """Let `tune` propose a policy, and call the program with it and without it."""
     if contestant != "simplified":
         return
     from parity_tests.experiments.tune import tune
@@ -39,7 +39,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     table = jax.device_put(random.random(16, np.float32))
 
     def fun(x: Any) -> Any:
-        # XLA folds the first line where it knows the array, and nothing of the second.
+        # XLA folds the first line where the decay is inlined, and nothing of the second.
         faded = x * jnp.sin(jnp.exp(-0.1 * decay))
         return faded.at[:16].add(table)
 
@@ -60,7 +60,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
-    """Hold what is proposed to what is there without a policy."""
+    """Compare the proposed policy with none."""
     yield pool.between(9, (HOISTED, PROPOSED), CALL, "simplified", NOT_SLOWER)
     yield pool.count(9, PROPOSED, INLINED, "simplified", ONE, note="of 2")
 

@@ -1,4 +1,4 @@
-"""Row 1: a steady call with few and many constants, and the Python that it runs: none."""
+"""Row 1: the time of a steady call, with few and many constants, and its Python frames: none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _sample = sampler(1)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
-    """Time calls over the number of constants, and count the frames of a second call."""
+    """Time calls by the number of constants, and count the frames of a second call."""
     for count in CONSTANTS[size]:
         bound = bind(contestant, _add_all, constants(count), (_argument(),))
         call = functools.partial(bound.jitted, *bound.args)
@@ -55,12 +55,12 @@ def _add_all(constants: Sequence[Any], x: Any) -> Any:
 
 
 def _argument(length: int = 16) -> jax.Array:
-    """Make what programs of this row are called with."""
+    """Make an argument of the programs of this row."""
     return jax.device_put(np.ones(length, np.float32))
 
 
 class _Model:
-    """A class whose method is jitted with `self` static, as JAX's FAQ does it."""
+    """A class whose method is jitted with `self` static, as in JAX's FAQ."""
 
     def __init__(self) -> None:
         [self.weights] = constants(1)
@@ -70,13 +70,13 @@ class _Model:
 
 
 def _frames(contestant: Contestant) -> Iterator[tuple[str, int]]:
-    """Call in each of the ways, and then again under a profiler."""
+    """Call a function in each of four ways, and count the frames of the second call."""
     [table] = constants(1)
     x, matrix = _argument(), jax.device_put(np.ones((3, 16), np.float32))
     function = jit(contestant, lambda x: x + table)
     yield "jitted function", _second(functools.partial(function, x))
 
-    # A class made here: the dispatcher becomes a method as one that decorates it in its body does.
+    # The class is made here: its attribute becomes a method, as by a decorator in the class body.
     model = type("Jitted", (_Model,), {"apply": jit(contestant, _Model.apply, static_argnums=0)})()
     yield "jitted method", _second(functools.partial(model.apply, x))
 

@@ -1,4 +1,4 @@
-"""The rows of the benchmark by their numbers. A new row is a file with a `ROW`, and a line here."""
+"""The rows of the benchmark by number. A new row is a file with a `ROW`, and a line here."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from parity_tests.bench.rows import (
     one_buffer,
     peak_memory,
     preamble,
+    preamble_choice,
     proposed_policy,
     steady_call,
 )
@@ -25,7 +26,7 @@ ROWS: dict[int, Row] = {
         closures.ROW,
         peak_memory.ROW,
         preamble.ROW,
-        preamble.JUDGEMENT,
+        preamble_choice.ROW,
         proposed_policy.ROW,
         compile_time.ROW,
     )

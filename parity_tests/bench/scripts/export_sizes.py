@@ -2,10 +2,10 @@
 
     python parity_tests/bench/scripts/export_sizes.py --mebibytes 64 --rounds 5
 
-Exports one function three ways (stock `jax.export`, a plain export of `engine.export`, a hoisted
-one), then loads each file in fresh processes: forth and back through the ways, `--rounds` times.
-*Load* is from the file to something that can be called, *first call* what follows, compilation
-included. Prints a table and, with `--json FILE`, writes what was measured.
+Exports one function in three ways (stock `jax.export`, a plain export of `engine.export`, a hoisted
+one). Then loads each file in fresh processes, forth and back through the ways, `--rounds` times.
+*Load* ends with a function that can be called; *first call* is the call after it, compilation
+included. Prints a table and, with `--json FILE`, writes the figures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WAYS = ("jax", "plain", "hoisted")
 
 
 def main() -> None:
-    """Measure, print, and write what was measured."""
+    """Measure, print a table, and write the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def written(folder: Path, columns: int) -> dict[str, dict[str, int]]:
-    """Write the three files; the bytes of each, and of its module."""
+    """Write the three files, and return the bytes of each and of its module."""
     import jax
     import jax.numpy as jnp
 
@@ -90,14 +90,14 @@ def written(folder: Path, columns: int) -> dict[str, dict[str, int]]:
 
 
 def loaded(way: str, file: Path, columns: int) -> dict[str, float]:
-    """Load one file in this process and call it; seconds."""
+    """Load one file in this process and call it; return the seconds of both."""
     import jax
     import numpy as np
 
     from engine import export
 
     x = np.ones(columns, np.float32)
-    jax.block_until_ready(jax.jit(lambda x: x + 1)(x))  # the backend is not what is measured
+    jax.block_until_ready(jax.jit(lambda x: x + 1)(x))  # starts the backend, which is not measured
     jax.export.deserialize(jax.export.export(jax.jit(lambda x: x))(x).serialize())
     start = time.perf_counter()
     if way == "hoisted":
@@ -110,7 +110,7 @@ def loaded(way: str, file: Path, columns: int) -> dict[str, float]:
 
 
 def table(sizes: dict[str, dict[str, int]], rows: list[dict[str, Any]], columns: int) -> str:
-    """The sizes, medians and ratios to stock JAX."""
+    """Return the sizes, the medians and the ratios to stock JAX as Markdown."""
     lines = [f"a constant of {4 * columns**2:,} bytes, used in three places"]
     lines += [
         "| way | file, bytes | module, bytes | load, ms | first call, ms |",

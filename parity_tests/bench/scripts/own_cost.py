@@ -1,11 +1,11 @@
-"""What the tester itself costs: a correctness-only run of the built-in corpus beside its sides.
+"""The cost of the tester itself: a run of the built-in corpus against its bare sides.
 
     python parity_tests/bench/scripts/own_cost.py [TURNS]
 
-Each turn takes each side alone, in a process that builds, traces, lowers, compiles and calls every
-program once and does nothing else, and then `constparity run --no-times --no-attribution`. It
-prints the ratio of the processor time of the run to the sum of that of the sides, for each turn,
-and the same of elapsed time, where the run takes two sides at once.
+Each turn first runs each side alone, in a process that builds, traces, lowers, compiles and calls
+every program once and does nothing else. Then it runs `constparity run --no-times
+--no-attribution`. It prints the ratio of that run to the sum of the sides, in processor time and in
+elapsed time; the run has two sides at work at once.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ RUN = ("-m", "parity_tests.cli", "run", "--no-times", "--no-attribution", "--exi
 
 
 class Cost(NamedTuple):
-    """Seconds of the processors, and by the clock."""
+    """Seconds of processor time, and seconds by the clock."""
 
     processor: float
     clock: float
 
 
 def run_alone(side: Side) -> None:
-    """Take every program of the corpus through a side; what the process of a bare side does."""
+    """Compile and call every program of the corpus on a side: the whole process of a bare side."""
     import jax
 
     from parity_tests import targets
@@ -46,7 +46,7 @@ def run_alone(side: Side) -> None:
 
 
 def cost_of(command: tuple[str, ...], environment: dict[str, str]) -> Cost:
-    """Run a command with this Python and return what it and its processes took."""
+    """Run a command with this Python, and return the cost of it and of its processes."""
     before, start = _children(), time.perf_counter()
     subprocess.run(
         [sys.executable, *command], env=environment, check=True, stdout=subprocess.DEVNULL
@@ -60,7 +60,7 @@ def _children() -> float:
 
 
 def main() -> None:
-    """Print the costs of each turn."""
+    """Print the ratios of each turn."""
     for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 2):
         alone = [cost_of((__file__, "--side", side), environment_of(side)) for side in SIDES]
         together = cost_of(RUN, dict(os.environ))

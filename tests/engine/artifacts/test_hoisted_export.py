@@ -14,6 +14,7 @@ import pytest
 from hoisting import equal, exported
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from program_files import script_file
 
 import engine
 from engine import export
@@ -363,23 +364,6 @@ def test_another_process_without_this_project_runs_the_program(path, table):
     assert done.stdout.strip() == np.asarray(expected).tobytes().hex()
 
 
-LOADS = """
-import sys
-import jax, numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
-from engine import export
-path, count = sys.argv[1], int(sys.argv[2])
-mesh = Mesh(np.array(jax.devices()[:count]), ("a",), axis_types=(AxisType.Auto,))
-x = jax.device_put(np.ones((8, 8), np.float32), NamedSharding(mesh, PartitionSpec("a")))
-for options in ({}, {"mesh": mesh}):
-    f = export.load(path, **options)
-    result = f.call(x)
-    assert len(result.devices()) == len(f.call(x).devices()) == count
-    gradient = jax.grad(lambda x: (f.call(x) ** 2).sum())(x)
-    print(np.asarray(result).tobytes().hex(), np.asarray(gradient).tobytes().hex())
-"""
-
-
 @pytest.mark.parametrize("count", [1, 8])
 def test_another_process_loads_it_on_one_and_on_eight_devices(path, count):
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:count]), ("a",))
@@ -389,7 +373,7 @@ def test_another_process_loads_it_on_one_and_on_eight_devices(path, count):
     assert here.nr_devices == count
     here.save(path, vjp_order=1)
     done = subprocess.run(
-        [sys.executable, "-c", LOADS, str(path), str(count)],
+        [sys.executable, str(script_file("load_on_devices")), str(path), str(count)],
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

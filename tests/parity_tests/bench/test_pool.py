@@ -1,4 +1,4 @@
-"""What is made of samples, on samples that are written down."""
+"""Lines of the report from samples that are written by hand."""
 
 import pytest
 

@@ -7,7 +7,6 @@ import pytest
 
 import engine
 from parity_tests.bench import runner
-from parity_tests.bench.measuring import python_frames, seconds_in_turns, seconds_per_call
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import (
     closures,
@@ -15,7 +14,7 @@ from parity_tests.bench.rows import (
     first_call,
     one_buffer,
     peak_memory,
-    preamble,
+    preamble_choice,
     steady_call,
 )
 from parity_tests.bench.rows.table import ROWS
@@ -120,9 +119,11 @@ def test_equal_arrays_are_one_where_they_are_shared_by_value(lines):
 
 
 def test_auto_leaves_the_corpus_alone_and_stays_within_its_budget(lines):
-    assert figures(lines, 8, preamble.CHANGED) == {(preamble.AUTO, "simplified"): (0, "met")}
-    too_large, just_small_enough = preamble.GROWS
-    assert figures(lines, 8, preamble.EXTRA) == {
+    assert figures(lines, 8, preamble_choice.CHANGED) == {
+        (preamble_choice.AUTO, "simplified"): (0, "met")
+    }
+    too_large, just_small_enough = preamble_choice.GROWS
+    assert figures(lines, 8, preamble_choice.EXTRA) == {
         (too_large, "simplified"): (0, "met"),
         (just_small_enough, "simplified"): (2**20, "met"),
     }
@@ -144,34 +145,11 @@ def test_times_are_positive_and_peaks_are_there(pool):
     assert case == "a constant of 16.0 KiB"
 
 
-def test_python_in_a_call_is_counted():
-    jitted = engine.jit(lambda x: x + 1)
-    jitted(1.0)
-    assert python_frames(functools.partial(jitted, 1.0)) == 0
-    assert python_frames(lambda: jitted(1.0)) == 1
-    assert python_frames(functools.partial(jitted, jnp.ones(7))) > 10  # a miss
-
-
 def test_the_programs_have_as_many_equations_and_constants_as_they_say():
     jaxpr = engine.make_jaxpr(
         functools.partial(first_call.chain(40), steady_call.constants(7)), constants="legacy"
     )(jnp.ones(16))
     assert (len(jaxpr.eqns), len(jaxpr.consts)) == (40, 7)
-
-
-def test_a_block_of_calls_is_as_long_as_it_is_asked_to_be():
-    calls = []
-    seconds_per_call(lambda: calls.append(None), blocks=3, block_seconds=1e-9)
-    # One to see what is returned; then two to find out how long, and one in each block, each after
-    # one that is not timed.
-    assert len(calls) == 1 + 2 * (2 + 3)
-
-
-def test_calls_of_one_process_take_turns():
-    order = []
-    calls = [functools.partial(order.append, name) for name in "ab"]
-    assert len(seconds_in_turns(calls, blocks=3, block_seconds=1e-9)) == 2
-    assert "".join(order[10::2]) == "abbaab"  # before, five calls each to find out
 
 
 def test_a_peak_of_nothing_meets_no_target():

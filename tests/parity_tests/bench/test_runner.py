@@ -1,6 +1,7 @@
-"""The order of the turns, what a dead process says, and the command."""
+"""The order of the turns, the message of a process that died, and the command."""
 
 import json
+import os
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_contestants_go_forward_and_backward(turns):
 def test_the_contestants_of_a_turn_are_on_one_core_and_the_next_turn_on_the_next(
     turns, monkeypatch
 ):
-    monkeypatch.setattr(runner, "_cores", lambda: [2, 3])
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3, 2}, raising=False)
     list(runner.run(BenchQuestion(rows=(10,), rounds=2)))
     assert [turn.core for turn in turns] == [*[2] * 5, *[3] * 5] * 2
 

@@ -1,52 +1,17 @@
 """The four sides together: these run the engine, in its own processes."""
 
 import pytest
+from program_files import program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from reports.rows import SIDES
 
-SHARED = """
-import sys
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax
-
-from parity_tests import program
-
-TABLE = jnp.arange(77.0)
-
-
-@program(args=(np.float32(2.0),))
-def shared(x):
-    return lax.cond(x > 0, lambda: TABLE * x, lambda: TABLE) + TABLE
-
-
-@program(args=(np.float32(2.0),))
-def dead(x):
-    TABLE + 1
-    return x
-
-
-@program
-def keys():
-    split = jax.random.split(jax.random.key(0), 8)
-    return (lambda x: x + jax.vmap(jax.random.uniform)(split)), (np.float32(2.0),)
-
-
-@program(args=(np.float32(2.0),))
-def other_words(x):
-    return 2.0 * x if "engine" in sys.modules else x * 2.0
-"""
-
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory):
-    file = tmp_path_factory.mktemp("shared") / "shared_programs.py"
-    file.write_text(SHARED)
-    result = run.run([str(file)], CampaignOptions(timeout=60, steady_calls=0))
+def four():
+    options = CampaignOptions(timeout=60, steady_calls=0)
+    result = run.run([str(program_file("shared_programs"))], options)
     return {row.name: row for row in result.programs}
 
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from program_files import program_file
 from waiting import alive, await_
 
 from parity_tests.campaign import run
@@ -18,44 +20,13 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes.protocol import Listing
 from reports.rows import Failure, Observation
 
-PROGRAMS = """
-import os, time
-import numpy as np
-from parity_tests import program
-
-TABLE = np.arange(20, dtype=np.float32)  # not of JAX, which would start its backend here
-
-def log(name):
-    with open(os.environ["RUN_LOG"], "a") as file:
-        file.write(f"{name}\\n")
-
-def make(number):
-    def build():
-        log(number)
-        time.sleep(0.05)
-        return (lambda x: x * TABLE[:4] + number), (1.0,)
-    build.__name__ = f"program_{number}"
-    return program(build)
-
-for number in range(12):
-    globals()[f"program_{number}"] = make(number)
-
-@program
-def hangs():
-    log("hangs")
-    while not os.path.exists(os.environ["RUN_LOG"] + ".mended"):
-        time.sleep(0.1)
-    return (lambda x: x), (1.0,)
-"""
 SIDES = ("legacy", "simplified")
 
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
     monkeypatch.setenv("RUN_LOG", str(tmp_path / "log"))
-    file = tmp_path / "programs.py"
-    file.write_text(PROGRAMS)
-    return file
+    return Path(shutil.copy(program_file("logged_programs"), tmp_path))
 
 
 def started(tmp_path):
@@ -133,7 +104,8 @@ def test_another_campaign_is_refused(module, tmp_path):
     run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     with pytest.raises(ResumeError, match="it has 1 programs and the targets name other ones"):
         run.run([f"{module}:program_2"], CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
-    module.write_text(PROGRAMS + "\n# changed\n")
+    with module.open("a") as file:
+        file.write("\n# changed\n")
     with pytest.raises(ResumeError, match=r"the source of program_1 .* has changed since; name"):
         run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     (tmp_path / "kept" / "campaign.json").write_text("{")

@@ -1,6 +1,9 @@
 """A campaign over planted faults: each is caught, and the programs after it still run."""
 
+import shutil
+
 import pytest
+from program_files import line_with, program_file
 
 from parity_tests.campaign import collection, run
 from parity_tests.campaign.options import CampaignOptions
@@ -47,21 +50,10 @@ def test_each_side_has_its_ledger_and_the_program_its_hazards(rows):
     assert rows["other_value"].hazards == ()
 
 
-def test_a_program_that_ends_its_process_has_its_hazards_all_the_same(tmp_path):
-    file = tmp_path / "ends.py"
-    file.write_text(
-        "import os, jax, numpy as np\n"
-        "from parity_tests import program\n"
-        "TABLE = np.ones(77, np.float32)\n"
-        "@program(args=(TABLE,))\n"
-        "def ends(x):\n"
-        "    jax.debug.callback(lambda: os._exit(3))\n"
-        "    return x * TABLE\n"
-    )
-    result = run.run(
-        [str(file)],
-        CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0, timeout=30),
-    )
+def test_a_program_that_ends_its_process_has_its_hazards_all_the_same():
+    file = program_file("ends_its_process")
+    options = CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0, timeout=30)
+    result = run.run([str(file)], options)
     [row] = result.programs
     assert {each.failure.kind for each in row.observations} == {"crash"}
     assert [hazard.kind for hazard in row.hazards] == ["writeable NumPy array"]
@@ -74,19 +66,7 @@ def test_a_module_that_changes_the_working_directory_does_so_for_its_own_program
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "inner.txt").write_text("2")
     (tmp_path / "outer.txt").write_text("3")
-    (tmp_path / "sub" / "moves.py").write_text(
-        "import os, numpy as np\n"
-        "from parity_tests import program\n"
-        "os.chdir(os.path.dirname(os.path.abspath(__file__)))\n"
-        "TABLE = np.ones(77, np.float32)\n"
-        "@program\n"
-        "def first():\n"
-        "    factor = float(open('inner.txt').read())\n"
-        "    return lambda x: x * factor * TABLE, (1.0,)\n"
-        "@program\n"
-        "def second():\n"
-        "    return first()\n"
-    )
+    moves = shutil.copy(program_file("changes_the_directory"), tmp_path / "sub" / "moves.py")
     (tmp_path / "stays.py").write_text(
         "from parity_tests import program\n"
         "@program\n"
@@ -95,13 +75,12 @@ def test_a_module_that_changes_the_working_directory_does_so_for_its_own_program
         "    return lambda x: x * factor, (1.0,)\n"
     )
     monkeypatch.chdir(tmp_path)
-    result = run.run(
-        ["sub/moves.py", "stays.py"],
-        CampaignOptions(sides=("legacy", "simplified"), steady_calls=0),
-    )
+    options = CampaignOptions(sides=("legacy", "simplified"), steady_calls=0)
+    result = run.run(["sub/moves.py", "stays.py"], options)
+    first, second = (line_with(moves, f"def {name}()") - 1 for name in ("first", "second"))
     assert [(row.name, row.source, row.verdict) for row in result.programs] == [
-        ("first", "sub/moves.py:5", "parity"),
-        ("second", "sub/moves.py:9", "parity"),
+        ("first", f"sub/moves.py:{first}", "parity"),
+        ("second", f"sub/moves.py:{second}", "parity"),
         ("third", "stays.py:2", "parity"),
     ]
     assert [len(row.hazards) for row in result.programs] == [1, 1, 0]

@@ -1,6 +1,6 @@
 """A/A: a side that agrees with itself, one that does not, and how alarms are counted."""
 
-import pytest
+from program_files import program_file
 
 from parity_tests.campaign import self_comparison
 from parity_tests.campaign.self_comparison import SelfComparison
@@ -8,34 +8,18 @@ from parity_tests.cli.aa import summary
 from parity_tests.cli.app import main
 from reports.rows import Campaign, Environment, ProgramRow, TimeComparison
 
-HEAD = "import os, secrets, jax.numpy as jnp\nfrom parity_tests import program\n"
-STEADY = "@program(args=(1.0,))\ndef steady(x):\n    return x + 1\n"
-FITFUL = (
-    "@program(args=(1.0,))\ndef fitful(x):\n"
-    "    return x + jnp.float32(int.from_bytes(os.urandom(3), 'big'))\n"
-)
+FILE = program_file("steady_and_fitful")
 
 
-@pytest.fixture
-def target(tmp_path):
-    def write(text):
-        file = tmp_path / "programs.py"
-        file.write_text(HEAD + text)
-        return str(file)
-
-    return write
-
-
-def test_a_program_that_differs_from_itself_is_found(target, capsys):
-    file = target(STEADY + FITFUL)
-    assert main(["aa", file, "--runs", "3"]) == 1
+def test_a_program_that_differs_from_itself_is_found(capsys):
+    assert main(["aa", str(FILE), "--runs", "3"]) == 1
     out = capsys.readouterr().out
     assert "3 runs of 2 programs: 1 program with other outputs or counts" in out
     assert "times are judged from 16 runs on" in out
 
 
-def test_every_run_is_compared_with_the_first(target):
-    found = self_comparison.run([target(FITFUL)], side="simplified", runs=4, timeout=60)
+def test_every_run_is_compared_with_the_first():
+    found = self_comparison.run([f"{FILE}:fitful"], side="simplified", runs=4, timeout=60)
     [row] = found.campaign.programs
     outputs = [each for each in row.comparisons if each.metric == "outputs"]
     assert [each.outcome for each in outputs] == ["different"] * 3
@@ -43,9 +27,11 @@ def test_every_run_is_compared_with_the_first(target):
     assert row.flip is None
 
 
-def test_nothing_collected_and_unknown_sides_have_their_own_status(target, capsys):
-    assert main(["aa", target("")]) == 5
-    assert main(["aa", target(""), "--side", "neither"]) == 4
+def test_nothing_collected_and_unknown_sides_have_their_own_status(tmp_path, capsys):
+    (tmp_path / "empty.py").touch()
+    empty = str(tmp_path / "empty.py")
+    assert main(["aa", empty]) == 5
+    assert main(["aa", empty, "--side", "neither"]) == 4
     assert "no side 'neither'" in " ".join(capsys.readouterr().err.split())
 
 

@@ -1,6 +1,7 @@
 """Rounds of fresh processes: their order, and times of a campaign that are judged."""
 
 import pytest
+from program_files import program_file
 
 from parity_tests.campaign import run, timed_rounds
 from parity_tests.campaign.options import CampaignOptions
@@ -43,21 +44,9 @@ def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def timed(tmp_path_factory):
+def timed():
     """A program that does more on one side than on the other, and one that does not."""
-    file = tmp_path_factory.mktemp("timed") / "timed.py"
-    file.write_text(
-        "import os, time, jax.numpy as jnp\n"
-        "from parity_tests import program\n"
-        "SLOW = os.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] == '1'\n"
-        "@program(args=(1.0,))\n"
-        "def slower_to_trace(x):\n"
-        "    time.sleep(0.5 if SLOW else 0.01)\n"
-        "    return x + 1\n"
-        "@program(args=(1.0,))\n"
-        "def raises(x):\n"
-        "    raise ValueError\n"
-    )
+    file = program_file("slower_on_one_side")
     return run.run([str(file)], CampaignOptions(sides=PAIR, rounds=4))
 
 

@@ -13,7 +13,7 @@ from jax.extend import core
 from parity_tests import corpus
 from parity_tests.program import Program, from_function, mark_of
 
-# The seeds' programs as the documents have them; their arrays are staged out, or are scalars.
+# Programs as JAX's documents have them: their arrays are staged out, or are scalars.
 CAPTURE_NO_ARRAY = """
     func1 func2 func3 func4 func5 func6 one_of_three func7 func7_of_2020 func8_of_2020 func10
     func11 func12 func12_of_2020 func13 twice_the_square caller_of_twice_the_square cubic
@@ -21,14 +21,14 @@ CAPTURE_NO_ARRAY = """
     scalars_only"""
 
 REQUIRED = {
-    "the seeds' jaxprs": """
+    "JAX's documents on jaxprs": """
         func1 func2 func3 func4 func5 func6 func6_captured one_of_three func7 func8
         func8_captured func10 func10_captured func11 func11_captured func12 func12_captured func13
         func13_captured""",
-    "the seeds' constants": """
+    "JAX's note on constants": """
         three_ways_to_make_an_array nullary_returns_captured used_by_many_equations
         inner_functions_take_subsets float64_array_in_32_bit_mode""",
-    "the seeds' exports": """
+    "JAX's document on exporting": """
         twice_the_square caller_of_twice_the_square cubic_to_third_derivative lax_cosine
         thousand_cosines transpose""",
     "real programs": """

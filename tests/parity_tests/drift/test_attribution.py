@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
@@ -14,47 +15,13 @@ from parity_tests.evidence.values import Value
 from parity_tests.processes.protocol import EquationValue, EquationValues
 from parity_tests.processes.side_environment import environment_of
 
-PLANTED = """
-import os
-
-import jax.numpy as jnp
-import numpy as np
-
-from parity_tests import program
-
-SIMPLIFIED = os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "1"
-W = np.random.RandomState(0).randn(64, 64).astype(np.float32)
-
-
-@program(args=(np.ones(64, np.float32),))
-def folded(x):
-    gram = W.T @ jnp.asarray(W) + jnp.eye(64)
-    return (gram @ gram) @ x
-
-
-@program(args=(np.float32(2.0),))
-def a_bug_after_folding(x):
-    y = x * jnp.sum(jnp.sin(W @ W))
-    return y * 1.001 if SIMPLIFIED else y
-
-
-@program(args=(np.float32(2.0),))
-def other_value(x):
-    return x * (1.5 if SIMPLIFIED else 1.0)
-
-
-@program(args=(np.float32(2.0),))
-def other_bits_every_time(x):
-    return x * float.fromhex("0x1." + os.urandom(5).hex())
-"""
+PLANTED = program_file("planted_drift")
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    file = tmp_path_factory.mktemp("drift") / "planted.py"
-    file.write_text(PLANTED)
+def rows():
     result = run.run(
-        [str(file)],
+        [str(PLANTED)],
         CampaignOptions(
             sides=("jax-legacy", "jax-simplified"),
             steady_calls=0,
@@ -65,26 +32,22 @@ def rows(tmp_path_factory):
     return {row.name: row for row in result.programs}
 
 
-def line_of(text):
-    return PLANTED.splitlines().index(text) + 1
-
-
 def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     [found] = rows["folded"].drift
     assert (found.left, found.right) == ("jax-legacy", "jax-simplified")
     assert found.cause == "constant folding"
     assert found.equation.startswith("dot_general, equation ")
-    assert found.line == line_of("    gram = W.T @ jnp.asarray(W) + jnp.eye(64)")
+    assert found.line == line_with(PLANTED, "    gram = W.T @ jnp.asarray(W) + jnp.eye(64)")
     reason = rows["folded"].flip.reasons[0]
     assert reason.outcome == "numerics drift, explained"
     assert "cause: constant folding" in reason.what
-    assert reason.where.endswith(f"planted.py:{found.line}")
+    assert reason.where.endswith(f"planted_drift.py:{found.line}")
 
 
 def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
     [found] = rows["a_bug_after_folding"].drift
     assert found.cause == "a bug"
-    assert found.line == line_of("    return y * 1.001 if SIMPLIFIED else y")
+    assert found.line == line_with(PLANTED, "    return y * 1.001 if SIMPLIFIED else y")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +67,7 @@ def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
     assert found.cause == "a bug"
     assert "jax-legacy is nearer to the truth" in found.evidence
     assert found.equation == "mul, equation 0"
-    assert found.line == line_of("    return x * (1.5 if SIMPLIFIED else 1.0)")
+    assert found.line == line_with(PLANTED, "    return x * (1.5 if SIMPLIFIED else 1.0)")
     assert rows["other_value"].flip.outcome == "different"
 
 

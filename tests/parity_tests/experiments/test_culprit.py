@@ -1,6 +1,7 @@
 """The arrays that make a difference by being hoisted are found among those that make none."""
 
 import pytest
+from program_files import line_with, program_file
 
 from parity_tests import targets
 from parity_tests.cli import app
@@ -9,72 +10,14 @@ from parity_tests.experiments.culprit import _is_beyond
 from parity_tests.experiments.variants import Variants
 from reports.rows.experiments import CulpritQuestion
 
-PLANTED = """
-import os
-
-import jax.numpy as jnp
-import numpy as np
-
-from parity_tests import program
-
-X = (np.ones(2048, np.float32),)
-SEVEN = [np.arange(2048, dtype=np.float32) % 7 + number for number in range(7)]
-ANGLES = np.linspace(0.0, 50.0, 2048, dtype=np.float32)
-SQUARE = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
-SCALE = np.arange(4, dtype=np.float32)  # below the embed threshold
-
-
-@program(args=X)
-def one_folds(x):
-    y = x + SCALE.sum()
-    for each in SEVEN:
-        y = y + each
-    window = jnp.exp(jnp.multiply(ANGLES, -0.1))  # the bait
-    return {"sum": y, "bait": x * window / jnp.sum(window)}
-
-
-@program(args=X)
-def one_takes_temporaries(x):
-    y = x
-    for each in SEVEN:
-        y = y * each
-    return y, jnp.tanh(SQUARE @ SQUARE) @ x[:64]  # the eater
-
-
-@program(args=X)
-def none_does(x):
-    return x + SEVEN[0]
-
-
-@program(args=X)
-def none_at_all(x):
-    return x + SCALE[0]
-
-
-@program(args=X)
-def raises(x):
-    return x + no_such_name
-
-
-@program(args=X)
-def exits(x):
-    os._exit(7)
-"""
-
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory):
-    file = tmp_path_factory.mktemp("culprits") / "planted_culprits.py"
-    file.write_text(PLANTED)
-    return file
+def planted():
+    return program_file("planted_culprits")
 
 
 def find(planted, name, **question):
     return culprit.find(targets.load_one(f"{planted}:{name}"), CulpritQuestion(**question))
-
-
-def line_with(planted, text):
-    return next(n for n, line in enumerate(planted.read_text().splitlines(), 1) if text in line)
 
 
 def test_the_one_of_eight_that_xla_folds(planted):
@@ -196,7 +139,8 @@ def test_what_the_command_says_and_exits_with(planted, capsys, name, code, said)
     assert said in printed.out + printed.err
 
 
-def test_the_arrays_are_printed_with_their_lines(planted, capsys):
+def test_the_arrays_are_printed_with_their_lines(planted, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # or the path would be printed relative to this repository
     assert app.main(["culprit", f"{planted}:one_folds"]) == 1
     printed = capsys.readouterr().out
     assert "hoisting 1 of 8 captured arrays is enough" in printed

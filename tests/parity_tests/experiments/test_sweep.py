@@ -1,6 +1,7 @@
 """A sweep over the embed threshold: counts of a small program, and the rule on written figures."""
 
 import pytest
+from program_files import program_file
 
 from parity_tests import targets
 from parity_tests.cli import app
@@ -9,38 +10,17 @@ from parity_tests.experiments.sweep import recommend
 from parity_tests.observe.calls import work_of_jax
 from reports.rows.experiments import Sweep, SweepPoint, SweepQuestion
 
-SMALL_PROGRAM = """
-import numpy as np
-
-from parity_tests import program
-
-RANDOM = np.random.default_rng(0)  # XLA would make an iota of a range
-ARRAYS = [RANDOM.random(length, np.float32) for length in (4, 16, 64, 256)]
-
-
-@program(args=(np.float32(2.0),))
-def four_sizes(x):
-    return [x * array for array in ARRAYS]
-
-
-@program(args=(np.float32(2.0),))
-def nothing(x):
-    return x
-"""
-
 THRESHOLDS = (0, 16, 32, 64, 1024)
 
 
 @pytest.fixture(scope="module")
-def program_file(tmp_path_factory):
-    file = tmp_path_factory.mktemp("sweeps") / "planted_sizes.py"
-    file.write_text(SMALL_PROGRAM)
-    return file
+def planted():
+    return program_file("planted_sizes")
 
 
 @pytest.fixture(scope="module")
-def swept(program_file):
-    program = targets.load_one(f"{program_file}:four_sizes")
+def swept(planted):
+    program = targets.load_one(f"{planted}:four_sizes")
     return sweep.sweep(program, SweepQuestion(thresholds=THRESHOLDS, samples=1))
 
 
@@ -59,8 +39,8 @@ def test_counts_are_monotone(swept):
     assert min(figures("dispatch_seconds")) > 0
 
 
-def test_each_sample_of_compiling_compiles(program_file):
-    program = targets.load_one(f"{program_file}:four_sizes")
+def test_each_sample_of_compiling_compiles(planted):
+    program = targets.load_one(f"{planted}:four_sizes")
     with work_of_jax() as work:
         sweep.sweep(program, SweepQuestion(thresholds=(0, 32), samples=2))
     # Of each: the one that is called, one that is lost, and two samples.
@@ -124,10 +104,10 @@ def test_noise_widens_what_makes_no_difference():
     assert "25% for a call and 40% to compile" in reason
 
 
-def test_the_command_writes_a_table_and_a_report(program_file, tmp_path, capsys):
+def test_the_command_writes_a_table_and_a_report(planted, tmp_path, capsys):
     report = tmp_path / "sweep.json"
     options = ["--thresholds", "0,32, 1024", "--samples", "1", "--report", f"json:{report}"]
-    assert app.main(["sweep", f"{program_file}:four_sizes", *options]) == 0
+    assert app.main(["sweep", f"{planted}:four_sizes", *options]) == 0
     printed = capsys.readouterr().out
     assert "recommended: " in printed
     assert "1,024" in printed
@@ -136,8 +116,8 @@ def test_the_command_writes_a_table_and_a_report(program_file, tmp_path, capsys)
     assert swept.source.rpartition(":")[2].isdecimal()
 
 
-def test_a_program_without_arrays_has_nothing_to_choose(program_file, capsys):
-    assert app.main(["sweep", f"{program_file}:nothing", "--samples", "1"]) == 0
+def test_a_program_without_arrays_has_nothing_to_choose(planted, capsys):
+    assert app.main(["sweep", f"{planted}:nothing", "--samples", "1"]) == 0
     assert "recommended: no difference" in capsys.readouterr().out
 
 
@@ -145,5 +125,5 @@ def test_a_program_without_arrays_has_nothing_to_choose(program_file, capsys):
     "options",
     [["--thresholds", "0,many"], ["--thresholds", ","], ["--report", "html:sweep.html"]],
 )
-def test_usage(program_file, options):
-    assert app.main(["sweep", f"{program_file}:four_sizes", *options]) == 4
+def test_usage(planted, options):
+    assert app.main(["sweep", f"{planted}:four_sizes", *options]) == 4

@@ -4,6 +4,7 @@ import io
 import math
 
 import pytest
+from program_files import line_with, program_file
 from rich.console import Console
 
 import engine
@@ -15,60 +16,10 @@ from parity_tests.experiments.variants import Variants
 from parity_tests.observe.calls import work_of_jax
 from reports.rows.experiments import TuneQuestion, Tuning
 
-PLANTED = """
-import numpy as np
-
-from parity_tests import program
-
-RANDOM = np.random.default_rng(0)
-TABLE, WEIGHTS, BIAS = (RANDOM.random(n, np.float32) for n in (512, 256, 64))
-TWO = RANDOM.random((2, 64), np.float32)
-LEFT, RIGHT = TWO.copy()
-SCALE = np.arange(4, dtype=np.float32)  # below the embed threshold
-
-
-@program(args=(np.float32(2.0),))
-def three(x):
-    return x * TABLE, x * WEIGHTS + SCALE[0], x * BIAS
-
-
-@program(args=(np.float32(2.0),))
-def one(x):
-    return x * TABLE
-
-
-@program(args=(np.float32(2.0),))
-def none(x):
-    return x * SCALE
-
-
-@program(args=(np.float32(2.0),))
-def twins(x):
-    y = x * LEFT
-    return y * RIGHT
-
-
-@program(args=(np.float32(2.0),))
-def twins_in_one_line(x):
-    return x * LEFT * RIGHT
-
-
-@program(args=(np.float32(2.0),))
-def one_is_only_returned(x):
-    return x * LEFT, RIGHT
-
-
-@program(args=(np.float32(2.0),))
-def raises(x):
-    return x + no_such_name
-"""
-
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory):
-    file = tmp_path_factory.mktemp("tunes") / "planted_tunes.py"
-    file.write_text(PLANTED)
-    return file
+def planted():
+    return program_file("planted_tunes")
 
 
 class Clock:
@@ -277,10 +228,6 @@ def test_what_compiles_too_long_in_the_end_is_taken_back(planted, monkeypatch):
     assert (found.proposal, path(found)) == ({}, [])
     assert outcomes(found) == {TABLE: "compiles too long"}
     assert found.reason.startswith("hoist everything: 1 key would be faster, taking more than 2")
-
-
-def line_with(planted, text):
-    return next(n for n, line in enumerate(planted.read_text().splitlines(), 1) if text in line)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from program_files import script_file
 
 from parity_tests.observe import hazards
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.program import from_function
 
-ROOT = Path(__file__).parents[3]
 TABLE = jnp.arange(64.0) + 1
 MATRIX = jnp.arange(64.0).reshape(8, 8) + 1
 
@@ -25,7 +25,7 @@ MATRIX = jnp.arange(64.0).reshape(8, 8) + 1
 @functools.cache
 def run(side):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "helpers" / "flip_hazards.py")],
+        [sys.executable, str(script_file("flip_hazards"))],
         env=environment_of(side, os.environ),
         capture_output=True,
         text=True,

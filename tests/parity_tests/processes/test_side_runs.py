@@ -1,5 +1,6 @@
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from program_files import program_file
 from waiting import alive, await_
 
 import parity_tests
@@ -41,19 +43,10 @@ def test_what_the_user_has_set_does_not_reach_a_side():
     assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/somewhere"]
 
 
-def test_a_program_that_walks_over_a_set_of_strings_is_the_same_on_every_side(tmp_path):
-    file = tmp_path / "walks.py"
-    file.write_text(
-        "from parity_tests import program\n"
-        "@program(args=(1.0,))\n"
-        "def walks(x):\n"
-        "    for name in {*'abcdefgh'}:\n"
-        "        x = 2 * x + ord(name)\n"
-        "    return x\n"
-    )
-    result = run.run(
-        [str(file)], CampaignOptions(sides=("jax-legacy", "jax-simplified"), steady_calls=0)
-    )
+def test_a_program_that_walks_over_a_set_of_strings_is_the_same_on_every_side():
+    file = program_file("walks_over_a_set")
+    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+    result = run.run([str(file)], options)
     [row] = result.programs
     assert (row.verdict, row.reasons) == ("parity", ())
     assert environment_of("legacy", {"PYTHONHASHSEED": "7"})["PYTHONHASHSEED"] == "7"
@@ -106,13 +99,7 @@ def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, mon
     ("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
 )
 def test_no_worker_outlives_its_parent(tmp_path, how, status):
-    file = tmp_path / "sleeper.py"
-    file.write_text(
-        "import os, time\nfrom parity_tests import program\n"
-        "@program(args=(1.0,))\ndef sleeper(x):\n"
-        f"    open({str(tmp_path)!r} + '/pid', 'w').write(str(os.getpid()) + '.')\n"
-        "    time.sleep(3600)\n"
-    )
+    file = shutil.copy(program_file("sleeper"), tmp_path)
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     command = [sys.executable, "-m", "parity_tests.cli", "run", str(file), "--sides"]
@@ -152,22 +139,9 @@ def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
     assert "waiting for godot" in str(error.value)
 
 
-def test_a_thread_that_does_not_end_keeps_no_answer_back(tmp_path):
+def test_a_thread_that_does_not_end_keeps_no_answer_back():
     """The processes that list programs, run them and detect their hazards never end here."""
-    file = tmp_path / "threads.py"
-    file.write_text(
-        "import os, threading, time, jax, numpy as np\n"
-        "from parity_tests import program\n"
-        "threading.Thread(target=time.sleep, args=(3600,)).start()\n"
-        "TABLE = np.ones(77, np.float32)\n"
-        "@program(args=(1.0,))\n"
-        "def works(x):\n"
-        "    return x * TABLE\n"
-        "@program(args=(1.0,))\n"
-        "def ends(x):\n"
-        "    jax.debug.callback(lambda: os._exit(3))\n"
-        "    return x * TABLE\n"
-    )
+    file = program_file("endless_thread")
     started = time.monotonic()
     result = run.run([str(file)], CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0))
     assert time.monotonic() - started < worker_process.START_SECONDS
@@ -176,20 +150,8 @@ def test_a_thread_that_does_not_end_keeps_no_answer_back(tmp_path):
     assert len(works.hazards) == len(ends.hazards) == 1
 
 
-def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(tmp_path):
-    file = tmp_path / "hungry.py"
-    file.write_text(
-        "import time, numpy as np\n"
-        "from parity_tests import program\n"
-        "@program(args=(1.0,))\n"
-        "def hungry(x):\n"
-        "    memory = np.ones(2**28, np.float32)\n"
-        "    time.sleep(60)\n"
-        "    return x + memory[0]\n"
-        "@program(args=(1.0,))\n"
-        "def modest(x):\n"
-        "    return x\n"
-    )
+def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs():
+    file = program_file("takes_memory")
     result = run.run(
         [str(file)],
         CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0, memory_limit=900 * 2**20),
@@ -203,39 +165,7 @@ def test_a_program_that_takes_too_much_memory_is_given_up_and_the_next_one_runs(
 
 def test_a_program_is_not_charged_for_those_before_it(tmp_path):
     """Memory that one keeps, and a crash in its background, befall the next one only once."""
-    file = tmp_path / "leaves.py"
-    file.write_text(
-        "import os, threading, time, numpy as np\n"
-        "from pathlib import Path\n"
-        "from parity_tests import program\n"
-        "kept, here = [], Path(__file__).parent\n"
-        "@program(args=(1.0,))\n"
-        "def keeps(x):\n"
-        "    kept or kept.append(np.ones(2**27, np.float32))\n"
-        "    return x\n"
-        "@program(args=(1.0,))\n"
-        "def modest(x):\n"
-        "    array = np.ones(2**27, np.float32)\n"
-        "    time.sleep(1)\n"
-        "    return x * array[0]\n"
-        "def crash_later():\n"
-        "    while not (here / 'waits').exists():\n"
-        "        time.sleep(0.01)\n"
-        "    os._exit(3)\n"
-        "@program(args=(1.0,))\n"
-        "def leaves_a_thread(x):\n"
-        "    threading.Thread(target=crash_later, daemon=True).start()\n"
-        "    return x\n"
-        "@program(args=(1.0,))\n"
-        "def waits(x):\n"
-        "    (here / 'waits').touch()\n"
-        "    time.sleep(1)\n"
-        "    return x\n"
-        "@program(args=(1.0,))\n"
-        "def crashes(x):\n"
-        "    open(here / 'crashes', 'a').write('once ')\n"
-        "    os._exit(4)\n"
-    )
+    file = shutil.copy(program_file("leaves_something_behind"), tmp_path)
     names = ["keeps", "modest", "leaves_a_thread", "waits", "crashes"]
     jobs = [Job(number=n, name=each, target=f"{file}:{each}") for n, each in enumerate(names)]
     recorded = side_runs.run_sides(

@@ -1,57 +1,15 @@
 """The arbiter of a campaign: one process for many programs, and another where it is lost."""
 
+from program_files import program_file
+
 from parity_tests.evidence.records import truth_of
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.warm_workers import warm_arbiter
 
-PROGRAMS = """
-import os
-import time
-
-import numpy as np
-
-from parity_tests import program
-
-LOADED_IN = os.getpid()
-
-
-@program
-def ends_the_process():
-    os._exit(3)
-
-
-@program
-def hangs():
-    time.sleep(3600)
-
-
-@program
-def reads_bits():
-    from jax import lax
-
-    return lambda x: lax.bitcast_convert_type(x, np.int32), (np.float32(1.0),)
-
-
-@program
-def process():
-    return lambda x: x + LOADED_IN, (np.float32(0.0),)
-
-
-@program
-def third():
-    return lambda x: x / 3, (np.float32(1.0),)
-
-
-@program
-def returns_nothing():
-    return lambda x: (), (np.float32(1.0),)
-"""
-
 
 def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
     monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 15.0)
-    file = tmp_path / "programs.py"
-    file.write_text(PROGRAMS)
+    file = program_file("hostile_to_the_arbiter")
     names = (
         "process", "ends_the_process", "third", "hangs", "reads_bits", "returns_nothing", "process",
     )  # fmt: skip

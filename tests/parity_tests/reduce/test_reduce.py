@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-import reducible
+from program_files import program_file
 
 from parity_tests.cli import app
 from parity_tests.reduce import draft as drafts
 from parity_tests.reduce.reduce import Question, ReduceError, reduce
 from parity_tests.targets import TargetError
 
-FILE = Path(reducible.__file__)
+FILE = program_file("reducible")
 ROOT = Path(__file__).parents[3]
 
 

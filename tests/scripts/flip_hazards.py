@@ -1,7 +1,7 @@
-"""Programs with a hazard, each beside a look-alike without; run in a process of a stock side.
+"""Programs with a hazard, each beside a look-alike without one; for a process of a stock side.
 
-`python flip_hazards.py` prints as JSON, for each program, the kinds of hazards that are detected
-and what really happens when it is run.
+Prints as JSON, for each program, the kinds of hazards that are detected, and what happens when it
+runs.
 """
 
 import json

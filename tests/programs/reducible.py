@@ -1,4 +1,4 @@
-"""Programs for the reducer; some bury what they show in a stack of thirty equations and more."""
+"""Programs for the reducer; some hide their symptom among thirty equations and more."""
 
 import os
 
@@ -52,7 +52,7 @@ def folds_by_itself(x):
 
 @program(args=(X, np.float32(2.0)))
 def folds_and_amplifies(x, s):
-    """As `folds`, and next to it the drift is amplified to a mismatch, of which nothing is left."""
+    """Like `folds`; beside it the drift is amplified to a mismatch, which the output then hides."""
     window = jnp.exp(jnp.multiply(ANGLES, -0.1))
     amplified = window * 1e8 - EXACT
     return hay(x, s), window * x + jnp.minimum(jnp.abs(amplified), 0.0)
@@ -60,9 +60,9 @@ def folds_and_amplifies(x, s):
 
 @program(args=(X, np.uint32(2)))
 def small_beside_a_key(x, seed):
-    """What is left of a fold that is rounded differently, where no output comes near 1.
+    """A difference in rounding, scaled down until no output comes near 1.
 
-    The arbiter would find both equally good, and is not asked of outputs that are not all finite.
+    The arbiter would find both sides equally good, but it does not judge outputs with infinities.
     """
     window = jnp.exp(jnp.multiply(ANGLES, -0.1))
     small = (window * 1e8 - EXACT) * 1e-9 * x
@@ -71,14 +71,14 @@ def small_beside_a_key(x, seed):
 
 @program(args=(X, np.float32(2.0)))
 def used_twice(x, s):
-    """One array in two equations: stock JAX passes it once for each."""
+    """One array in two equations: stock JAX passes it twice."""
     y = lax.cond(s > 1, lambda v: v + OTHER, lambda v: v - OTHER, x)
     return jnp.clip(y, 0, 10), x * TABLE + jnp.sin(TABLE)
 
 
 @program(args=(X, np.float32(2.0)))
 def two_in_a_scan(x, s):
-    """Two captured arrays in one body, that a fault may take for each other."""
+    """Two captured arrays in one body, which a fault may confuse."""
 
     def turn(carry, t):
         return carry * 0.5 + TABLE * t, (carry - OTHER).sum()
@@ -111,7 +111,7 @@ def _by_side(x):
 
 @program(args=(X,))
 def guilty_callback(x):
-    """It is what Python does that differs, and Python cannot be written out."""
+    """The difference is in a Python function, which cannot be written to a file."""
     shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
     return jax.pure_callback(_by_side, shape, x) * 2
 
@@ -125,7 +125,7 @@ def innocent_callback(x):
 
 @program(args=(X,))
 def another_program(x):
-    """Traced to another program on each side, so that there is no one jaxpr that differs."""
+    """Each side traces another program, so no single jaxpr shows the difference."""
     return x * (3.0 if SIMPLIFIED else 2.0)
 
 

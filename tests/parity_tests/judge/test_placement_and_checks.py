@@ -1,0 +1,80 @@
+"""Rules of the judge for where outputs are placed, and for the checks of a single side."""
+
+import numpy as np
+import pytest
+
+from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.values import Value
+from parity_tests.judge.verdict import judge
+from reports.rows import Check, JaxprCounts, Observation, OutputLeaf
+
+
+def judged(left, right, **changes):
+    """The outcomes of the metrics of two observations that differ in the given ways."""
+    evidence = []
+    for side, of_side in ((left, 0), (right, 1)):
+        leaf = {"path": "", "shape": (2,), "dtype": "float32", "weak_type": False, "sha256": ""}
+        leaf |= {name: value[of_side] for name, value in changes.items() if name in leaf_fields()}
+        rest = {name: value[of_side] for name, value in changes.items() if name not in leaf}
+        observed = Observation(
+            program="p", side=side, outputs=(OutputLeaf(**leaf),), tree="*", **rest
+        )
+        evidence.append(Evidence(observed, (Value("", np.ones(2, np.float32)),), "{ }"))
+    return {each.metric: each.outcome for each in judge([tuple(evidence)]).comparisons}
+
+
+def leaf_fields():
+    return OutputLeaf.model_fields
+
+
+def counts(**changes):
+    return JaxprCounts(equations=1, captured_arrays=1, captured_bytes=4).model_copy(update=changes)
+
+
+@pytest.mark.parametrize(
+    ("pair", "captured", "outcome"),
+    [
+        (("legacy", "simplified"), {}, "different"),
+        (("legacy", "simplified"), {"sharded_arrays": 1}, "expected difference"),
+        (("legacy", "simplified"), {"committed_arrays": 1}, "different"),
+        (("jax-legacy", "jax-simplified"), {"committed_arrays": 1}, "expected difference"),
+        (("simplified", "jax-simplified"), {"committed_arrays": 1}, "expected difference"),
+        (("simplified", "jax-simplified"), {"sharded_arrays": 1}, "different"),
+        (("legacy", "jax-legacy"), {"committed_arrays": 1, "sharded_arrays": 1}, "different"),
+        (("simplified", "simplified"), {"sharded_arrays": 1}, "different"),
+    ],
+)
+def test_placement_is_compared_exactly_but_where_captured_arrays_are_placed(
+    pair, captured, outcome
+):
+    jaxpr = counts(**captured)
+    found = judged(
+        *pair, sharding=("cpu:0", "cpu:1"), committed=(False, True), jaxpr=(jaxpr, jaxpr)
+    )
+    assert found["output shardings"] == found["output committed"] == outcome
+
+
+def test_placement_that_was_not_measured_is_not_compared():
+    assert judged("legacy", "jax-legacy", sharding=(None, "cpu:0"))["output shardings"] == (
+        "not compared"
+    )
+
+
+HOLDS, FAILS = (Check(name="calls agree", holds=holds, statement="") for holds in (True, False))
+FLIPPED = Check(name="flag flips", holds=False, statement="")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "outcome"),
+    [
+        ((HOLDS,), (HOLDS,), "equal"),
+        ((FAILS,), (FAILS,), "equal"),  # it is the program that has state
+        ((FAILS,), (HOLDS,), "different"),
+        ((FAILS,), (), "different"),
+        ((HOLDS,), (), "not compared"),
+        ((FLIPPED,), (FLIPPED,), "different"),
+    ],
+)
+def test_a_check_that_fails_is_a_difference(left, right, outcome):
+    found = judged("legacy", "jax-legacy", checks=(left, right))
+    assert found[left[0].name] == outcome

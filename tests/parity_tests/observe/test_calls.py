@@ -1,0 +1,28 @@
+"""Calls: the work of JAX is counted, and addresses are left out of texts."""
+
+import jax
+import pytest
+
+from parity_tests.observe import calls
+from parity_tests.observe.calls import without_addresses
+
+
+def test_work_of_jax_is_counted():
+    jitted = jax.jit(lambda x: x + 1)
+    with calls.work_of_jax() as first, calls.misses_of_dispatch() as misses:
+        jitted(1.0)
+    assert first["compilation"] == 1
+    assert misses
+    with calls.work_of_jax() as second, calls.misses_of_dispatch() as none:
+        jitted(2.0)
+    assert not second
+    assert none == []
+
+
+@pytest.mark.parametrize("address", ["0x7f00ab", "0x7F00", "0xXXXXXXXXXXXX"])
+def test_addresses_are_left_out(address):
+    assert without_addresses(f"policy=<function f at {address}> b") == "policy=<function f> b"
+
+
+def test_what_only_looks_like_an_address_stays():
+    assert without_addresses("0x7f00 looked at 77") == "0x7f00 looked at 77"

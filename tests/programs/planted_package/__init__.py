@@ -1,0 +1,1 @@
+"""A package of programs; tests copy it to a folder of theirs and load it from there."""
