@@ -5,7 +5,7 @@ import gc
 import numpy as np
 
 import engine
-from engine import jax_internals
+from engine.jax_internals import lowering
 
 
 class Logs:
@@ -14,7 +14,7 @@ class Logs:
 
 
 def collect_first(*args):
-    jax_internals._mark_const_args = mark
+    lowering.mark_const_args = mark
     cycle = [Logs()]
     cycle.append(cycle)
     del cycle
@@ -22,7 +22,7 @@ def collect_first(*args):
     mark(*args)
 
 
-logged, table, mark = [], np.ones(64, np.float32), jax_internals._mark_const_args
-jax_internals._mark_const_args = collect_first
+logged, table, mark = [], np.ones(64, np.float32), lowering.mark_const_args
+lowering.mark_const_args = collect_first
 result = engine.jit(lambda x: x * table, constants="simplified")(3.0)
 print(float(result[0]), logged)

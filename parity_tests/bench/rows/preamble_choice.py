@@ -118,7 +118,7 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
 
 
 def _budget() -> int:
-    from engine.preamble import LIMITS
+    from simplified_consts.preamble.choice import LIMITS
 
     return LIMITS.extra_bytes
 
