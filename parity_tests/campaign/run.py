@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,21 @@ from parity_tests.campaign.collection import collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.lost_hazards import foresee, is_unforeseen
 from parity_tests.campaign.timed_rounds import time_sides
-from parity_tests.drift.rows import attributed
+from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
+from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.flip_verdict import decide
+from parity_tests.judge.comparison import compare_pairs
+from parity_tests.judge.conclusion import conclude, needs_arbiter
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
-from parity_tests.judge.verdict import has_floats, judge, needs_arbiter, pairs_of
+from parity_tests.judge.verdict import has_floats
 from parity_tests.processes.protocol import Listed
 from parity_tests.processes.side_runs import STEADY_CALLS, Progress, Recorded, run_sides, truth_of
 from parity_tests.processes.warm_workers import warm_arbiter
-from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side
+from reports.rows import SIDES, Campaign, Comparison, Hazard, Side, TimeComparison, TimeSamples
 
 TIMEOUT = 120.0
 
@@ -103,24 +108,21 @@ def run(
             for number in range(len(programs))
         ]
         with warm_arbiter(folder, timeout=timeout, fresh=fresh) as arbitrate:
-            rows = tuple(
-                _row(
+            drafts = [
+                _draft(
                     each,
                     by_program[number],
                     partial(arbitrate, collected.job(number)),
                     partial(foresee, collected.job(number), folder, timeout=timeout),
+                    time_samples=samples.get(number, ()),
+                    times=times.get(each.name, ()),
                     always_arbitrate=save is not None and not set(SIDES) <= set(sides),
-                ).model_copy(
-                    update={
-                        "time_samples": samples.get(number, ()),
-                        "times": times.get(each.name, ()),
-                    }
                 )
                 for number, each in enumerate(programs)
-            )
+            ]
         if attribute:
-            rows = attributed(
-                rows,
+            drafts = attribute_drift(
+                drafts,
                 collected.job,
                 lambda number, side: by_program[number][side].evidence(),
                 partial(truth_of, folder),
@@ -128,12 +130,11 @@ def run(
                 timeout=timeout,
                 progress=progress,
             )
-        rows = tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows)
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             environment=collected.environment,
             sides=tuple(sides),
-            programs=rows,
+            programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
         )
         if save is not None:
             saved.save(
@@ -155,55 +156,68 @@ def _failed(record: Recorded) -> bool:
     return record.observation.failure is not None
 
 
-def _row(
+def _draft(
     program: Listed,
     recorded: dict[Side, Recorded],
     ask_arbiter: Callable[[], tuple[Value, ...] | str],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
     *,
+    time_samples: tuple[TimeSamples, ...] = (),
+    times: tuple[TimeComparison, ...] = (),
     always_arbitrate: bool = False,
-) -> ProgramRow:
-    if program.unavailable is not None:
-        return ProgramRow(
-            name=program.name,
-            source=program.source or program.target,
-            target=program.target,
-            digest=program.digest,
-            summary=program.summary,
-            verdict="could not compare",
-            reasons=(program.unavailable,),
-            observations=(),
-            comparisons=(),
-        )
-    foreseer = _foreseer(recorded)
-    hazards: tuple[Hazard, ...] = ()
-    if foreseer and is_unforeseen(recorded[foreseer].observation.failure):
-        hazards = ask_hazards()
-    elif foreseer:
-        hazards = recorded[foreseer].hazards()
+) -> RowDraft:
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
-    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
-    alone = list(evidence.values())
-    judgement = judge(pairs, alone)
-    reasons = judgement.reasons
-    # What is saved may be compared with sides that are not here, and then no arbiter is asked.
-    needed = needs_arbiter(judgement)
-    if needed or (always_arbitrate and any(has_floats(each.observation) for each in alone)):
-        truth = ask_arbiter()
-        if isinstance(truth, str) and needed:
-            reasons = (*reasons, f"there is no arbiter: {truth}")
-        elif not isinstance(truth, str):
-            judgement = judge(pairs, alone, truth)
-            reasons = judgement.reasons
-    return ProgramRow(
+    if program.unavailable is not None:
+        findings = Findings(not_run=program.unavailable)
+    else:
+        comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
+        findings = Findings(
+            observed=tuple(each.observation for each in evidence.values()),
+            comparisons=comparisons,
+            times=times,
+            hazards=_hazards(recorded, ask_hazards),
+            no_arbiter=no_arbiter,
+        )
+    return RowDraft(
         name=program.name,
-        source=program.source,
+        source=program.source or (program.target if program.unavailable is not None else ""),
         target=program.target,
         digest=program.digest,
         summary=program.summary,
-        verdict=judgement.verdict,
-        reasons=reasons,
-        observations=tuple(each.observation for each in evidence.values()),
-        comparisons=judgement.comparisons,
-        hazards=hazards,
+        observations=findings.observed,
+        time_samples=time_samples,
+        findings=findings,
     )
+
+
+def _compared(
+    evidence: Mapping[Side, Evidence],
+    ask_arbiter: Callable[[], tuple[Value, ...] | str],
+    always_arbitrate: bool,
+) -> tuple[tuple[Comparison, ...], str]:
+    """Compare the sides of a program; the text says why the arbiter is missing where it was asked.
+
+    The arbiter is asked where outputs are beyond tolerance. What is saved may be compared with
+    sides that are not here, and then nobody can ask it: with `always_arbitrate`, it is asked of
+    every program that it can judge.
+    """
+    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
+    comparisons = compare_pairs(pairs)
+    always = always_arbitrate and any(has_floats(each.observation) for each in evidence.values())
+    if not (always or needs_arbiter(comparisons)):
+        return comparisons, ""
+    truth = ask_arbiter()
+    if isinstance(truth, str):
+        return comparisons, truth
+    return compare_pairs(pairs, truth), ""
+
+
+def _hazards(
+    recorded: dict[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
+) -> tuple[Hazard, ...]:
+    foreseer = _foreseer(recorded)
+    if foreseer is None:
+        return ()
+    if is_unforeseen(recorded[foreseer].observation.failure):
+        return ask_hazards()
+    return recorded[foreseer].hazards()

@@ -16,11 +16,14 @@ from pathlib import Path
 from parity_tests.campaign.collection import collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.timed_rounds import samples_of
+from parity_tests.judge.comparison import compare_pairs
+from parity_tests.judge.conclusion import conclude, worst
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
-from parity_tests.judge.verdict import judge
 from parity_tests.processes.protocol import Listed
 from parity_tests.processes.side_runs import Progress, Recorded, run_sides
-from reports.rows import Campaign, Comparison, ProgramRow, Side, TimeComparison, TimeSamples
+from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
 
 # The share of comparisons of times that may be alarms.
 MOST_ALARMS = 0.01
@@ -85,10 +88,13 @@ def run(
         )
         times = judge_times(left, right, [(side, side)])
         rows = tuple(
-            _row(program, [turn[number, side] for turn in turns if (number, side) in turn])
-            .model_copy(update={"times": times.get(program.name, ())})
+            _row(
+                program,
+                [turn[number, side] for turn in turns if (number, side) in turn],
+                times.get(program.name, ()),
+            )
             for number, program in enumerate(collected.programs)
-        )  # fmt: skip
+        )
     campaign = Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=collected.environment,
@@ -104,32 +110,34 @@ def _named(
     return {programs[number].name: each for number, each in samples.items()}
 
 
-def _row(program: Listed, records: Sequence[Recorded]) -> ProgramRow:
-    comparisons: list[Comparison] = []
-    if records:
-        first = records[0].evidence()
-        judged = [judge([(first, each.evidence())]) for each in records[1:]]
+def _row(
+    program: Listed, records: Sequence[Recorded], times: tuple[TimeComparison, ...]
+) -> ProgramRow:
+    runs = [_compared(records[0], each) for each in records[1:]]
+    if runs:
         # What is equal in every run is told of the first two; the others would repeat it.
-        comparisons += judged[0].comparisons
-        comparisons += [
+        comparisons = runs[0].comparisons + tuple(
             each
-            for judgement in judged[1:]
-            for each in judgement.comparisons
+            for run in runs[1:]
+            for each in run.comparisons
             if each.outcome in ("different", "not compared")
-        ]
-        worst = max(judged, key=lambda each: _ORDER.index(each.verdict))
-        verdict, reasons = worst.verdict, worst.reasons
+        )
+        found = Findings(comparisons=comparisons, times=times)
+        conclusion = worst([conclude(each) for each in runs])
     else:
-        verdict, reasons = "could not compare", (program.unavailable or "it was not run",)
-    return ProgramRow(
+        found = Findings(not_run=program.unavailable or "it was not run", times=times)
+        conclusion = conclude(found)
+    draft = RowDraft(
         name=program.name,
         source=program.source or program.target,
         summary=program.summary,
-        verdict=verdict,
-        reasons=reasons,
+        findings=found,
         observations=tuple(each.observation for each in records[:1]),
-        comparisons=tuple(comparisons),
     )
+    return draft.row(conclusion)
 
 
-_ORDER = ("parity", "could not compare", "difference")
+def _compared(first: Recorded, other: Recorded) -> Findings:
+    """Compare a run with the first one."""
+    comparisons = compare_pairs([(first.evidence(), other.evidence())])
+    return Findings((first.observation, other.observation), comparisons)

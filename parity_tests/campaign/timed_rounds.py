@@ -11,7 +11,8 @@ from pathlib import Path
 
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import Progress, Recorded, run_sides
-from reports.rows import TIME_METRICS, Side, StageTimes, TimeMetric, TimeSamples
+from reports.rows import Observation, Side, TimeSamples, metrics
+from reports.rows.declaration import Metric
 
 
 def time_sides(
@@ -44,17 +45,17 @@ def samples_of(
     turns: Iterable[Mapping[tuple[int, Side], Recorded]],
 ) -> dict[int, tuple[TimeSamples, ...]]:
     """Return the times of several runs as samples by job number, in the order of the runs."""
-    taken: dict[tuple[int, Side], list[StageTimes]] = {}
+    taken: dict[tuple[int, Side], list[Observation]] = {}
     for recorded in turns:
         for key, record in recorded.items():
-            if (times := record.observation.times) is not None:
-                taken.setdefault(key, []).append(times)
+            if record.observation.times is not None:
+                taken.setdefault(key, []).append(record.observation)
     samples: dict[int, list[TimeSamples]] = {}
-    for (number, side), stages in taken.items():
+    for (number, side), observations in taken.items():
         samples.setdefault(number, []).extend(
-            TimeSamples(side=side, metric=metric, seconds=seconds)
-            for metric in TIME_METRICS
-            if (seconds := _seconds(stages, metric))
+            TimeSamples(side=side, metric=metric.stage, seconds=seconds)
+            for metric in metrics.METRICS
+            if metric.stage and (seconds := _seconds(observations, metric))
         )
     return {number: tuple(each) for number, each in samples.items()}
 
@@ -63,6 +64,6 @@ def _order(sides: Sequence[Side], turn: int) -> Sequence[Side]:
     return sides if turn % 2 == 0 else sides[::-1]
 
 
-def _seconds(stages: Sequence[StageTimes], metric: TimeMetric) -> tuple[float, ...]:
-    found = (getattr(each, metric.replace(" ", "_")) for each in stages)
+def _seconds(observations: Sequence[Observation], metric: Metric) -> tuple[float, ...]:
+    found = (metric.read(each) for each in observations)
     return tuple(seconds for seconds in found if seconds is not None)

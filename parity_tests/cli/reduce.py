@@ -74,7 +74,7 @@ def reduce(
     """
     import reports
     from parity_tests.cli import terminal
-    from parity_tests.judge.verdict import PAIRS
+    from parity_tests.judge.sides import PAIRS
     from parity_tests.reduce.reduce import Question, ReduceError, confirm
     from parity_tests.reduce.reduce import reduce as reduced_of
     from parity_tests.targets import TargetError, split

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parity_tests.evidence import ladder, values
+from parity_tests.evidence.ladder import RUNGS, worst_rung
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.comparison import RUNGS, worst_rung
-from parity_tests.judge.flip_verdict import FLIPS
+from parity_tests.judge.sides import FLIPS
 from parity_tests.processes.protocol import (
     EquationValue,
     EquationValues,
@@ -32,7 +32,7 @@ from parity_tests.processes.protocol import (
     write,
 )
 from parity_tests.processes.side_runs import NoAnswer, ask_all
-from reports.rows import DriftAttribution, DriftCause, LeafComparison, ProgramRow, Side
+from reports.rows import Comparison, DriftAttribution, DriftCause, LeafComparison, Side
 
 
 class Step(NamedTuple):
@@ -108,14 +108,16 @@ class Drift:
         return self.left.observation.side, self.right.observation.side
 
 
-def drifting_pairs(row: ProgramRow) -> dict[tuple[Side, Side], str]:
+def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side], str]:
     """Return the pairs to attribute, with their rungs: the first across the flip, and a mismatch.
 
-    drifting_pairs(row) == {("jax-legacy", "jax-simplified"): "ulp"}
+    Example::
+
+        drifting_pairs(row.comparisons) == {("jax-legacy", "jax-simplified"): "ulp"}
     """
     rungs = {
         (each.left, each.right): worst_rung(each.leaves)
-        for each in row.comparisons
+        for each in comparisons
         if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
     }
     found = [pair for pair in FLIPS if pair in rungs][:1]

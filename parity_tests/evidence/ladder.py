@@ -13,8 +13,9 @@ judged by itself. Integers and booleans are equal or not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import ml_dtypes
 import numpy as np
@@ -24,7 +25,14 @@ from reports.rows import LeafComparison, Rung
 # How many tolerances from the truth, relative to its largest element, an arbiter can still tell.
 ARBITER_REACH = 1000
 
+RUNGS: tuple[Rung, ...] = get_args(Rung)  # from the strictest to the worst
+
 _Array = np.ndarray[Any, Any]
+
+
+def worst_rung(leaves: Sequence[LeafComparison]) -> Rung:
+    """Return the lowest rung that any of the leaves stands on."""
+    return max((leaf.rung for leaf in leaves), key=RUNGS.index, default="bitwise")
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:

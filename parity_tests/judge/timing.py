@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reports.rows import Side, TimeComparison, TimeMetric, TimeSamples, TimeVerdict
+from parity_tests.judge.sides import Sides
+from reports.rows import TimeComparison, TimeMetric, TimeSamples, TimeVerdict
 
 ALPHA = 0.05
 CONFIDENCE = 0.95
@@ -31,12 +32,11 @@ FEWEST_SAMPLES = 8  # of a side; below 7 the exact Mann-Whitney test cannot reac
 RESAMPLES = 999
 SMALLEST_MARGIN = 0.05  # a ratio of 1.05
 
-Pair = tuple[Side, Side]
 Measured = Mapping[str, Sequence[TimeSamples]]
 
 
 def judge_times(
-    left: Measured, right: Measured, pairs: Sequence[Pair]
+    left: Measured, right: Measured, pairs: Sequence[Sides]
 ) -> dict[str, tuple[TimeComparison, ...]]:
     """Compare the times of programs on pairs of sides; the ratio is the right side's to the left's.
 
@@ -78,7 +78,7 @@ def calibrate(measured: Measured) -> dict[TimeMetric, float]:
 
 
 def _both(
-    left: Sequence[TimeSamples], right: Sequence[TimeSamples], metric: TimeMetric, pair: Pair
+    left: Sequence[TimeSamples], right: Sequence[TimeSamples], metric: TimeMetric, pair: Sides
 ) -> tuple[np.ndarray, np.ndarray] | None:
     of_left, of_right = (
         {each.side: np.array(each.seconds) for each in samples if each.metric == metric}
@@ -164,7 +164,7 @@ def _interval(samples: tuple[np.ndarray, ...], statistic: Callable[..., Any]) ->
 
 
 def _corrected(
-    ratios: Sequence[Ratio], metric: TimeMetric, pair: Pair, margin: float
+    ratios: Sequence[Ratio], metric: TimeMetric, pair: Sides, margin: float
 ) -> list[TimeComparison]:
     p_values = np.array([each.p_value for each in ratios])
     known = ~np.isnan(p_values)

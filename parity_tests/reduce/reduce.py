@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.evidence import values
-from parity_tests.judge.verdict import PAIRS
+from parity_tests.judge.sides import PAIRS
 from parity_tests.processes.protocol import Answer, Job, Request
 from parity_tests.processes.side_runs import ask, environment_of
 from parity_tests.processes.warm_workers import Judged, WarmPair, warm_pair

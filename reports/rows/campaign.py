@@ -253,13 +253,18 @@ class LeafComparison(Row):
     note: str = ""
 
 
+ComparisonOutcome = Literal[
+    "equal", "expected difference", "different", "not compared", "not judged"
+]
+
+
 class Comparison(Row):
     """One metric on two sides."""
 
     metric: str
     left: Side
     right: Side
-    outcome: Literal["equal", "expected difference", "different", "not compared", "not judged"]
+    outcome: ComparisonOutcome
     left_value: str
     right_value: str
     detail: str = ""

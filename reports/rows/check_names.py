@@ -9,6 +9,8 @@ DISPATCH = "dispatch in C++"
 # Where a campaign is asked for them.
 EXPORT = "export, read back"
 RELOAD = "reload from a cache"
+# A side that fails one of these alone is slower, and still right.
+OF_SPEED = (RECOMPILES, DISPATCH)
 OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH, EXPORT, RELOAD)
 
 # On our sides, whatever the program.

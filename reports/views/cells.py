@@ -86,4 +86,14 @@ def _joined(cells: Sequence[Cell], separator: str) -> Cell:
     return Cell(separator.join(cell.text for cell in cells))
 
 
+def columns(titles: Sequence[str], numeric: bool = False) -> tuple[Column, ...]:
+    """A column for each title.
+
+    Example:
+        >>> [column.title for column in columns(("legacy", "simplified"))]
+        ['legacy', 'simplified']
+    """
+    return tuple(Column(title, numeric=numeric) for title in titles)
+
+
 NOTHING = Cell("-", "not measured")

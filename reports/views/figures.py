@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from reports.rows.declaration import Unit
 from reports.views.cells import NOTHING, Cell
+from reports.views.texts import cut
+
+_WORDS_LENGTH = 120
 
 
 def humanise_bytes(count: int) -> str:
@@ -93,3 +98,19 @@ def count_cell(count: int) -> Cell:
 def float_cell(value: float | None) -> Cell:
     """A float with three significant digits, with all of them behind it."""
     return Cell(f"{value:.3g}", repr(value)) if value is not None else NOTHING
+
+
+def cell(value: Any, unit: Unit) -> Cell:
+    """The value of a metric in its unit; a dash where it was not measured.
+
+    Example:
+        >>> cell(1024, "bytes").text, cell(0.5, "seconds").text, cell(None, "count").text
+        ('1.0 KiB', '500 ms', '-')
+    """
+    if value is None:
+        return NOTHING
+    if unit == "bytes":
+        return bytes_cell(value)
+    if unit == "seconds":
+        return seconds_cell(value)
+    return count_cell(value) if unit == "count" else Cell(cut(str(value), _WORDS_LENGTH))

@@ -17,7 +17,7 @@ from reports.rows import (
 from reports.views import figures
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.ledger import place
-from reports.views.texts import cut
+from reports.views.texts import cut, left_out
 
 _MAX_ROWS = 40
 _TEXT_LENGTH = 500
@@ -89,7 +89,7 @@ def reasons(flip: FlipVerdict | None) -> Table:
         for reason in flip.reasons[:_MAX_ROWS]
     )
     caption = f"The flip from {flip.left} to {flip.right}: {flip.outcome}"
-    return Table(caption, columns, rows, _left_out(len(flip.reasons) - len(rows), "reasons"))
+    return Table(caption, columns, rows, left_out(flip.reasons, rows, "reasons"))
 
 
 def drift(found: Sequence[DriftAttribution]) -> Table:
@@ -110,7 +110,7 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
         for each in found[:_MAX_ROWS]
     )
     titles = ("left side", "right side", "cause", "first that differs", "where", "evidence")
-    notice = _left_out(len(found) - len(rows), "attributions")
+    notice = left_out(found, rows, "attributions")
     return Table("Numeric drift", tuple(map(Column, titles)), rows, notice)
 
 
@@ -139,14 +139,10 @@ def times(judged: Sequence[TimeComparison]) -> Table:
     words = ("metric", "left side", "right side", "verdict")
     numbers = ("right to left", "interval", "corrected p", "margin", "samples")
     columns = (*map(Column, words), *(Column(title, numeric=True) for title in numbers))
-    return Table("Times, judged", columns, rows, _left_out(len(judged) - len(rows), "times"))
+    return Table("Times, judged", columns, rows, left_out(judged, rows, "times"))
 
 
 def _interval(each: TimeComparison) -> str:
     if each.low is None or each.high is None:
         return "none"
     return f"{figures.humanise_ratio(each.low)} to {figures.humanise_ratio(each.high)}"
-
-
-def _left_out(count: int, what: str) -> str:
-    return f"{count:,} more {what} are left out here; the JSON report has them." if count else ""

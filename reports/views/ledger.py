@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from reports.rows import CapturedArray, Hazard, Observation, ProgramRow, Side
 from reports.views import figures
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
-from reports.views.texts import cut
+from reports.views.texts import cut, left_out
 
 _MAX_ROWS = 40
 _MAX_LISTED = 8
@@ -45,7 +45,7 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
         Column("uses", numeric=True),
         *(Column(side) for side in sides),
     )
-    notice = _left_out(len(shown) - len(rows), "arrays")
+    notice = left_out(shown, rows, "arrays")
     return Table("Captured arrays, and what became of each", columns, tuple(rows), notice)
 
 
@@ -68,7 +68,7 @@ def hazards(found: Sequence[Hazard]) -> Table:
     ]
     titles = ("hazard", "where", "array", "what may change", "smallest fix")
     columns = tuple(Column(title) for title in titles)
-    notice = _left_out(len(groups) - len(rows), "hazards")
+    notice = left_out(groups, rows, "hazards")
     return Table("Hazards of the flip", columns, tuple(rows), notice)
 
 
@@ -142,7 +142,3 @@ def _fate(array: CapturedArray | None) -> Cell:
     if array.note:
         text = f"{text} ({cut(array.note, _VALUE_LENGTH)})"
     return Cell(text, tone=tone)
-
-
-def _left_out(count: int, what: str) -> str:
-    return f"{count:,} more {what} are left out here; the JSON report has them." if count else ""

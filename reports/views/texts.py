@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Control characters (terminal colours in a traceback begin with one), the marks that reverse the
@@ -48,6 +49,26 @@ def cut_middle(text: str, head: int, tail: int) -> str:
     left_out = len(text) - head - tail
     notice = f"… ({left_out:,} characters left out here; the JSON report has them) …"
     return f"{text[:head]}\n{notice}\n{text[-tail:]}"
+
+
+def left_out(found: Sequence[object], shown: Sequence[object], what: str) -> str:
+    """How many of `found` are not among those `shown`, in a sentence; "" where all are.
+
+    Example:
+        >>> left_out("abc", "a", "letters")
+        '2 more letters are left out here; the JSON report has them.'
+    """
+    return more(len(found) - len(shown), what) if len(found) > len(shown) else ""
+
+
+def more(count: int, what: str) -> str:
+    """The sentence that says that `count` more are in the JSON report alone.
+
+    Example:
+        >>> more(2, "letters")
+        '2 more letters are left out here; the JSON report has them.'
+    """
+    return f"{count:,} more {what} are left out here; the JSON report has them."
 
 
 def counted(number: int, noun: str) -> str:

@@ -7,9 +7,10 @@ import pytest
 
 from parity_tests.campaign import run
 from parity_tests.drift import attribution
-from parity_tests.drift import rows as attributing
 from parity_tests.drift.attribution import first_difference
 from parity_tests.evidence.values import Value
+from parity_tests.judge.conclusion import conclude
+from parity_tests.judge.findings import Findings
 from parity_tests.processes.protocol import EquationValue, EquationValues
 from parity_tests.processes.side_runs import environment_of
 
@@ -90,7 +91,7 @@ def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
 def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
     row = rows["folded"]  # equal by the ladder, and not bitwise
     found = row.drift[0].model_copy(update={"cause": cause})
-    again = attributing._with_drift(row, (found,))
+    again = conclude(Findings(row.observations, row.comparisons, drift=(found,)))
     assert (again.verdict, len(again.reasons) - len(row.reasons)) == (
         verdict, int(cause == "a bug"),
     )  # fmt: skip
