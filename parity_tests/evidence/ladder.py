@@ -17,17 +17,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import ml_dtypes
 import numpy as np
 
+from parity_tests.evidence import floats
+from parity_tests.evidence.floats import Array
 from reports.rows import LeafComparison, Rung
 
 # How many tolerances from the truth, relative to its largest element, an arbiter can still tell.
 ARBITER_REACH = 1000
 
 RUNGS: tuple[Rung, ...] = get_args(Rung)  # from the strictest to the worst
-
-_Array = np.ndarray[Any, Any]
 
 
 def worst_rung(leaves: Sequence[LeafComparison]) -> Rung:
@@ -62,7 +61,7 @@ def most_ulps(dtype: np.dtype[Any]) -> int:
 
     A rung has to be stricter than the next one, and 4 units of bfloat16 are 1.6 percent already.
     """
-    return 4 if _bits(dtype) >= 32 else 1
+    return 4 if floats.bits(dtype) >= 32 else 1
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Arbitration:
     nearer: Literal["", "first", "second"] = ""  # "" too where it cannot tell
 
 
-def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
+def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     """Compare the errors of two arrays against a run in double precision.
 
     The rule of torch's dynamo, in both directions, for neither side is the reference: an error is
@@ -83,7 +82,7 @@ def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
     of many vanishes in a mean. Where both are far from the truth, it took another path than they
     did (another branch, another integer) and has nothing to say.
     """
-    k = 3 if _bits(left.dtype) < 32 else 2
+    k = 3 if floats.bits(left.dtype) < 32 else 2
     wide = truth.astype(np.complex128)
     if truth.shape != left.shape or not np.isfinite(wide).all():
         return Arbitration(False, "the run in double precision is not finite alike")
@@ -104,7 +103,7 @@ def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
 
 
-def compare(path: str, left: _Array, right: _Array, truth: _Array | None = None) -> LeafComparison:
+def compare(path: str, left: Array, right: Array, truth: Array | None = None) -> LeafComparison:
     """Compare two arrays of one shape and dtype; `truth` is the same from the arbiter, if it ran.
 
     `max_abs`, `max_rel` and `max_ulp` are over the parts that are finite on both sides, as is
@@ -121,7 +120,7 @@ def compare(path: str, left: _Array, right: _Array, truth: _Array | None = None)
         )
     if left.tobytes() == right.tobytes():
         return _row(path, "bitwise", _NOTHING)
-    if _is_floating(left.dtype):
+    if floats.is_floating(left.dtype):
         return _compare_floats(path, left, right, truth)
     return _compare_exactly(path, left, right)
 
@@ -139,7 +138,7 @@ class _Distance:
 _NOTHING = _Distance()
 
 
-def _compare_exactly(path: str, left: _Array, right: _Array) -> LeafComparison:
+def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
     differs = np.asarray(left != right, bool)
     # Python integers, for int64 and uint64 overflow in differences.
     pairs = [(int(x), int(y)) for x, y in zip(left[differs], right[differs], strict=True)]
@@ -151,19 +150,19 @@ def _compare_exactly(path: str, left: _Array, right: _Array) -> LeafComparison:
     return _row(path, "mismatch", distance, _note(left, right, differs, "differ"))
 
 
-def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None) -> LeafComparison:
-    a, b = _parts(left), _parts(right)
+def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -> LeafComparison:
+    a, b = floats.parts(left), floats.parts(right)
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     both_finite = np.isfinite(wide_a) & np.isfinite(wide_b)
     differs = (wide_a != wide_b) & ~(np.isnan(wide_a) & np.isnan(wide_b))
     lost = (differs & ~both_finite).any(axis=-1)  # NaN against a number, unlike infinities
-    max_ulp = int(_ulps(a, b).max(where=both_finite, initial=0))
+    max_ulp = int(floats.ulps(a, b).max(where=both_finite, initial=0))
 
     # A part that is not finite counts for nothing, and leaves the other part of a complex number.
     finite_a, finite_b = (np.where(both_finite, wide, 0.0) for wide in (wide_a, wide_b))
     with np.errstate(over="ignore"):
-        apart = np.minimum(_magnitude(finite_a - finite_b), np.finfo(np.float64).max)
-        size = np.maximum(_magnitude(finite_a), _magnitude(finite_b))
+        apart = np.minimum(floats.magnitude(finite_a - finite_b), np.finfo(np.float64).max)
+        size = np.maximum(floats.magnitude(finite_a), floats.magnitude(finite_b))
     limit = tolerance(left.dtype)
     absolute = limit * _scale(size)
     beyond = lost | (apart > absolute + limit * size)
@@ -198,8 +197,8 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
     return _row(path, rung, distance, f"{note}; {arbitration.note}")
 
 
-def _scale(size: _Array) -> float:
-    """Return what absolute tolerances are of: 1, or the largest magnitude where that is smaller.
+def _scale(size: Array) -> float:
+    """Return the scale of absolute tolerances: 1, or the largest magnitude where that is smaller.
 
     An absolute tolerance is for what cancels, to be held against what was cancelled. Where no
     element comes near 1 it would let pass an output of which every element is wrong.
@@ -207,67 +206,22 @@ def _scale(size: _Array) -> float:
     return min(1.0, float(size.max(initial=0.0)))
 
 
-def _is_floating(dtype: np.dtype[Any]) -> bool:
-    # The dtypes of ml_dtypes have kind "V" or "f", and its integers (int4) have no finfo.
-    if dtype.kind in "fc":
-        return True
-    try:
-        ml_dtypes.finfo(dtype)
-    except (ValueError, TypeError, KeyError):
-        return False
-    return True
-
-
-def _parts(array: _Array) -> _Array:
-    """Return real numbers along a new last axis: one, or the two parts of complex ones."""
-    if array.dtype.kind == "c":
-        return np.stack([array.real, array.imag], axis=-1)
-    return array[..., np.newaxis]
-
-
-def _bits(dtype: np.dtype[Any]) -> int:
-    return dtype.itemsize * (4 if dtype.kind == "c" else 8)
-
-
-def _magnitude(parts: _Array) -> _Array:
-    return np.abs(parts[..., 0]) if parts.shape[-1] == 1 else np.hypot(parts[..., 0], parts[..., 1])
-
-
-def _ulps(a: _Array, b: _Array) -> _Array:
-    """Count the floating-point numbers from `a` to `b`, meaningful where both are finite."""
-    low, high = _ordinals(a), _ordinals(b)
-    # The subtraction wraps around and is right all the same: the distance fits 64 bits unsigned.
-    return np.maximum(low, high).astype(np.uint64) - np.minimum(low, high).astype(np.uint64)
-
-
-def _ordinals(array: _Array) -> _Array:
-    """Map floating-point numbers to integers in the same order, neighbours to neighbours."""
-    if array.dtype.itemsize == 1:
-        # Formats of 8 bits and fewer differ in their zeros, NaNs and sign bits; 256 entries do not.
-        values = np.arange(256, dtype=np.uint8).view(array.dtype).astype(np.float64)
-        steps = np.unique(values[np.isfinite(values)])
-        return np.searchsorted(steps, array.astype(np.float64)).astype(np.int64)
-    bits = array.view(f"i{array.dtype.itemsize}").astype(np.int64)
-    lowest = np.int64(-(2 ** (8 * array.dtype.itemsize - 1)))
-    return np.where(bits < 0, lowest - bits, bits)  # sign and magnitude: -0.0 and 0.0 are both 0
-
-
-def _share_and_first(mask: _Array) -> tuple[float, tuple[int, ...] | None]:
+def _share_and_first(mask: Array) -> tuple[float, tuple[int, ...] | None]:
     if not mask.any():
         return 0.0, None
     return float(mask.mean()), _first(mask)
 
 
-def _first(mask: _Array) -> tuple[int, ...]:
+def _first(mask: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
 
 
-def _largest_ratio(numerator: _Array, denominator: _Array) -> float:
+def _largest_ratio(numerator: Array, denominator: Array) -> float:
     ratio = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
     return float(ratio.max())
 
 
-def _note(left: _Array, right: _Array, mask: _Array, what: str) -> str:
+def _note(left: Array, right: Array, mask: Array, what: str) -> str:
     at = _first(mask)
     where = f" at {list(at)}" if at else ""
     return (

@@ -16,8 +16,8 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.sides import Pair
 from reports.rows import Check, Comparison, LeafComparison, Observation, metrics
-from reports.rows.campaign import ComparisonOutcome
 from reports.rows.check_names import OF_PROGRAMS
+from reports.rows.comparison import ComparisonOutcome
 from reports.rows.declaration import LeafProperty, Metric
 from reports.rows.rules import Rule
 from reports.views.texts import counted

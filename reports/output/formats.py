@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reports.output import html, json, markdown
+from reports.output import html_page, json_file, markdown_page
 from reports.output.files import write_atomically
 from reports.rows import Campaign
 
 ReportFormat = Literal["json", "md", "html", "svg"]
 _RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
-    "json": json.render,
-    "md": markdown.render,
-    "html": html.render,
+    "json": json_file.render,
+    "md": markdown_page.render,
+    "html": html_page.render,
 }
 FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign
 

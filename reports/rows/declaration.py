@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reports.rows import rules
-from reports.rows.campaign import Observation, OutputLeaf, Side, TimeMetric
+from reports.rows.comparison import TimeMetric
+from reports.rows.observation import Observation, OutputLeaf
+from reports.rows.row import Side
 from reports.rows.rules import Rule
 
 Unit = Literal["count", "bytes", "seconds", "words"]

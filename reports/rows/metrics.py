@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from reports.rows import rules
-from reports.rows.campaign import Observation, Side, TimeMetric
+from reports.rows.comparison import TimeMetric
 from reports.rows.declaration import (
     Figure,
     Larger,
@@ -20,6 +20,8 @@ from reports.rows.declaration import (
     Read,
     TerminalColumn,
 )
+from reports.rows.observation import Observation
+from reports.rows.row import Side
 
 
 def _field(section: str, name: str) -> Read:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reports.rows.campaign import ComparisonOutcome
+from reports.rows.comparison import ComparisonOutcome
 
 Condition = Literal[
     "left has more",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from parity_tests.campaign import run
-from parity_tests.drift import attribution
-from parity_tests.drift.attribution import first_difference
+from parity_tests.drift import rerun
+from parity_tests.drift.first_equation import first_difference
 from parity_tests.evidence.values import Value
 from parity_tests.judge.conclusion import conclude
 from parity_tests.judge.findings import Findings
@@ -169,4 +169,4 @@ def test_what_is_written_otherwise_is_told():
 
 def test_the_last_words_of_xla_are_the_reason():
     log = "W0 something\nF1121 09:39 flags.cc:234] Unknown flag in XLA_FLAGS: --xla_no=1\nend\n"
-    assert attribution._last_line(log).endswith("Unknown flag in XLA_FLAGS: --xla_no=1")
+    assert rerun._last_line(log).endswith("Unknown flag in XLA_FLAGS: --xla_no=1")

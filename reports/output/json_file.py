@@ -22,7 +22,7 @@ class ReportReadError(ValueError):
         >>> load("no/such/report.json")
         Traceback (most recent call last):
         ...
-        reports.output.json.ReportReadError: cannot read the report 'no/such/report.json': \
+        reports.output.json_file.ReportReadError: cannot read the report 'no/such/report.json': \
 No such file or directory; check the path, or write one with --report json:no/such/report.json
     """
 
@@ -58,8 +58,8 @@ def load(path: str | os.PathLike[str]) -> Campaign:
         >>> load(os.devnull)
         Traceback (most recent call last):
         ...
-        reports.output.json.ReportReadError: cannot read the report '/dev/null': it is not JSON \
-(Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
+        reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
+JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
     option = f"--report json:{os.fspath(path)}"
     again = f"write it again with {option}"
