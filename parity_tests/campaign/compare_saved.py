@@ -40,6 +40,8 @@ def compare(
     name is imported, so they are to be trusted. `timeout` is in seconds for one run.
     Raises `SavedError` where arrays cannot be read.
 
+    Example::
+
         compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
     """
     pairs = _pairs(left.campaign.sides, right.campaign.sides)

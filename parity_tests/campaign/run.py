@@ -65,6 +65,8 @@ def run(
     step. Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where `save`
     cannot be written.
 
+    Example::
+
         run(["my_model.py:step"], sides=("legacy", "simplified")).verdict
     """
     with campaign_folder(resume) as folder:

@@ -69,6 +69,8 @@ def run(
     `timeout` is in seconds for one program; `resume` and `progress` are as in a campaign. Raises
     `TargetError` and `ResumeError` before anything runs.
 
+    Example::
+
         run(["my_model.py"], side="jax-legacy", runs=20, timeout=60).is_trustworthy
     """
     with campaign_folder(resume) as folder:

@@ -29,6 +29,8 @@ def time_sides(
     The folder keeps what is finished, as that of a campaign does. `timeout` is in seconds for one
     program on one side; a program that fails in one process has a sample less.
 
+    Example::
+
         time_sides(jobs, ("legacy", "simplified"), folder, rounds=5, timeout=60)
     """
     turns = []

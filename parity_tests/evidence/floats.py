@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Say whether a dtype is of floating-point or complex numbers, of 16 bits or 8 or 4 as well."""
+    """Say whether a dtype is of floating-point or complex numbers, of any number of bits."""
     # The dtypes of ml_dtypes have kind "V" or "f", and its integers (int4) have no finfo.
     if dtype.kind in "fc":
         return True
@@ -51,8 +51,8 @@ def _ordinals(array: Array) -> Array:
     if array.dtype.itemsize == 1:
         # Formats of 8 bits and fewer differ in their zeros, NaNs and sign bits; 256 entries do not.
         values = np.arange(256, dtype=np.uint8).view(array.dtype).astype(np.float64)
-        steps = np.unique(values[np.isfinite(values)])
-        return np.searchsorted(steps, array.astype(np.float64)).astype(np.int64)
+        finite = np.unique(values[np.isfinite(values)])
+        return np.searchsorted(finite, array.astype(np.float64)).astype(np.int64)
     bits = array.view(f"i{array.dtype.itemsize}").astype(np.int64)
     lowest = np.int64(-(2 ** (8 * array.dtype.itemsize - 1)))
     return np.where(bits < 0, lowest - bits, bits)  # sign and magnitude: -0.0 and 0.0 are both 0

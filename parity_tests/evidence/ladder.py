@@ -37,7 +37,9 @@ def worst_rung(leaves: Sequence[LeafComparison]) -> Rung:
 def tolerance(dtype: np.dtype[Any]) -> float:
     """Return JAX's default tolerance of a dtype, which is relative and absolute at once.
 
-    tolerance(np.dtype("float32")) == 1e-6
+    Example::
+
+        tolerance(np.dtype("float32")) == 1e-6
     """
     # The table of jax/_src/public_test_util.py, 0.10.2. Its zero for integers is not copied as a
     # falsy number, by which JAX compares integers with NumPy's 1e-7.
@@ -111,6 +113,8 @@ def compare(path: str, left: Array, right: Array, truth: Array | None = None) ->
     it is None where none would. `mismatch_share` and `first_index` tell of the elements that are
     not the same value. Raises `ValueError` where shapes or dtypes differ.
 
+    Example::
+
         compare("out", np.float32([1.0]), np.float32([1.0000001])).rung == "ulp"
     """
     if left.shape != right.shape or left.dtype != right.dtype:
@@ -119,7 +123,7 @@ def compare(path: str, left: Array, right: Array, truth: Array | None = None) ->
             "do not compare element by element"
         )
     if left.tobytes() == right.tobytes():
-        return _row(path, "bitwise", _NOTHING)
+        return _leaf(path, "bitwise", _NOTHING)
     if floats.is_floating(left.dtype):
         return _compare_floats(path, left, right, truth)
     return _compare_exactly(path, left, right)
@@ -147,7 +151,7 @@ def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
     distance = _Distance(
         float(max(abs(x - y) for x, y in pairs)), relative, None, share, first, relative
     )
-    return _row(path, "mismatch", distance, _note(left, right, differs, "differ"))
+    return _leaf(path, "mismatch", distance, _note(left, right, differs, "differ"))
 
 
 def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -> LeafComparison:
@@ -178,12 +182,12 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
         else _largest_ratio(np.maximum(apart - absolute, 0.0), size),
     )
     if lost.any():
-        return _row(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
+        return _leaf(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
     if max_ulp <= most_ulps(left.dtype):
         note = "equal but for the signs of zeros or the bits of NaNs" if max_ulp == 0 else ""
-        return _row(path, "ulp", distance, note)
+        return _leaf(path, "ulp", distance, note)
     if not beyond.any():
-        return _row(path, "tolerance", distance)
+        return _leaf(path, "tolerance", distance)
     bounds = (
         f"rtol = atol = {limit:g}"
         if absolute == limit
@@ -191,10 +195,10 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
     )
     note = _note(left, right, beyond, f"are beyond {bounds}")
     if truth is None or not both_finite.all():
-        return _row(path, "mismatch", distance, note)
+        return _leaf(path, "mismatch", distance, note)
     arbitration = arbitrated(left, right, truth)
     rung: Rung = "arbiter" if arbitration.equally_good else "mismatch"
-    return _row(path, rung, distance, f"{note}; {arbitration.note}")
+    return _leaf(path, rung, distance, f"{note}; {arbitration.note}")
 
 
 def _scale(size: Array) -> float:
@@ -230,7 +234,7 @@ def _note(left: Array, right: Array, mask: Array, what: str) -> str:
     )
 
 
-def _row(path: str, rung: Rung, distance: _Distance, note: str = "") -> LeafComparison:
+def _leaf(path: str, rung: Rung, distance: _Distance, note: str = "") -> LeafComparison:
     return LeafComparison(
         path=path,
         rung=rung,

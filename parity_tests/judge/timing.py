@@ -32,17 +32,19 @@ FEWEST_SAMPLES = 8  # of a side; below 7 the exact Mann-Whitney test cannot reac
 RESAMPLES = 999
 SMALLEST_MARGIN = 0.05  # a ratio of 1.05
 
-Measured = Mapping[str, Sequence[TimeSamples]]
+SamplesByProgram = Mapping[str, Sequence[TimeSamples]]
 
 
 def judge_times(
-    left: Measured, right: Measured, pairs: Sequence[Sides]
+    left: SamplesByProgram, right: SamplesByProgram, pairs: Sequence[Sides]
 ) -> dict[str, tuple[TimeComparison, ...]]:
     """Compare the times of programs on pairs of sides; the ratio is the right side's to the left's.
 
     `left` and `right` have the samples of each program by its name, in the order in which they
     were taken. They are one and the same for a campaign, and two where campaigns are compared; a
     side of a pair that its own one lacks is looked for in the other.
+
+    Example::
 
         judge_times(samples, samples, [("jax-legacy", "jax-simplified")])["step"][0].verdict
     """
@@ -63,7 +65,7 @@ def judge_times(
     return {name: tuple(comparisons) for name, comparisons in found.items()}
 
 
-def calibrate(measured: Measured) -> dict[TimeMetric, float]:
+def calibrate(measured: SamplesByProgram) -> dict[TimeMetric, float]:
     """Return the margin of each metric: how far a side is from itself, as a ratio less 1."""
     spreads: dict[TimeMetric, list[float]] = {}
     for samples in (each for program in measured.values() for each in program):
@@ -94,6 +96,8 @@ class Ratio:
 
     The ratio is the right one's to the left one's. `low`, `high` and `p_value` are NaN where either
     has fewer than `FEWEST_SAMPLES`.
+
+    Example::
 
         Ratio(np.full(8, 2.0), np.full(8, 3.0)).ratio == 1.5
     """
@@ -132,6 +136,8 @@ class PairedRatio:
     `ratio` is the median of the ratios of pairs, the right one's to the left one's, so what slows
     both of a pair is not in it. `low` and `high` are NaN for fewer than `FEWEST_SAMPLES` pairs.
     Raises `ValueError` for samples of two lengths.
+
+    Example::
 
         PairedRatio(np.arange(1.0, 9), np.arange(2.0, 18, 2)).ratio == 2
     """

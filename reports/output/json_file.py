@@ -18,7 +18,8 @@ _SHOWN_ERRORS = 5
 class ReportReadError(ValueError):
     """A JSON report cannot be read; the message names the file, what is wrong and what to do.
 
-    Example:
+    Example::
+
         >>> load("no/such/report.json")
         Traceback (most recent call last):
         ...
@@ -33,7 +34,8 @@ def render(campaign: Campaign) -> str:
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
     which `load` turns back into floats.
 
-    Example:
+    Example::
+
         >>> from reports.rows import LeafComparison
         >>> leaf = LeafComparison(path="", rung="mismatch", max_abs=1.0, max_rel=math.inf,
         ...     max_ulp=None, mismatch_share=1.0, first_index=(), passing_rtol=None)
@@ -50,11 +52,11 @@ def render(campaign: Campaign) -> str:
 def load(path: str | os.PathLike[str]) -> Campaign:
     """The campaign that a JSON report holds.
 
-    Raises:
-        ReportReadError: the file cannot be read, is not JSON, has another schema version than
-            this constparity, or has fields that are missing, unknown or of another type.
+    Raises `ReportReadError` where the file cannot be read, is not JSON, has another schema version
+    than this constparity, or has fields that are missing, unknown or of another type.
 
-    Example:
+    Example::
+
         >>> load(os.devnull)
         Traceback (most recent call last):
         ...

@@ -58,7 +58,8 @@ class Table:
     def with_groups_folded(self, separator: str = " · ") -> Table:
         """The same table with one column per group, for pages whose tables have one heading.
 
-        Example:
+        Example::
+
             >>> columns = (Column("program"), Column("legacy", "bytes"), Column("jax", "bytes"))
             >>> table = Table("", columns, ((Cell("f"), Cell("1"), Cell("2")),))
             >>> [cell.text for cell in table.with_groups_folded().rows[0]]
@@ -89,7 +90,8 @@ def _joined(cells: Sequence[Cell], separator: str) -> Cell:
 def columns(titles: Sequence[str], numeric: bool = False) -> tuple[Column, ...]:
     """A column for each title.
 
-    Example:
+    Example::
+
         >>> [column.title for column in columns(("legacy", "simplified"))]
         ['legacy', 'simplified']
     """

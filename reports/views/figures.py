@@ -15,7 +15,8 @@ _WORDS_LENGTH = 120
 def humanise_bytes(count: int) -> str:
     """Bytes in the largest binary unit that leaves at least one.
 
-    Example:
+    Example::
+
         >>> [humanise_bytes(count) for count in (0, 817, 34_406, 134_217_728)]
         ['0 B', '817 B', '33.6 KiB', '128 MiB']
     """
@@ -30,7 +31,8 @@ def humanise_bytes(count: int) -> str:
 def humanise_seconds(seconds: float) -> str:
     """Seconds with three significant digits, in the unit that suits them.
 
-    Example:
+    Example::
+
         >>> [humanise_seconds(seconds) for seconds in (290.0, 1.434, 0.0451, 8.2e-06)]
         ['290 s', '1.43 s', '45.1 ms', '8.20 µs']
     """
@@ -47,7 +49,8 @@ def humanise_seconds(seconds: float) -> str:
 def humanise_ratio(ratio: float) -> str:
     """A ratio of two measurements; 1.00x means equal.
 
-    Example:
+    Example::
+
         >>> [humanise_ratio(ratio) for ratio in (1.0, 0.1234, 0.00062, 1611.0)]
         ['1.00x', '0.12x', '0.00062x', '1,611x']
     """
@@ -63,7 +66,8 @@ def humanise_ratio(ratio: float) -> str:
 def humanise_share(share: float) -> str:
     """A share of one, in per cent with three significant digits.
 
-    Example:
+    Example::
+
         >>> humanise_share(0.03125)
         '3.12%'
     """
@@ -73,7 +77,8 @@ def humanise_share(share: float) -> str:
 def humanise_index(index: tuple[int, ...]) -> str:
     """An index into an array, as one writes it.
 
-    Example:
+    Example::
+
         >>> humanise_index((0, 17))
         '[0, 17]'
     """
@@ -103,7 +108,8 @@ def float_cell(value: float | None) -> Cell:
 def cell(value: Any, unit: Unit) -> Cell:
     """The value of a metric in its unit; a dash where it was not measured.
 
-    Example:
+    Example::
+
         >>> cell(1024, "bytes").text, cell(0.5, "seconds").text, cell(None, "count").text
         ('1.0 KiB', '500 ms', '-')
     """

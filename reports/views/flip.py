@@ -48,8 +48,9 @@ _TIMES: dict[TimeVerdict, Tone] = {
 def outcome(flip: FlipVerdict | None) -> Cell:
     """The verdict in one cell, its reasons as the title.
 
-    Example:
-        `outcome(campaign.programs[0].flip).text` is, say, `safe`.
+    Example::
+
+        outcome(campaign.programs[0].flip).text == "safe"
     """
     if flip is None:
         return NOTHING
@@ -60,8 +61,9 @@ def outcome(flip: FlipVerdict | None) -> Cell:
 def totals(campaign: Campaign) -> str:
     """The number of programs with each verdict, in one line; "" where no flip was judged.
 
-    Example:
-        `totals(campaign)` is, say, `After a flip: 7 safe; 1 different`.
+    Example::
+
+        totals(campaign) == "After a flip: 7 safe; 1 different"
     """
     found = [row.flip.outcome for row in campaign.programs if row.flip]
     counts = [f"{found.count(each):,} {each}" for each in FLIP_OUTCOMES if each in found]
@@ -71,9 +73,10 @@ def totals(campaign: Campaign) -> str:
 def reasons(flip: FlipVerdict | None) -> Table:
     """One line for each reason of the verdict, the worst first.
 
-    Example:
-        `reasons(campaign.programs[0].flip).caption` is, say,
-        `The flip from jax-legacy to jax-simplified: safe`.
+    Example::
+
+        reasons(campaign.programs[0].flip).caption
+        # "The flip from jax-legacy to jax-simplified: safe"
     """
     titles = ("what", "where", "what helps", "comes to")
     columns = tuple(map(Column, titles))
@@ -95,8 +98,9 @@ def reasons(flip: FlipVerdict | None) -> Table:
 def drift(found: Sequence[DriftAttribution]) -> Table:
     """One line for each pair of sides whose difference was attributed.
 
-    Example:
-        `drift(campaign.programs[0].drift).rows[0][2].text` is, say, `constant folding`.
+    Example::
+
+        drift(campaign.programs[0].drift).rows[0][2].text == "constant folding"
     """
     rows = tuple(
         (
@@ -117,8 +121,9 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
 def times(judged: Sequence[TimeComparison]) -> Table:
     """One line for each stage and pair of sides whose times were judged.
 
-    Example:
-        `times(campaign.programs[0].times).rows[0][3].text` is, say, `slower`.
+    Example::
+
+        times(campaign.programs[0].times).rows[0][3].text == "slower"
     """
     order = list(_TIMES)
     shown = sorted(judged, key=lambda each: order.index(each.verdict))[:_MAX_ROWS]

@@ -23,9 +23,10 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
     Arrays of two sides are one where type and content agree, and their order among equals: places
     and shardings may be known on one side alone.
 
-    Example:
-        `ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text` is, say,
-        `hoisted 3 times`.
+    Example::
+
+        ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text
+        # "hoisted 3 times"
     """
     by_side = {item.side: _numbered(item) for item in row.observations}
     arrays: dict[Hashable, CapturedArray] = {}
@@ -52,8 +53,9 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
 def hazards(found: Sequence[Hazard]) -> Table:
     """One line for each kind of hazard: what may change when the default flips, where, the fix.
 
-    Example:
-        `hazards(campaign.programs[0].hazards).rows[0][0].text` is, say, `captured and donated`.
+    Example::
+
+        hazards(campaign.programs[0].hazards).rows[0][0].text == "captured and donated"
     """
     groups = grouped(found)
     rows = [
@@ -75,8 +77,9 @@ def hazards(found: Sequence[Hazard]) -> Table:
 def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
     """The hazards that say the same of several arrays, together.
 
-    Example:
-        `[len(group) for group in grouped(program.hazards)]` is, say, `[3, 1]`.
+    Example::
+
+        [len(group) for group in grouped(program.hazards)] == [3, 1]
     """
     groups: dict[tuple[str, str, str], list[Hazard]] = {}
     for hazard in found:
@@ -87,7 +90,8 @@ def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
 def place(file: str, line: int) -> str:
     """A place as editors read it.
 
-    Example:
+    Example::
+
         >>> place("model.py", 12), place("", 0)
         ('model.py:12', 'unknown')
     """
@@ -97,7 +101,8 @@ def place(file: str, line: int) -> str:
 def listed(texts: Sequence[str]) -> str:
     """Each text once, those beyond the first few counted.
 
-    Example:
+    Example::
+
         >>> listed(["model.py:3", "model.py:3", "model.py:7"])
         'model.py:3, model.py:7'
     """

@@ -19,8 +19,9 @@ def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -
 
     A heading none of whose metrics was measured has one line for all of them.
 
-    Example:
-        `figures_by_side(("legacy",), observations).rows[0][0].text` is, say, `jaxpr: equations`.
+    Example::
+
+        figures_by_side(("legacy",), observations).rows[0][0].text == "jaxpr: equations"
     """
     rows: list[tuple[Cell, ...]] = []
     for heading, below in _by_heading().items():
@@ -39,8 +40,9 @@ def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -
 def proofs(observations: Sequence[Observation]) -> Table:
     """One line for each side: the evidence that it was in force, in words and counts.
 
-    Example:
-        `proofs(row.observations).rows[0][0].text` is, say, `legacy`.
+    Example::
+
+        proofs(row.observations).rows[0][0].text == "legacy"
     """
     counts = _by_heading()[_PROOF]
     labels = tuple(figure.label for _, figure in counts)

@@ -17,8 +17,9 @@ _VALUE_LENGTH = 120
 def outputs(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
     """One line for each output leaf and one column for each side: its type and its digest.
 
-    Example:
-        `outputs(("legacy",), observations).rows[0][0].text` is, say, `(tree)`.
+    Example::
+
+        outputs(("legacy",), observations).rows[0][0].text == (tree)
     """
     leaves = [{leaf.path: leaf for leaf in item.outputs} if item else {} for item in seen]
     paths = list(dict.fromkeys(path for by_path in leaves for path in by_path))
@@ -46,8 +47,9 @@ def _output(leaf: OutputLeaf | None) -> Cell:
 def operations(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
     """One line for each operation of StableHLO: how often each side has it, unequal counts first.
 
-    Example:
-        `operations(("legacy",), observations).rows[0][0].text` is, say, `stablehlo.constant`.
+    Example::
+
+        operations(("legacy",), observations).rows[0][0].text == "stablehlo.constant"
     """
     modules: list[StableHloCounts | None] = [item.stablehlo if item else None for item in seen]
     counts = [module.operations_by_name if module else None for module in modules]

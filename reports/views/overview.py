@@ -18,9 +18,9 @@ _TITLE_LENGTH = 200
 def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: int) -> Table:
     """The programs of a page in a table, each metric with a column for each of `sides`.
 
-    Example:
-        `overview(campaign.programs, campaign.sides, left_out=0).rows[0][1].text` is, say,
-        `✓ parity`.
+    Example::
+
+        overview(campaign.programs, campaign.sides, left_out=0).rows[0][1].text == "✓ parity"
     """
     reference = _reference(sides)
     shown = sorted(
@@ -52,7 +52,8 @@ def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: 
 def anchor_of(index: int) -> str:
     """The anchor of the section of a program, which is numbered from 0.
 
-    Example:
+    Example::
+
         >>> anchor_of(0)
         'program-1'
     """

@@ -37,8 +37,9 @@ class Page:
 def page(campaign: Campaign) -> Page:
     """The page of a campaign, its programs sorted so that what differs comes first.
 
-    Example:
-        `page(load_campaign("report.json")).counts` is, say, `3 programs: 2 parity, 1 difference`.
+    Example::
+
+        page(load_campaign("report.json")).counts == "3 programs: 2 parity, 1 difference"
     """
     mark, tone = VERDICTS[campaign.verdict]
     sides = _sides(campaign)

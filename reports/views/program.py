@@ -82,9 +82,9 @@ class Section:
 def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
     """The section of one program, with a column for each of `sides`.
 
-    Example:
-        `section(campaign.programs[0], ("legacy", "simplified"), "program-1").verdict` is, say,
-        `✓ parity`.
+    Example::
+
+        section(campaign.programs[0], ("legacy", "simplified"), "program-1").verdict == "✓ parity"
     """
     mark, tone = VERDICTS[row.verdict]
     reasons = [cut(reason, _TEXT_LENGTH) for reason in row.reasons[:_MAX_REASONS]]

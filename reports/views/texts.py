@@ -17,7 +17,8 @@ _TERMINAL_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 def visible(text: str) -> str:
     r"""`text` with one kind of newline, and with its invisible characters spelled out.
 
-    Example:
+    Example::
+
         >>> visible("\x1b[31mred\x1b[0m\r\nnul\x00")
         'red\nnul\\x00'
     """
@@ -28,7 +29,8 @@ def visible(text: str) -> str:
 def cut(text: str, length: int) -> str:
     """`text`, or its first `length` characters and how many more there are.
 
-    Example:
+    Example::
+
         >>> cut("a long story", 6)
         'a long … (6 more characters)'
     """
@@ -40,7 +42,8 @@ def cut(text: str, length: int) -> str:
 def cut_middle(text: str, head: int, tail: int) -> str:
     r"""`text`, or its beginning and its end, which in a traceback is what matters most.
 
-    Example:
+    Example::
+
         >>> cut_middle("first\nsecond\nlast", 5, 4)
         'first\n… (8 characters left out here; the JSON report has them) …\nlast'
     """
@@ -54,7 +57,8 @@ def cut_middle(text: str, head: int, tail: int) -> str:
 def left_out(found: Sequence[object], shown: Sequence[object], what: str) -> str:
     """How many of `found` are not among those `shown`, in a sentence; "" where all are.
 
-    Example:
+    Example::
+
         >>> left_out("abc", "a", "letters")
         '2 more letters are left out here; the JSON report has them.'
     """
@@ -64,7 +68,8 @@ def left_out(found: Sequence[object], shown: Sequence[object], what: str) -> str
 def more(count: int, what: str) -> str:
     """The sentence that says that `count` more are in the JSON report alone.
 
-    Example:
+    Example::
+
         >>> more(2, "letters")
         '2 more letters are left out here; the JSON report has them.'
     """
@@ -74,7 +79,10 @@ def more(count: int, what: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Put a number before its noun, in the plural where it should be.
 
-    counted(1, "const arg") == "1 const arg"; counted(2, "leaf") == "2 leaves"
+    Example::
+
+        >>> counted(1, "const arg"), counted(2, "leaf")
+        ('1 const arg', '2 leaves')
     """
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"
