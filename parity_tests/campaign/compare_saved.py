@@ -33,12 +33,12 @@ def compare(
     timeout: float = 120.0,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
-    """Judge every program of two saved campaigns; one that only one of them has is not compared.
+    """Judge every program of two saved campaigns; a program that one of them lacks is not compared.
 
-    With `attribute`, both sides of a program whose outputs are not bitwise equal are run again to
-    find out why, where its source and the environment are those that were measured: what the files
-    name is imported, so they are to be trusted. `timeout` is in seconds for one run.
-    Raises `SavedError` where arrays cannot be read.
+    With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
+    out why, if its source and the environment have not changed. That imports the modules that the
+    files name, so use it on trusted files. `timeout` is in seconds for one run. Raises `SavedError`
+    where arrays cannot be read.
 
     Example::
 

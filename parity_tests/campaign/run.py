@@ -29,8 +29,8 @@ from reports.rows import SIDES, Campaign, Comparison, Hazard, Side, TimeComparis
 
 TIMEOUT = 120.0
 
-# Hazards are of the program and not of a side, so one side detects them: the first of these that is
-# run, those that a hazard makes fail coming last.
+# A hazard belongs to the program, so one side detects it: the first of these that runs. Sides that
+# a hazard can make fail come last.
 _FORESEERS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "simplified")
 
 

@@ -1,9 +1,9 @@
-"""A/A: one side against itself, again and again; whatever differs is a fault of the tester.
+"""A/A: one side against itself, again and again; every difference is a fault of the tester.
 
-Numerics and counters of every run are compared with those of the first, by the judge of a
-campaign. Times are judged as those of two sides: each run is a sample, and the runs are dealt to
-two halves in the order A B B A. There is nothing to find, so every verdict of faster or slower is a
-false alarm.
+The judge of a campaign compares outputs and counters of every run with the first run. Each run is
+a sample of its times: the runs are dealt to two halves in the order A B B A, and the halves are
+judged like two sides. There is nothing to find, so each verdict of faster or slower is a false
+alarm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parity_tests.processes.protocol import Listed
 from parity_tests.processes.side_runs import Progress, Recorded, run_sides
 from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
 
-# The share of comparisons of times that may be alarms.
+# The largest share of alarms among the comparisons of times.
 MOST_ALARMS = 0.01
 FEWEST_FOR_TIMES = 2 * FEWEST_SAMPLES
 
@@ -117,7 +117,7 @@ def _row(
 ) -> ProgramRow:
     runs = [_compared(records[0], each) for each in records[1:]]
     if runs:
-        # What is equal in every run is told of the first two; the others would repeat it.
+        # Equal metrics are listed for the first two runs; the others would repeat them.
         comparisons = runs[0].comparisons + tuple(
             each
             for run in runs[1:]

@@ -26,20 +26,20 @@ def time_sides(
 ) -> dict[int, tuple[TimeSamples, ...]]:
     """Run every job twice on every side in each round, and return the samples by job number.
 
-    The folder keeps what is finished, as that of a campaign does. `timeout` is in seconds for one
-    program on one side; a program that fails in one process has a sample less.
+    The folder keeps finished processes, as a campaign's folder does. `timeout` is in seconds for
+    one program on one side. A program that fails in one process has a sample less.
 
     Example::
 
         time_sides(jobs, ("legacy", "simplified"), folder, rounds=5, timeout=60)
     """
     turns = []
-    steps = [(turn, side) for turn in range(2 * rounds) for side in _order(sides, turn)]
-    for step, (turn, side) in enumerate(steps):
-        progress(step, len(steps), f"round {turn // 2 + 1} of {rounds}: {side}")
+    processes = [(turn, side) for turn in range(2 * rounds) for side in _order(sides, turn)]
+    for done, (turn, side) in enumerate(processes):
+        progress(done, len(processes), f"round {turn // 2 + 1} of {rounds}: {side}")
         turns.append(run_sides(jobs, [side], folder / str(turn), timeout=timeout))
-    if steps:
-        progress(len(steps), len(steps), "")
+    if processes:
+        progress(len(processes), len(processes), "")
     return samples_of(turns)
 
 

@@ -1,4 +1,4 @@
-"""Render: a campaign as a terminal shows it, a progress bar before it and a table of rows."""
+"""Print a campaign on a terminal: a progress bar while it runs, then its rows as a table."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def console() -> Console:
 
 @contextmanager
 def progress(console: Console) -> Iterator[Advance]:
-    """Show a bar of what is done, or on no terminal a plain line at every tenth."""
+    """Show a progress bar, or a plain line at every tenth where the console is no terminal."""
     if not (console.is_terminal and console.file.isatty()):
         yield _plain(console)
         return

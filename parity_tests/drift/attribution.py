@@ -32,7 +32,7 @@ _TOLERANCE = RUNGS.index("tolerance")
 
 @dataclass(frozen=True)
 class Drift:
-    """A pair of sides whose outputs are not bitwise equal, with what a campaign knows of it."""
+    """Two sides whose outputs are not bitwise equal, and the campaign's evidence of both."""
 
     job: Job
     left: Evidence
@@ -124,7 +124,7 @@ class _Attribution:
         )
 
     def _repeat(self) -> None:
-        """Make sure that both sides give again what the campaign has of them."""
+        """Make sure that both sides repeat the bits that the campaign has of them."""
         again = self.rerun.outputs("", "as it was")
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
             if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":

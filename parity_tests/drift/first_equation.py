@@ -12,7 +12,7 @@ from parity_tests.processes.protocol import EquationValue, EquationValues
 
 @dataclass(frozen=True)
 class FirstDifference:
-    """The first equation whose results differ on two sides, and what is said of it."""
+    """The first equation whose results differ on two sides; `said` describes it in words."""
 
     said: str
     equation: EquationValue | None = None
@@ -28,8 +28,8 @@ def first_difference(
 ) -> FirstDifference:
     """Return the first equation whose results are not bitwise equal on two sides, in order.
 
-    The sides may write a different number of equations where one of them has operands that the
-    other has not: they are compared as far as they correspond in primitive, line and types.
+    One side may write more equations than the other, for operands that the other lacks. Equations
+    are compared as long as they correspond in primitive, line and types.
     """
     for a, b in zip(left.equations, right.equations, strict=False):
         if _kind(a) != _kind(b):

@@ -18,8 +18,8 @@ from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import ListingError, Progress, list_programs
 from reports.rows import Environment, ProgramRow, Side
 
-# By the number of a program: what a side left of it, what the arbiter left, and how to run it
-# again, or why that is not possible.
+# By the number of a program: the evidence of a side, the arbiter's outputs, and the job that runs
+# it again, or the reason why it cannot.
 EvidenceOf = Callable[[int, Side], Evidence]
 TruthOf = Callable[[int], Sequence[Value]]
 JobOf = Callable[[int], Job | str]

@@ -38,7 +38,7 @@ class Rerun:
         return values.load(left / "outputs.npz"), values.load(right / "outputs.npz")
 
     def _ask(self, action: str, flags: str, what: str, *, barriers: bool = False) -> list[Path]:
-        """Run both sides in processes of their own, and return the folders of what they left."""
+        """Run each side in a process of its own, and return the folders with their answers."""
         questions = []
         for side in self.sides:
             own = Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder))

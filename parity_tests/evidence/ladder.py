@@ -1,13 +1,15 @@
-"""The ladder on which two output arrays are compared.
+"""The ladder of rungs on which two output arrays are compared.
 
-bitwise -> a few units in the last place (`most_ulps`) -> the dtype's tolerance, whose absolute part
-is scaled down for outputs that are small as a whole -> the arbiter says that both are equally near
-to a run in double precision (`arbitrated`) -> mismatch.
+1. bitwise
+2. ulp: a few units in the last place (`most_ulps`)
+3. tolerance: the dtype's, whose absolute part is scaled down where all of an output is small
+4. arbiter: both are equally near to a run in double precision (`arbitrated`)
+5. mismatch
 
 Neither side is the truth: legacy lets XLA fold constants, which rounds differently. So all
-measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN
-equals NaN, an infinity equals one of its own sign only, and -0.0 is 0 ULP from 0.0 though not
-bitwise equal. Complex numbers are close by magnitude; where one part is not finite, the other is
+measures are symmetric in the two sides, and relative ones refer to the larger magnitude. NaN equals
+NaN, an infinity equals an infinity of its sign only, and -0.0 is 0 ULP from 0.0 though not bitwise
+equal. Complex numbers are close by magnitude; where one part is not finite, the other part is
 judged by itself. Integers and booleans are equal or not.
 """
 
@@ -23,7 +25,7 @@ from parity_tests.evidence import floats
 from parity_tests.evidence.floats import Array
 from reports.rows import LeafComparison, Rung
 
-# How many tolerances from the truth, relative to its largest element, an arbiter can still tell.
+# An arbiter can tell up to this many tolerances from the truth, relative to its largest element.
 ARBITER_REACH = 1000
 
 RUNGS: tuple[Rung, ...] = get_args(Rung)  # from the strictest to the worst
@@ -72,17 +74,17 @@ class Arbitration:
 
     equally_good: bool
     note: str
-    nearer: Literal["", "first", "second"] = ""  # "" too where it cannot tell
+    nearer: Literal["", "first", "second"] = ""  # "" if equally good, or if it cannot tell
 
 
 def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     """Compare the errors of two arrays against a run in double precision.
 
-    The rule of torch's dynamo, in both directions, for neither side is the reference: an error is
-    at most k times the other's, plus a tenth of the tolerance, with k = 2, or 3 in 16 bits and
-    less. It must hold of the root mean square and of the largest error, since one wrong element
-    of many vanishes in a mean. Where both are far from the truth, it took another path than they
-    did (another branch, another integer) and has nothing to say.
+    This is the rule of torch's dynamo, in both directions because neither side is the reference: an
+    error is at most k times the other error plus a tenth of the tolerance, with k = 2, or 3 in 16
+    bits and less. It must hold for the root mean square and for the largest error, since one wrong
+    element of many vanishes in a mean. Where both arrays are far from the truth, the arbiter took
+    another path than they did (another branch, another integer) and cannot tell.
     """
     k = 3 if floats.bits(left.dtype) < 32 else 2
     wide = truth.astype(np.complex128)
@@ -106,12 +108,12 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
 
 
 def compare(path: str, left: Array, right: Array, truth: Array | None = None) -> LeafComparison:
-    """Compare two arrays of one shape and dtype; `truth` is the same from the arbiter, if it ran.
+    """Compare two arrays of one shape and dtype; `truth` is the arbiter's array, if it ran.
 
-    `max_abs`, `max_rel` and `max_ulp` are over the parts that are finite on both sides, as is
-    `passing_rtol`, the relative tolerance that would have passed beside the dtype's absolute one;
-    it is None where none would. `mismatch_share` and `first_index` tell of the elements that are
-    not the same value. Raises `ValueError` where shapes or dtypes differ.
+    `max_abs`, `max_rel`, `max_ulp` and `passing_rtol` are over the parts that are finite on both
+    sides. `passing_rtol` is the relative tolerance that would have passed beside the dtype's
+    absolute one, None where none would. `mismatch_share` and `first_index` count elements of
+    different value. Raises `ValueError` where shapes or dtypes differ.
 
     Example::
 
@@ -204,8 +206,8 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
 def _scale(size: Array) -> float:
     """Return the scale of absolute tolerances: 1, or the largest magnitude where that is smaller.
 
-    An absolute tolerance is for what cancels, to be held against what was cancelled. Where no
-    element comes near 1 it would let pass an output of which every element is wrong.
+    An absolute tolerance is meant for cancellation, relative to the numbers that cancel. Where no
+    element comes near 1, an unscaled one would pass outputs whose every element is wrong.
     """
     return min(1.0, float(size.max(initial=0.0)))
 

@@ -1,4 +1,4 @@
-"""The one place that concludes a verdict from what was found of a program.
+"""The one place that concludes a verdict from the findings of a program.
 
 A live run, two saved campaigns, and a side compared with itself all come here. Counters that do not
 depend on the machine are judged exactly. What the migration is about (const args, StableHLO bytes)
@@ -14,14 +14,12 @@ from parity_tests.evidence.ladder import worst_rung
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, mode_of
-from reports.rows import Comparison, FlipVerdict, Observation, Verdict
-
-FROM_BEST_TO_WORST: tuple[Verdict, ...] = ("parity", "could not compare", "difference")
+from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The verdict on a program, its reasons, and what a flip of the default comes to for it."""
+    """The verdict on a program and its reasons, and the verdict on a flip of the default."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
@@ -29,11 +27,11 @@ class Conclusion:
 
 
 def conclude(findings: Findings, pairs: Sequence[Sides] = ()) -> Conclusion:
-    """Conclude the verdict on a program, of which `pairs` of sides were to be compared.
+    """Conclude the verdict on a program; `pairs` are the sides that the campaign compares.
 
     "difference" where any pair differs, or differs by a bug however little. Else "could not
     compare" where a side failed or there is no pair, else "parity". Two sides that raise alike
-    agree, and still nothing was compared. There is a flip verdict where a pair is across the flip.
+    agree, but nothing was compared. There is a flip verdict where a pair is across the flip.
 
     Example::
 
@@ -48,7 +46,7 @@ def worst(conclusions: Sequence[Conclusion]) -> Conclusion:
 
     Raises `ValueError` where there is none.
     """
-    return max(conclusions, key=lambda each: FROM_BEST_TO_WORST.index(each.verdict))
+    return max(conclusions, key=lambda each: VERDICTS.index(each.verdict))
 
 
 def needs_arbiter(comparisons: Sequence[Comparison]) -> bool:

@@ -9,7 +9,7 @@ from reports.rows import Comparison, DriftAttribution, Hazard, Observation, Time
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found of one program on all sides; texts are reasons for what is missing.
+    """What was found of one program on all sides; the texts are reasons why a part is missing.
 
     The failure of every observation in `observed` counts, in a pair or not. `not_run` says why
     nothing was compared at all, `no_arbiter` why the arbiter's outputs are not there, and

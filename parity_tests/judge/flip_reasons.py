@@ -49,7 +49,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             what=f"{flip.left} fails today, {alike}: {what}",
             action="make the program run before the flip, then compare again",
         )
-    # A limit is the campaign's, and tells nothing of what the program would have returned.
+    # A limit belongs to the campaign: without it the program might have worked.
     broken = failure.kind in ("exception", "crash")
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
     if cause:

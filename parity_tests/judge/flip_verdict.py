@@ -1,4 +1,4 @@
-"""Flip: what was found of a program to one verdict on what a flip of the default means for it.
+"""The flip verdict: what a flip of the default means for the users of one program.
 
 It measures nothing. Each rule turns one finding into a reason with the smallest action that helps,
 and the worst reason is the verdict. The verdict of the campaign answers another question: there a
@@ -21,7 +21,7 @@ from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, me
 def decide(
     findings: Findings, reasons: Sequence[str], pairs: Sequence[Sides]
 ) -> FlipVerdict | None:
-    """Return the flip verdict of a program, of which `pairs` of sides were to be compared.
+    """Return the flip verdict of a program; `pairs` are the sides that the campaign compares.
 
     `reasons` are the reasons of its verdict. None where no pair is across the flip, as where a side
     is compared with itself.

@@ -23,7 +23,7 @@ class RowDraft:
     time_samples: tuple[TimeSamples, ...] = ()
 
     def row(self, conclusion: Conclusion) -> ProgramRow:
-        """Return the row, with what was concluded."""
+        """Return the row, its verdict as concluded."""
         found = self.findings
         return ProgramRow(
             name=self.name,

@@ -5,6 +5,7 @@
 
 from reports.rows.campaign import (
     SCHEMA_VERSION,
+    VERDICTS,
     Campaign,
     Environment,
     ProgramRow,
@@ -59,6 +60,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "SIDES",
     "TIME_METRICS",
+    "VERDICTS",
     "Campaign",
     "CapturedArray",
     "Check",

@@ -18,6 +18,7 @@ from reports.rows.row import Row, Side
 SCHEMA_VERSION = 2
 
 Verdict = Literal["parity", "difference", "could not compare"]
+VERDICTS: tuple[Verdict, ...] = ("parity", "could not compare", "difference")  # best to worst
 
 
 class Environment(Row):
@@ -40,7 +41,7 @@ class ProgramRow(Row):
 
     name: str
     source: str  # file:line, relative to the working directory where it lies below it
-    target: str = ""  # what loads it again; "" in reports of before this was written
+    target: str = ""  # loads it again; "" in reports older than this field
     digest: str = ""  # SHA-256 of the file of `source`
     summary: str
     verdict: Verdict
@@ -50,8 +51,8 @@ class ProgramRow(Row):
     time_samples: tuple[TimeSamples, ...] = ()
     times: tuple[TimeComparison, ...] = ()
     hazards: tuple[Hazard, ...] = ()
-    drift: tuple[DriftAttribution, ...] = ()  # none where it was not asked for, or none is there
-    flip: FlipVerdict | None = None  # None: no two sides across the flip were to be compared
+    drift: tuple[DriftAttribution, ...] = ()  # empty where there is none, or nobody asked
+    flip: FlipVerdict | None = None  # None: the campaign compares no two sides across the flip
 
 
 class Campaign(Row):
@@ -66,9 +67,5 @@ class Campaign(Row):
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of the programs; a campaign over nothing could not compare."""
-        verdicts = {row.verdict for row in self.programs}
-        if "difference" in verdicts:
-            return "difference"
-        if "could not compare" in verdicts or not verdicts:
-            return "could not compare"
-        return "parity"
+        verdicts = [row.verdict for row in self.programs]
+        return max(verdicts, key=VERDICTS.index, default="could not compare")

@@ -6,10 +6,11 @@ from typing import Literal
 
 from reports.rows.row import Row
 
-# What a side made of a captured array. "embedded" is inlined at or below the embed threshold,
-# "folded" inlined at first and gone when XLA was done (no constant of as many elements is left in
-# the optimised HLO, or else it is said to be inlined); an array is "unused" where dead code alone
-# reads it, and "not found" where it is read and yet in no const arg and no constant.
+# What a side made of a captured array:
+# "embedded": inlined, at or below the embed threshold.
+# "folded": inlined, and XLA left no constant with as many elements in the optimised HLO.
+# "unused": only dead code reads it.
+# "not found": it is read, but no const arg and no constant holds it.
 Fate = Literal["inlined", "embedded", "hoisted", "folded", "unused", "not found"]
 
 
@@ -31,7 +32,7 @@ class CapturedArray(Row):
     uses: int  # equations and outputs that read it, those in bodies included
     fate: Fate
     copies: int  # const args, or constants in the StableHLO module
-    alike: int = 1  # captured arrays that `copies` are of, where their values are equal or unread
+    alike: int = 1  # captured arrays that share `copies`: their values are equal or unread
     note: str = ""
 
 

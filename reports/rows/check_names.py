@@ -1,4 +1,4 @@
-"""The names of the checks that a side is held to by itself: `measure` makes them, `judge` reads."""
+"""The names of the checks that each side must pass by itself: observe makes them, judge reads."""
 
 from __future__ import annotations
 

@@ -67,5 +67,5 @@ class TimeComparison(Row):
     low: float | None  # the bootstrap interval of the ratio
     high: float | None
     p_value: float | None  # Mann-Whitney, corrected over the programs
-    margin: float  # what a side is away from itself, as a ratio less 1
+    margin: float  # how far a side is from itself, as a ratio less 1
     samples: tuple[int, int]

@@ -12,8 +12,8 @@ DriftCause = Literal["constant folding", "layout or fusion", "a bug", "not attri
 class DriftAttribution(Row):
     """Why the outputs of two sides are not bitwise equal, found by running both sides again.
 
-    `equation` is the first one whose result differs when every result is an output of the program,
-    with the line of the user's that made it; it is "" where none does, or none was found.
+    `equation` is the first whose result differs when every result is an output of the program, and
+    `file` and `line` are the user's line that made it; "" where there is none, or none was found.
     """
 
     left: Side
@@ -47,8 +47,8 @@ class FlipReason(Row):
 class FlipVerdict(Row):
     """What a flip of the default comes to for one program, the worst reason first.
 
-    "safe" says that nothing that was measured differs for the worse; what was not measured, and
-    what may differ in another run, is in the reasons.
+    "safe" says that no measured metric is worse. The reasons name parts that were not measured, or
+    may differ in another run.
     """
 
     left: Side

@@ -12,7 +12,7 @@ from reports.rows.row import Row, Side
 
 
 class Proof(Row):
-    """Evidence of the side that was really in force, counted in what that side produced."""
+    """Evidence of the side that was really in force, counted in the results of each stage."""
 
     array_literals: int  # Literals above the embed threshold, in the jaxpr and in all its bodies
     constvars: int  # constvars, in the jaxpr and in all its bodies
@@ -29,7 +29,7 @@ class JaxprCounts(Row):
     equations: int
     captured_arrays: int
     captured_bytes: int
-    captured_values: str | None = None  # a sha256 over what the captured arrays hold
+    captured_values: str | None = None  # a sha256 over the values of the captured arrays
     committed_arrays: int | None = None  # captured arrays that are committed to one device
     sharded_arrays: int | None = None  # captured arrays over several devices
 
@@ -45,7 +45,7 @@ class StableHloCounts(Row):
     constant_bytes: int  # all of stablehlo.constant, scalars included
     operations_by_name: dict[str, int]
     main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
-    argument_types: str | None = None  # of those of main's arguments that are the user's
+    argument_types: str | None = None  # of the user's arguments of main
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
 
@@ -64,8 +64,8 @@ class ExecutableCounts(Row):
 class HostMemory(Row):
     """Peak resident memory of the process in a stage, in bytes above what was resident before.
 
-    Where the process ran other programs before, memory that these left behind is taken again
-    unseen: `fresh` says that it did not.
+    `fresh` says that the process ran no other program before. Otherwise it may reuse memory that
+    other programs left behind, which does not show in the peak.
     """
 
     trace_and_lower: int
@@ -86,9 +86,9 @@ class MemoryStats(Row):
 class StageTimes(Row):
     """Seconds of each stage, reported and never judged.
 
-    One sample of one process each; `call` is the median of `call_samples` calls after the first,
-    `dispatch` that of the time until such a call returns, its results not yet there.
-    `cached_compile` is compiling where JAX's persistent compilation cache has the program.
+    Each is one sample of one process. `call` is the median of `call_samples` calls after the first.
+    `dispatch` is the median time until such a call returns, which may be before its results are
+    there. `cached_compile` is compiling with the program in JAX's persistent compilation cache.
     """
 
     trace: float
@@ -110,15 +110,15 @@ class OutputLeaf(Row):
     weak_type: bool
     sha256: str
     sharding: str | None = None  # the devices, and what each holds
-    committed: bool | None = None  # None: no array of JAX
+    committed: bool | None = None  # None: not an array of JAX
 
 
 class Check(Row):
-    """Something that a side was held to by itself, beside being compared."""
+    """A law that each side must keep by itself, whatever the other sides do."""
 
     name: str
     holds: bool
-    statement: str  # what was found, in one sentence
+    statement: str  # the finding in one sentence
 
 
 class Failure(Row):
@@ -132,7 +132,7 @@ class Failure(Row):
 
 
 class Observation(Row):
-    """One program on one side. `failure` is set or the measurements are, never both."""
+    """One program on one side; either `failure` is set or the measurements are."""
 
     program: str
     side: Side

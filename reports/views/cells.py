@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-# What a reader should make of a cell. Never the only sign: the text says the same.
+# How a reader should take a cell. Never the only sign: the text says the same.
 Tone = Literal["", "good", "bad", "warn", "note"]
 
 
@@ -40,7 +40,7 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notice: str = ""  # says what was left out
+    notice: str = ""  # says how much was left out
 
     @property
     def grouped(self) -> bool:

@@ -96,7 +96,7 @@ def seconds_cell(seconds: float) -> Cell:
 
 
 def count_cell(count: int) -> Cell:
-    """A count, which is exact as it is."""
+    """A count, which needs no rounding."""
     return Cell(f"{count:,}")
 
 

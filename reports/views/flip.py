@@ -35,7 +35,7 @@ _CAUSES: dict[DriftCause, Tone] = {
     "a bug": "bad",
     "not attributed": "warn",
 }
-# The order in which they are listed: what a reader should see comes first.
+# In the order of the list: verdicts that a reader should see come first.
 _TIMES: dict[TimeVerdict, Tone] = {
     "slower": "warn",
     "faster": "note",

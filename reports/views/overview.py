@@ -8,7 +8,7 @@ from reports.rows import Observation, ProgramRow, Side, metrics
 from reports.rows.declaration import Metric, OverviewColumn
 from reports.views import figures, flip
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
-from reports.views.program import VERDICTS
+from reports.views.program import MARKS
 from reports.views.texts import cut
 
 _NAME_LENGTH = 80
@@ -73,7 +73,7 @@ def _line(
     cells = [[_cell(metric, column, item, base) for item in seen] for metric, column in shown]
     # The first column of a side says that it failed.
     cells[0] = [_failure(item) or cell for item, cell in zip(seen, cells[0], strict=True)]
-    mark, tone = VERDICTS[row.verdict]
+    mark, tone = MARKS[row.verdict]
     return (
         Cell(cut(row.name, _NAME_LENGTH), link=anchor),
         Cell(f"{mark} {row.verdict}", cut("; ".join(row.reasons), _TITLE_LENGTH), tone),

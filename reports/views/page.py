@@ -1,7 +1,7 @@
 """A campaign as a page: every table and sentence of the reports, before any markup.
 
-The Markdown and the HTML report are two templates over the `Page` that is made here, so what a
-report says is decided once. Tables and texts have a maximum size; what it leaves out is said.
+The Markdown and the HTML report are two templates over the `Page` that is made here, so their texts
+are decided once. Tables and texts have a maximum size, and say how much was left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from reports.rows import SIDES, Campaign, Environment, ProgramRow, Side, Verdict
 from reports.views import flip
 from reports.views.cells import Cell, Column, Table, Tone
 from reports.views.overview import anchor_of, overview
-from reports.views.program import VERDICTS, Section, section
+from reports.views.program import MARKS, Section, section
 from reports.views.texts import cut
 
 MAX_PROGRAMS = 500
@@ -21,7 +21,7 @@ _VALUE_LENGTH = 200
 
 @dataclass(frozen=True)
 class Page:
-    """A whole report: what the first screen says, then one section per program."""
+    """A whole report: the first screen, then one section per program."""
 
     title: str
     tone: Tone
@@ -41,9 +41,9 @@ def page(campaign: Campaign) -> Page:
 
         page(load_campaign("report.json")).counts == "3 programs: 2 parity, 1 difference"
     """
-    mark, tone = VERDICTS[campaign.verdict]
+    mark, tone = MARKS[campaign.verdict]
     sides = _sides(campaign)
-    order = list(VERDICTS)
+    order = list(MARKS)
     programs = sorted(campaign.programs, key=lambda row: order.index(row.verdict))
     shown = programs[:MAX_PROGRAMS]
     return Page(

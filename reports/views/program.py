@@ -19,7 +19,7 @@ from reports.views.ledger import hazards, ledger
 from reports.views.texts import cut, cut_middle, left_out, more
 
 # The mark keeps the verdict readable without colour. The worst comes first.
-VERDICTS: dict[Verdict, tuple[str, Tone]] = {
+MARKS: dict[Verdict, tuple[str, Tone]] = {
     "difference": ("≠", "bad"),
     "could not compare": ("?", "warn"),
     "parity": ("✓", "good"),
@@ -86,7 +86,7 @@ def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
 
         section(campaign.programs[0], ("legacy", "simplified"), "program-1").verdict == "✓ parity"
     """
-    mark, tone = VERDICTS[row.verdict]
+    mark, tone = MARKS[row.verdict]
     reasons = [cut(reason, _TEXT_LENGTH) for reason in row.reasons[:_MAX_REASONS]]
     if len(row.reasons) > _MAX_REASONS:
         reasons.append(more(len(row.reasons) - _MAX_REASONS, "reasons"))
