@@ -1,15 +1,15 @@
 """Judge times: samples of several processes to one of five verdicts for each program and pair.
 
-Times differ for reasons that have nothing to do with the sides, so nothing is called slower
-because it was slower once:
+Times differ for reasons that have nothing to do with the sides, so one slower sample never makes a
+verdict:
 
-1. The margin of a metric is found by comparing every side with itself (its odd samples with its
-   even ones): what 95 of 100 such comparisons stay within, and at least `SMALLEST_MARGIN`.
+1. The margin of a metric comes from comparing every side with itself, its odd samples with its even
+   ones: 95 of 100 such comparisons stay within the margin. It is at least `SMALLEST_MARGIN`.
 2. The ratio of medians gets a bootstrap interval, and the two samples a Mann-Whitney test, whose
    p-values are corrected over the programs after Benjamini and Hochberg.
-3. "slower" and "faster" need all of it: a p-value below `ALPHA`, a ratio beyond the margin and an
-   interval without 1. An interval within the margin is "equivalent". What is left is
-   "inconclusive", and too few samples are "not measured".
+3. "slower" and "faster" need three things: a p-value below `ALPHA`, a ratio beyond the margin and
+   an interval without 1. An interval within the margin is "equivalent". Too few samples are "not
+   measured", and all other cases "inconclusive".
 
 Source: the comparison of the statistics of asv, pyperf and criterion.rs; `scipy.stats`.
 """
@@ -40,9 +40,9 @@ def judge_times(
 ) -> dict[str, tuple[TimeComparison, ...]]:
     """Compare the times of programs on pairs of sides; the ratio is the right side's to the left's.
 
-    `left` and `right` have the samples of each program by its name, in the order in which they
-    were taken. They are one and the same for a campaign, and two where campaigns are compared; a
-    side of a pair that its own one lacks is looked for in the other.
+    `left` and `right` have the samples of each program by its name, in the order of the runs. A
+    campaign passes its samples twice, a comparison of two campaigns passes both. If `left` lacks
+    the left side of a pair, `right` may have it, and the other way around.
 
     Example::
 
