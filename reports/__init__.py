@@ -11,8 +11,8 @@ from reports.output.formats import (
     parse_report_option,
     write_report,
 )
-from reports.output.json import ReportReadError
-from reports.output.json import load as load_campaign
+from reports.output.json_file import ReportReadError
+from reports.output.json_file import load as load_campaign
 from reports.rows import (
     SCHEMA_VERSION,
     SIDES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,17 +13,21 @@ from parity_tests.campaign.folder import Setup, campaign_folder, check_same_camp
 from parity_tests.campaign.lost_hazards import foresee, is_unforeseen
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
-from parity_tests.drift.rows import attributed
+from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.layout import CampaignFiles
-from parity_tests.evidence.records import Recorded, truth_of
-from parity_tests.judge.flip_verdict import decide
+from parity_tests.evidence.records import Evidence, Recorded, truth_of
+from parity_tests.judge.comparison import compare_pairs
+from parity_tests.judge.conclusion import conclude, needs_arbiter
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
-from parity_tests.judge.verdict import has_floats, judge, needs_arbiter, pairs_of
+from parity_tests.judge.verdict import has_floats
 from parity_tests.processes.protocol import Job, Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
-from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side, TimeSamples
+from reports.rows import SIDES, Campaign, Comparison, Hazard, Side, TimeComparison, TimeSamples
 
 DEFAULTS = CampaignOptions()
 
@@ -48,15 +52,15 @@ def run(
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
         measured = _measure(collected, options, setup, folder, progress)
-        rows = _rows(measured, options, folder)
+        drafts = _compare(measured, options, folder)
         if options.attribute:
-            rows = _attributed(rows, measured, options, folder, progress)
+            drafts = _attribute(drafts, measured, options, folder, progress)
         pairs = pairs_of(options.sides)
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             environment=collected.environment,
             sides=options.sides,
-            programs=tuple(row.model_copy(update={"flip": decide(row, pairs)}) for row in rows),
+            programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
         )
         if options.save is not None:
             saved.save(options.save, result, partial(_kept, measured, folder))
@@ -101,41 +105,38 @@ def _measure(
     return _Measured(collected, records, samples)
 
 
-def _rows(measured: _Measured, options: CampaignOptions, folder: Path) -> tuple[ProgramRow, ...]:
-    """Judge each program, with the arbiter where it may decide, and its times."""
+def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> list[RowDraft]:
+    """Compare the sides of each program, with the arbiter where it may decide, and judge times."""
     collected, samples = measured.collected, measured.samples
     by_name = {collected.programs[number].name: each for number, each in samples.items()}
     times = judge_times(by_name, by_name, pairs_of(options.sides))
     # The saved results may be compared with other sides later, when no arbiter is asked.
     always_arbitrate = options.save is not None and not set(SIDES) <= set(options.sides)
     with warm_arbiter(folder, timeout=options.timeout, fresh=options.fresh) as arbitrate:
-        return tuple(
-            _row(
+        return [
+            _draft(
                 each,
                 measured.records[number],
                 partial(arbitrate, collected.job(number)),
                 partial(foresee, collected.job(number), folder, timeout=options.timeout),
+                time_samples=samples.get(number, ()),
+                times=times.get(each.name, ()),
                 always_arbitrate=always_arbitrate,
-            ).model_copy(
-                update={
-                    "time_samples": samples.get(number, ()),
-                    "times": times.get(each.name, ()),
-                }
             )
             for number, each in enumerate(collected.programs)
-        )
+        ]
 
 
-def _attributed(
-    rows: tuple[ProgramRow, ...],
+def _attribute(
+    drafts: Sequence[RowDraft],
     measured: _Measured,
     options: CampaignOptions,
     folder: Path,
     progress: Progress,
-) -> tuple[ProgramRow, ...]:
+) -> list[RowDraft]:
     """Find out why outputs are not bitwise equal."""
-    return attributed(
-        rows,
+    return attribute_drift(
+        drafts,
         measured.collected.job,
         lambda number, side: measured.records[number][side].evidence(),
         partial(truth_of, folder),
@@ -152,54 +153,65 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
     return saved.Kept(evidence, truth_of(folder, number))
 
 
-def _row(
+def _draft(
     program: Listed,
     recorded: dict[Side, Recorded],
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
     *,
+    time_samples: tuple[TimeSamples, ...] = (),
+    times: tuple[TimeComparison, ...] = (),
     always_arbitrate: bool = False,
-) -> ProgramRow:
-    if program.unavailable is not None:
-        return ProgramRow(
-            name=program.name,
-            source=program.source or program.target,
-            target=program.target,
-            digest=program.digest,
-            summary=program.summary,
-            verdict="could not compare",
-            reasons=(program.unavailable,),
-            observations=(),
-            comparisons=(),
-        )
-    foreseer = side_with_hazards(recorded)
-    hazards: tuple[Hazard, ...] = ()
-    if foreseer and is_unforeseen(recorded[foreseer].observation.failure):
-        hazards = ask_hazards()
-    elif foreseer:
-        hazards = recorded[foreseer].hazards()
+) -> RowDraft:
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
-    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
-    alone = list(evidence.values())
-    judgement = judge(pairs, alone)
-    reasons = judgement.reasons
-    needed = needs_arbiter(judgement)
-    if needed or (always_arbitrate and any(has_floats(each.observation) for each in alone)):
-        truth = ask_arbiter()
-        if truth.missing and needed:
-            reasons = (*reasons, f"there is no arbiter: {truth.missing}")
-        elif not truth.missing:
-            judgement = judge(pairs, alone, truth.outputs)
-            reasons = judgement.reasons
-    return ProgramRow(
+    if program.unavailable is not None:
+        findings = Findings(not_run=program.unavailable)
+    else:
+        comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
+        findings = Findings(
+            observed=tuple(each.observation for each in evidence.values()),
+            comparisons=comparisons,
+            times=times,
+            hazards=_hazards(recorded, ask_hazards),
+            no_arbiter=no_arbiter,
+        )
+    return RowDraft(
         name=program.name,
-        source=program.source,
+        source=program.source or (program.target if program.unavailable is not None else ""),
         target=program.target,
         digest=program.digest,
         summary=program.summary,
-        verdict=judgement.verdict,
-        reasons=reasons,
-        observations=tuple(each.observation for each in evidence.values()),
-        comparisons=judgement.comparisons,
-        hazards=hazards,
+        observations=findings.observed,
+        time_samples=time_samples,
+        findings=findings,
     )
+
+
+def _compared(
+    evidence: Mapping[Side, Evidence], ask_arbiter: Callable[[], Truth], always_arbitrate: bool
+) -> tuple[tuple[Comparison, ...], str]:
+    """Compare the sides of a program; the text says why the arbiter is missing where it was asked.
+
+    The arbiter is asked where outputs are beyond tolerance; with `always_arbitrate`, it is asked of
+    every program that it can judge.
+    """
+    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
+    comparisons = compare_pairs(pairs)
+    always = always_arbitrate and any(has_floats(each.observation) for each in evidence.values())
+    if not (always or needs_arbiter(comparisons)):
+        return comparisons, ""
+    truth = ask_arbiter()
+    if truth.missing:
+        return comparisons, truth.missing
+    return compare_pairs(pairs, truth.outputs), ""
+
+
+def _hazards(
+    recorded: dict[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
+) -> tuple[Hazard, ...]:
+    side = side_with_hazards(recorded)
+    if side is None:
+        return ()
+    if is_unforeseen(recorded[side].observation.failure):
+        return ask_hazards()
+    return recorded[side].hazards()

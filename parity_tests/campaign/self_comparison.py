@@ -1,9 +1,9 @@
-"""A/A: one side against itself, again and again; whatever differs is a fault of the tester.
+"""A/A: one side against itself, again and again; every difference is a fault of the tester.
 
-Numerics and counters of every run are compared with those of the first, by the judge of a
-campaign. Times are judged as those of two sides: each run is a sample, and the runs are dealt to
-two halves in the order A B B A. There is nothing to find, so every verdict of faster or slower is a
-false alarm.
+The judge of a campaign compares outputs and counters of every run with the first run. Each run is
+a sample of its times: the runs are dealt to two halves in the order A B B A, and the halves are
+judged like two sides. There is nothing to find, so each verdict of faster or slower is a false
+alarm.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from parity_tests.campaign.folder import Setup, campaign_folder, check_same_camp
 from parity_tests.campaign.timed_rounds import samples_of
 from parity_tests.evidence.layout import turn_folder
 from parity_tests.evidence.records import Recorded
+from parity_tests.judge.comparison import compare_pairs
+from parity_tests.judge.conclusion import conclude, worst
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
-from parity_tests.judge.verdict import judge
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides
-from reports.rows import Campaign, Comparison, ProgramRow, Side, TimeComparison, TimeSamples
+from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
 
-# The share of comparisons of times that may be alarms.
+# The largest share of alarms among the comparisons of times.
 MOST_ALARMS = 0.01
 FEWEST_FOR_TIMES = 2 * FEWEST_SAMPLES
 
@@ -69,6 +72,8 @@ def run(
     `timeout` is in seconds for one program; `resume` and `progress` are as in a campaign. Raises
     `TargetError` and `ResumeError` before anything runs.
 
+    Example::
+
         run(["my_model.py"], side="jax-legacy", runs=20, timeout=60).is_trustworthy
     """
     with campaign_folder(resume) as folder:
@@ -89,10 +94,13 @@ def run(
         )
         times = judge_times(left, right, [(side, side)])
         rows = tuple(
-            _row(program, [turn[number, side] for turn in turns if (number, side) in turn])
-            .model_copy(update={"times": times.get(program.name, ())})
+            _row(
+                program,
+                [turn[number, side] for turn in turns if (number, side) in turn],
+                times.get(program.name, ()),
+            )
             for number, program in enumerate(collected.programs)
-        )  # fmt: skip
+        )
     campaign = Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=collected.environment,
@@ -108,32 +116,34 @@ def _named(
     return {programs[number].name: each for number, each in samples.items()}
 
 
-def _row(program: Listed, records: Sequence[Recorded]) -> ProgramRow:
-    comparisons: list[Comparison] = []
-    if records:
-        first = records[0].evidence()
-        judged = [judge([(first, each.evidence())]) for each in records[1:]]
-        # What is equal in every run is told of the first two; the others would repeat it.
-        comparisons += judged[0].comparisons
-        comparisons += [
+def _row(
+    program: Listed, records: Sequence[Recorded], times: tuple[TimeComparison, ...]
+) -> ProgramRow:
+    runs = [_compared(records[0], each) for each in records[1:]]
+    if runs:
+        # Equal metrics are listed for the first two runs; the others would repeat them.
+        comparisons = runs[0].comparisons + tuple(
             each
-            for judgement in judged[1:]
-            for each in judgement.comparisons
+            for run in runs[1:]
+            for each in run.comparisons
             if each.outcome in ("different", "not compared")
-        ]
-        worst = max(judged, key=lambda each: _ORDER.index(each.verdict))
-        verdict, reasons = worst.verdict, worst.reasons
+        )
+        found = Findings(comparisons=comparisons, times=times)
+        conclusion = worst([conclude(each) for each in runs])
     else:
-        verdict, reasons = "could not compare", (program.unavailable or "it was not run",)
-    return ProgramRow(
+        found = Findings(not_run=program.unavailable or "it was not run", times=times)
+        conclusion = conclude(found)
+    draft = RowDraft(
         name=program.name,
         source=program.source or program.target,
         summary=program.summary,
-        verdict=verdict,
-        reasons=reasons,
+        findings=found,
         observations=tuple(each.observation for each in records[:1]),
-        comparisons=tuple(comparisons),
     )
+    return draft.row(conclusion)
 
 
-_ORDER = ("parity", "could not compare", "difference")
+def _compared(first: Recorded, other: Recorded) -> Findings:
+    """Compare a run with the first one."""
+    comparisons = compare_pairs([(first.evidence(), other.evidence())])
+    return Findings((first.observation, other.observation), comparisons)

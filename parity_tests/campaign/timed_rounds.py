@@ -15,7 +15,8 @@ from parity_tests.evidence.records import Recorded
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides
-from reports.rows import TIME_METRICS, Side, StageTimes, TimeMetric, TimeSamples
+from reports.rows import Observation, Side, TimeSamples, metrics
+from reports.rows.declaration import Metric
 
 
 def time_sides(
@@ -27,22 +28,22 @@ def time_sides(
 ) -> dict[int, tuple[TimeSamples, ...]]:
     """Run every job twice on every side in each round, and return the samples by job number.
 
-    `folder` keeps what is finished, as a campaign's folder does. A program that fails in one
-    process has one sample less.
+    `folder` keeps finished processes, as a campaign's folder does. A program that fails in one
+    process has a sample less.
 
     Example::
 
         time_sides(jobs, folder, CampaignOptions(sides=("legacy", "simplified"), rounds=5))
     """
     turns, running = [], RunOptions(timeout=options.timeout)
-    runs = [
+    processes = [
         (turn, side) for turn in range(2 * options.rounds) for side in _order(options.sides, turn)
     ]
-    for done, (turn, side) in enumerate(runs):
-        progress(done, len(runs), f"round {turn // 2 + 1} of {options.rounds}: {side}")
+    for done, (turn, side) in enumerate(processes):
+        progress(done, len(processes), f"round {turn // 2 + 1} of {options.rounds}: {side}")
         turns.append(run_sides(jobs, [side], turn_folder(folder, turn), running))
-    if runs:
-        progress(len(runs), len(runs), "")
+    if processes:
+        progress(len(processes), len(processes), "")
     return samples_of(turns)
 
 
@@ -50,17 +51,17 @@ def samples_of(
     turns: Iterable[Mapping[tuple[int, Side], Recorded]],
 ) -> dict[int, tuple[TimeSamples, ...]]:
     """Return the times of several runs as samples by job number, in the order of the runs."""
-    taken: dict[tuple[int, Side], list[StageTimes]] = {}
+    taken: dict[tuple[int, Side], list[Observation]] = {}
     for recorded in turns:
         for key, record in recorded.items():
-            if (times := record.observation.times) is not None:
-                taken.setdefault(key, []).append(times)
+            if record.observation.times is not None:
+                taken.setdefault(key, []).append(record.observation)
     samples: dict[int, list[TimeSamples]] = {}
-    for (number, side), stages in taken.items():
+    for (number, side), observations in taken.items():
         samples.setdefault(number, []).extend(
-            TimeSamples(side=side, metric=metric, seconds=seconds)
-            for metric in TIME_METRICS
-            if (seconds := _seconds(stages, metric))
+            TimeSamples(side=side, metric=metric.stage, seconds=seconds)
+            for metric in metrics.METRICS
+            if metric.stage and (seconds := _seconds(observations, metric))
         )
     return {number: tuple(each) for number, each in samples.items()}
 
@@ -69,6 +70,6 @@ def _order(sides: Sequence[Side], turn: int) -> Sequence[Side]:
     return sides if turn % 2 == 0 else sides[::-1]
 
 
-def _seconds(stages: Sequence[StageTimes], metric: TimeMetric) -> tuple[float, ...]:
-    found = (getattr(each, metric.replace(" ", "_")) for each in stages)
+def _seconds(observations: Sequence[Observation], metric: Metric) -> tuple[float, ...]:
+    found = (metric.read(each) for each in observations)
     return tuple(seconds for seconds in found if seconds is not None)

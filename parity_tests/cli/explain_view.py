@@ -19,7 +19,9 @@ _TONES = {"good": "green", "bad": "bold red", "warn": "yellow", "note": "cyan", 
 def print_explanation(console: Console, campaign: Campaign) -> None:
     """Print for each program what it captured, what each side made of that, and its hazards.
 
-    print_explanation(render.console(), campaign.run(["my_model.py"]))
+    Example::
+
+        print_explanation(terminal.console(), campaign.run(["my_model.py"]))
     """
     for row in campaign.programs:
         console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reports.rows.experiments import ProgramFigures
 
-FIGURE_COLUMNS = (
-    "const\nargs", "StableHLO\nbytes", "inlined\nbytes", "optimised HLO\nconstants",
-    "argument\nbytes", "temporary\nbytes",
-)  # fmt: skip
+# Each count that a table shows: the heading of its column, and the field that has it.
+_FIGURES = (
+    ("const\nargs", "const_args"),
+    ("StableHLO\nbytes", "text_bytes"),
+    ("inlined\nbytes", "inlined_bytes"),
+    ("optimised HLO\nconstants", "optimised_constant_bytes"),
+    ("argument\nbytes", "argument_bytes"),
+    ("temporary\nbytes", "temporary_bytes"),
+)
+FIGURE_COLUMNS = tuple(heading for heading, _ in _FIGURES)
 
 
 def figure_cells(figures: ProgramFigures) -> list[str]:
     """The counts of a variant, in the order of `FIGURE_COLUMNS`."""
-    counts = (
-        figures.const_args, figures.text_bytes, figures.inlined_bytes,
-        figures.optimised_constant_bytes, figures.argument_bytes, figures.temporary_bytes,
-    )  # fmt: skip
+    counts = (getattr(figures, field) for _, field in _FIGURES)
     return ["-" if count is None else f"{count:,}" for count in counts]

@@ -134,7 +134,7 @@ def reduce(
 
 
 def _parse_pair(sides: str) -> tuple[Side, Side]:
-    from parity_tests.judge.verdict import PAIRS
+    from parity_tests.judge.sides import PAIRS
 
     wanted = {each.strip() for each in sides.split(",")}
     for pair in PAIRS:

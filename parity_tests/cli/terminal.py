@@ -1,11 +1,11 @@
-"""Render: a campaign as a terminal shows it, a progress bar before it and a table of rows."""
+"""Print a campaign on a terminal: a progress bar while it runs, then its rows as a table."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from parity_tests.judge.comparison import worst_rung
+from parity_tests.evidence.ladder import worst_rung
 from parity_tests.processes.protocol import Progress as Advance
 from reports.rows import (
     FLIP_OUTCOMES,
@@ -25,7 +25,9 @@ from reports.rows import (
     ProgramRow,
     Side,
     TimeVerdict,
+    metrics,
 )
+from reports.rows.declaration import Metric, TerminalColumn
 from reports.views.ledger import place
 from reports.views.texts import counted
 
@@ -61,7 +63,7 @@ def console() -> Console:
 
 @contextmanager
 def progress(console: Console) -> Iterator[Advance]:
-    """Show a bar of what is done, or on no terminal a plain line at every tenth."""
+    """Show a progress bar, or a plain line at every tenth where the console is no terminal."""
     if not (console.is_terminal and console.file.isatty()):
         yield _plain(console)
         return
@@ -95,18 +97,16 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
     table.add_column("verdict", no_wrap=True)
     table.add_column("flip")
     table.add_column("outputs", no_wrap=True)
-    table.add_column("StableHLO bytes\nlegacy / simplified", justify="right")
-    table.add_column("const args\nours / stock", justify="right")
-    table.add_column("unique\narrays", justify="right")
+    shown = _metrics_shown()
+    for _, column in shown:
+        table.add_column(column.title, justify="right")
     for row in campaign.programs:
         table.add_row(
             escape(row.name),
             f"[{STYLES[row.verdict]}]{row.verdict}[/]",
             f"[{FLIP_STYLES[row.flip.outcome]}]{row.flip.outcome}[/]" if row.flip else "-",
             _rungs(row),
-            _figures(row, ("legacy", "jax-legacy"), ("simplified", "jax-simplified"), _text_bytes),
-            _figures(row, ("simplified",), ("jax-simplified",), _const_args),
-            _unique(row),
+            *(_figures(row, metric, column) for metric, column in shown),
         )
     console.print(table)
     for row in campaign.programs:
@@ -217,27 +217,16 @@ def _observation(row: ProgramRow, sides: tuple[Side, ...]) -> Observation | None
     return next((by_side[side] for side in sides if side in by_side), None)
 
 
-def _figures(
-    row: ProgramRow,
-    left: tuple[Side, ...],
-    right: tuple[Side, ...],
-    read: Callable[[Observation | None], int | None],
-) -> str:
-    """Write two figures, ours where it was run and else stock JAX's."""
-    return " / ".join(
-        "-" if value is None else f"{value:,}"
-        for value in (read(_observation(row, left)), read(_observation(row, right)))
-    )
+def _metrics_shown() -> list[tuple[Metric, TerminalColumn]]:
+    shown = ((metric, metric.terminal) for metric in metrics.METRICS if metric.terminal)
+    return sorted(shown, key=lambda each: each[1].place)
 
 
-def _text_bytes(observation: Observation | None) -> int | None:
-    return observation.stablehlo.text_bytes if observation and observation.stablehlo else None
-
-
-def _const_args(observation: Observation | None) -> int | None:
-    return observation.proof.const_args if observation and observation.proof else None
-
-
-def _unique(row: ProgramRow) -> str:
-    proofs = [each.proof for each in row.observations if each.proof]
-    return str(proofs[0].unique_captured) if proofs else "-"
+def _figures(row: ProgramRow, metric: Metric, column: TerminalColumn) -> str:
+    """Write a figure for each group of sides, of the first of them that was run."""
+    if not column.groups:
+        measured = (metric.read(each) for each in row.observations)
+        return next((str(value) for value in measured if value is not None), "-")
+    seen = [_observation(row, group) for group in column.groups]
+    values = [metric.read(each) if each else None for each in seen]
+    return " / ".join("-" if value is None else f"{value:,}" for value in values)

@@ -1,1 +1,1 @@
-"""Why outputs are not bitwise equal: attribution of drift, and the float64 arbiter."""
+"""Why outputs are not bitwise equal: the cause, the first equation, the float64 arbiter."""

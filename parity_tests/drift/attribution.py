@@ -1,12 +1,12 @@
 """Drift: why the outputs of two sides are not bitwise equal, by running both sides again.
 
-Both are run in fresh processes, first as they are: a program that does not give its own bits again
-cannot be attributed. Then XLA's passes are switched off step by step, and the first step with which
-the sides agree names the cause. Beside that both sides run with every equation's result an output,
-and the first that differs names the line.
+Both sides run in fresh processes, first unchanged: a program that does not repeat its own bits
+cannot be attributed. Then XLA's passes are switched off set by set, and the first set with which
+the sides agree names the cause. Both sides also run with the result of every equation an output,
+and the first one that differs names the line.
 
-Whether the sides agree is found out and not read off the optimised HLO: what XLA folded there is
-known from no text, and two texts may differ without a difference in a bit.
+Runs decide whether the sides agree, not the optimised HLO: no text tells what XLA folded, and two
+texts may differ without a difference in a bit.
 """
 
 from __future__ import annotations
@@ -15,90 +15,25 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple
 
-from parity_tests.evidence import ladder, values
-from parity_tests.evidence.layout import CampaignFiles, ProcessFiles
+from parity_tests.drift.first_equation import FirstDifference, named
+from parity_tests.drift.rerun import NotAttributedError, Rerun, compared
+from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
+from parity_tests.evidence import ladder
+from parity_tests.evidence.ladder import RUNGS, worst_rung
+from parity_tests.evidence.layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.comparison import RUNGS, worst_rung
-from parity_tests.judge.flip_verdict import FLIPS
-from parity_tests.processes.asking import Asking, ask_all
-from parity_tests.processes.protocol import (
-    AnswerT,
-    EquationValue,
-    EquationValues,
-    Job,
-    Question,
-    RunEquations,
-    RunOutputs,
-    to_json,
-    write,
-)
-from parity_tests.processes.worker_process import Lost
-from reports.rows import DriftAttribution, DriftCause, LeafComparison, ProgramRow, Side
+from parity_tests.judge.sides import FLIPS
+from parity_tests.processes.protocol import Job, to_json, write
+from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
-
-class Step(NamedTuple):
-    """Flags with which both sides are run again, and what it says where they agree."""
-
-    cause: DriftCause
-    what: str
-    flags: str
-    barriers: bool = False  # captured arrays behind optimization barriers
-
-
-# The flags and passes of jaxlib 0.10.2. XLA ends a process over a flag that it does not know, and
-# ignores a pass that it does not: the passes of the GPU are among them.
-_UNFUSED = (
-    "constant_folding,algsimp,fusion,priority-fusion,multi_output_fusion,fusion_merger,"
-    "horizontal_loop_fusion,simplify-fp-conversions"
-)
-_UNFOLDED = "--xla_disable_hlo_passes=constant_folding,algsimp"
-_OPTIMISES_LESS = "--xla_backend_optimization_level=0 --xla_allow_excess_precision=false"
-STEPS = (
-    Step(
-        "constant folding",
-        "constant folding off",
-        "--xla_disable_hlo_passes=constant_folding",
-    ),
-    # With a value that it knows, `algsimp` multiplies by the reciprocal and joins factors.
-    Step(
-        "constant folding",
-        "constant folding and the algebraic simplification with constants that are known off",
-        _UNFOLDED,
-    ),
-    Step(
-        "layout or fusion",
-        "constant folding, algebraic simplification, fusion and the backend's optimisation off",
-        f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED}",
-    ),
-    # The last, since XLA asserts layouts later on: not every program compiles without them.
-    Step(
-        "layout or fusion",
-        "the assignment of layouts off, too",
-        f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED},layout-assignment",
-    ),
-    # Some elementwise equations are folded already in the HLO that the first pass gets (its dump,
-    # "before_optimizations", has none of them), and no flag for that is known. It comes last
-    # because a barrier hides from layouts, too, what is constant.
-    Step(
-        "constant folding",
-        "constant folding off and captured arrays behind optimization barriers, for they are "
-        "folded before XLA's passes as well",
-        "--xla_disable_hlo_passes=constant_folding",
-        barriers=True,
-    ),
-)
-
-
-class _NotAttributedError(Exception):
-    """There is no answer; the message says why."""
+_TOLERANCE = RUNGS.index("tolerance")
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A pair of sides whose outputs are not bitwise equal, with what a campaign knows of it."""
+    """Two sides whose outputs are not bitwise equal, and the campaign's evidence of both."""
 
     job: Job
     left: Evidence
@@ -112,14 +47,16 @@ class Drift:
         return self.left.observation.side, self.right.observation.side
 
 
-def drifting_pairs(row: ProgramRow) -> dict[tuple[Side, Side], str]:
+def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side], str]:
     """Return the pairs to attribute, with their rungs: the first across the flip, and a mismatch.
 
-    drifting_pairs(row) == {("jax-legacy", "jax-simplified"): "ulp"}
+    Example::
+
+        drifting_pairs(row.comparisons) == {("jax-legacy", "jax-simplified"): "ulp"}
     """
     rungs = {
         (each.left, each.right): worst_rung(each.leaves)
-        for each in row.comparisons
+        for each in comparisons
         if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
     }
     found = [pair for pair in FLIPS if pair in rungs][:1]
@@ -131,8 +68,10 @@ def drifting_pairs(row: ProgramRow) -> dict[tuple[Side, Side], str]:
 def attribute(drift: Drift, folder: Path, *, timeout: float) -> DriftAttribution:
     """Find the cause of a difference; "not attributed", with the reason, where it cannot be found.
 
-    `timeout` is in seconds for one run of the program. `folder` keeps the answer: of a campaign
-    that was interrupted, it is not looked for again.
+    `timeout` is in seconds for one run of the program. `folder` keeps the answer: a campaign that
+    goes on after an interruption does not look for it again.
+
+    Example::
 
         attribute(Drift(job, left, right, "ulp"), folder, timeout=60).cause
     """
@@ -141,45 +80,37 @@ def attribute(drift: Drift, folder: Path, *, timeout: float) -> DriftAttribution
     if kept.exists():
         return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
     own = Path(tempfile.mkdtemp(prefix=f"drift-{drift.job.number}-", dir=folder))
-    found = _Attribution(drift, own, timeout).find()
+    found = _Attribution(drift, Rerun(drift.job, drift.sides, own, timeout)).find()
     write(kept, to_json(found))
     return found
 
 
 @dataclass(frozen=True)
-class _Answered(Generic[AnswerT]):
-    """What a process answered, and the files that it left."""
-
-    answer: AnswerT
-    files: ProcessFiles
-
-
-@dataclass(frozen=True)
 class _Attribution:
     drift: Drift
-    folder: Path
-    timeout: float
+    rerun: Rerun
 
     def find(self) -> DriftAttribution:
         try:
             self._repeat()
-        except _NotAttributedError as error:
-            return self._row("not attributed", str(error))
-        first = self._first_equation()
+        except NotAttributedError as error:
+            return self._attribution("not attributed", str(error))
+        first = self.rerun.first_equation()
         try:
             cause, evidence = self._cause(first)
-        except _NotAttributedError as error:
+        except NotAttributedError as error:
             cause, evidence = "not attributed", str(error)
         if cause == "a bug":
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
-            unfolded = self._first_equation(_UNFOLDED, barriers=True)
+            unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
             first = unfolded if unfolded.equation else first
         elif first.misfit:
-            first = _First(first.said)  # the modes may write other equations around their bodies
-        return self._row(cause, f"{evidence}; {first.said}", first)
+            # The modes may write other equations around their bodies, so none is named.
+            first = FirstDifference(first.said)
+        return self._attribution(cause, f"{evidence}; {first.said}", first)
 
-    def _row(
-        self, cause: DriftCause, evidence: str, first: _First | None = None
+    def _attribution(
+        self, cause: DriftCause, evidence: str, first: FirstDifference | None = None
     ) -> DriftAttribution:
         left, right = self.drift.sides
         equation = first.equation if first else None
@@ -188,35 +119,35 @@ class _Attribution:
             right=right,
             cause=cause,
             evidence=evidence,
-            equation=_named(equation) if equation else "",
+            equation=named(equation) if equation else "",
             file=equation.file if equation else "",
             line=equation.line if equation else 0,
         )
 
     def _repeat(self) -> None:
-        """Make sure that both sides give again what the campaign has of them."""
-        again = self._outputs("", "as it was")
+        """Make sure that both sides repeat the bits that the campaign has of them."""
+        again = self.rerun.outputs("", "as it was")
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
-            if worst_rung(_compared(evidence.outputs, outputs)) != "bitwise":
-                raise _NotAttributedError(
+            if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":
+                raise NotAttributedError(
                     f"{evidence.observation.side} gave other bits when it was run again, so no "
                     "other run says anything of the difference"
                 )
 
-    def _cause(self, first: _First) -> tuple[DriftCause, str]:
+    def _cause(self, first: FirstDifference) -> tuple[DriftCause, str]:
         wrong = self._wrong()
         failed = []
-        for step in STEPS:
+        for off in PASSES_OFF:
             try:
-                outputs = self._outputs(step.flags, step.what, barriers=step.barriers)
-            except _NotAttributedError as error:
+                outputs = self.rerun.outputs(off.flags, off.what, barriers=off.barriers)
+            except NotAttributedError as error:
                 failed.append(str(error))
                 continue
-            if worst_rung(_compared(*outputs)) == "bitwise":
+            if worst_rung(compared(*outputs)) == "bitwise":
                 said = "; ".join(
-                    [*failed, f"bitwise equal with {step.what} (XLA_FLAGS={step.flags})"]
+                    [*failed, f"bitwise equal with {off.what} (XLA_FLAGS={off.flags})"]
                 )
-                return ("a bug", f"{wrong}; {said}") if wrong else (step.cause, said)
+                return ("a bug", f"{wrong}; {said}") if wrong else (off.cause, said)
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"
@@ -227,64 +158,6 @@ class _Attribution:
         if failed:
             return "not attributed", said
         return "not attributed", f"{said}, within rounding ({self.drift.rung})"
-
-    def _outputs(
-        self, flags: str, what: str, *, barriers: bool = False
-    ) -> tuple[Sequence[Value], Sequence[Value]]:
-        target = self.drift.job.target
-        left, right = self._ask(
-            [RunOutputs(target=target, side=each, barriers=barriers) for each in self.drift.sides],
-            flags,
-            what,
-        )
-        return values.load(left.files.outputs), values.load(right.files.outputs)
-
-    def _ask(
-        self, questions: Sequence[Question[AnswerT]], flags: str, what: str
-    ) -> list[_Answered[AnswerT]]:
-        """Ask both sides in processes of their own."""
-        asked = [
-            Asking(
-                question,
-                side,
-                Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder)),
-                self.timeout,
-                flags,
-            )
-            for side, question in zip(self.drift.sides, questions, strict=True)
-        ]
-        try:
-            answers = ask_all(asked)
-        except OSError as error:
-            raise _NotAttributedError(f"the file that XLA_FLAGS names: {error}") from error
-        found = []
-        for each, answer in zip(asked, answers, strict=True):
-            if isinstance(answer, Lost):
-                last = _last_line(answer.last_words)
-                raise _NotAttributedError(
-                    f"{each.side} did not run with {what}: {answer.ending}{last and f': {last}'}"
-                )
-            found.append(_Answered(answer, ProcessFiles(each.folder)))
-        return found
-
-    def _first_equation(self, flags: str = "", *, barriers: bool = False) -> _First:
-        target = self.drift.job.target
-        questions = [
-            RunEquations(target=target, side=each, barriers=barriers) for each in self.drift.sides
-        ]
-        try:
-            left, right = self._ask(questions, flags, "every result an output")
-        except _NotAttributedError as error:
-            return _First(f"no equation is named: {error}")
-        arrays = [values.load(each.files.equations) for each in (left, right)]
-        found = first_difference(left.answer, right.answer, arrays[0], arrays[1])
-        ends = (values.load(each.files.outputs) for each in (left, right))
-        if found.equation is None and worst_rung(_compared(*ends)) == "bitwise":
-            return _First(
-                "with every result an output nothing differs, since XLA then optimises another "
-                "program, so no equation is named"
-            )
-        return found
 
     def _wrong(self) -> str:
         """Say which side is wrong, where the arbiter bears out the other one alone."""
@@ -323,86 +196,3 @@ class _Attribution:
             and true[a.path].array.shape == a.array.shape
             and ladder.compare(a.path, a.array, b.array).rung == "mismatch"
         ]
-
-
-@dataclass(frozen=True)
-class _First:
-    """What there is to say of the equations, and the first whose results differ."""
-
-    said: str
-    equation: EquationValue | None = None
-    written: str = ""  # what the two sides have otherwise in that equation
-    misfit: bool = False  # where one side has that equation and the other has another, or none
-
-
-def first_difference(
-    left: EquationValues,
-    right: EquationValues,
-    left_arrays: Sequence[Value],
-    right_arrays: Sequence[Value],
-) -> _First:
-    """Return the first equation whose results are not bitwise equal on two sides, in order.
-
-    The sides may write a different number of equations where one of them has operands that the
-    other has not: they are compared as far as they correspond in primitive, line and types.
-    """
-    for a, b in zip(left.equations, right.equations, strict=False):
-        if _kind(a) != _kind(b):
-            return _First(
-                f"the two sides have the same equations only up to {_named(a)} on the one and "
-                f"{_named(b)} on the other",
-                b,
-                misfit=True,
-            )
-        for i, j in zip(a.saved, b.saved, strict=True):
-            one, two = left_arrays[i].array, right_arrays[j].array
-            if (one.shape, one.dtype) != (two.shape, two.dtype):
-                return _First(
-                    f"the results of {_named(a)} have other types on the other side", b, misfit=True
-                )
-            leaf = ladder.compare("", one, two)
-            if leaf.rung != "bitwise":
-                apart = f"max rel {leaf.max_rel:.2g}"
-                if leaf.max_ulp is not None:
-                    apart += f", {leaf.max_ulp} ULP"
-                written = f"{a.written} against {b.written}" if a.written != b.written else ""
-                return _First(
-                    f"with every result an output, the first that differs is that of {_named(a)} "
-                    f"({apart})",
-                    a,
-                    written,
-                )
-    longer, shorter = sorted((left.equations, right.equations), key=len, reverse=True)
-    if len(longer) > len(shorter):
-        extra = longer[len(shorter)]
-        return _First(f"one side alone has {_named(extra)}", extra, misfit=True)
-    left_out = left.left_out + right.left_out
-    more = f" ({left_out} results were too large to be kept)" if left_out else ""
-    return _First(f"the outputs differ, and no result of an equation does{more}")
-
-
-def _compared(left: Sequence[Value], right: Sequence[Value]) -> list[LeafComparison]:
-    if [(v.path, v.array.shape, v.array.dtype) for v in left] != [
-        (v.path, v.array.shape, v.array.dtype) for v in right
-    ]:
-        raise _NotAttributedError("the outputs have other types when they are computed again")
-    return [ladder.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)]
-
-
-def _kind(equation: EquationValue) -> tuple[str, str, int, int]:
-    return equation.primitive, equation.file, equation.line, len(equation.saved)
-
-
-def _named(equation: EquationValue) -> str:
-    position = ".".join(map(str, equation.position))
-    return f"{equation.primitive}, equation {position}"
-
-
-def _last_line(log: str) -> str:
-    """Return the line of a log that says most: XLA's own last words, or an exception."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    fatal = [line for line in lines if line.startswith("F") and "] " in line]
-    return (fatal or lines or [""])[-1][:300]
-
-
-_TOLERANCE = RUNGS.index("tolerance")

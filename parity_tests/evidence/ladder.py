@@ -1,36 +1,47 @@
-"""The ladder on which two output arrays are compared.
+"""The ladder of rungs on which two output arrays are compared.
 
-bitwise -> a few units in the last place (`most_ulps`) -> the dtype's tolerance, whose absolute part
-is scaled down for outputs that are small as a whole -> the arbiter says that both are equally near
-to a run in double precision (`arbitrated`) -> mismatch.
+1. bitwise
+2. ulp: a few units in the last place (`most_ulps`)
+3. tolerance: the dtype's, whose absolute part is scaled down where all of an output is small
+4. arbiter: both are equally near to a run in double precision (`arbitrated`)
+5. mismatch
 
 Neither side is the truth: legacy lets XLA fold constants, which rounds differently. So all
-measures are symmetric in the two sides, relative ones to the larger magnitude of the two. NaN
-equals NaN, an infinity equals one of its own sign only, and -0.0 is 0 ULP from 0.0 though not
-bitwise equal. Complex numbers are close by magnitude; where one part is not finite, the other is
+measures are symmetric in the two sides, and relative ones refer to the larger magnitude. NaN equals
+NaN, an infinity equals an infinity of its sign only, and -0.0 is 0 ULP from 0.0 though not bitwise
+equal. Complex numbers are close by magnitude; where one part is not finite, the other part is
 judged by itself. Integers and booleans are equal or not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-import ml_dtypes
 import numpy as np
 
+from parity_tests.evidence import floats
+from parity_tests.evidence.floats import Array
 from reports.rows import LeafComparison, Rung
 
-# How many tolerances from the truth, relative to its largest element, an arbiter can still tell.
+# An arbiter can tell up to this many tolerances from the truth, relative to its largest element.
 ARBITER_REACH = 1000
 
-_Array = np.ndarray[Any, Any]
+RUNGS: tuple[Rung, ...] = get_args(Rung)  # from the strictest to the worst
+
+
+def worst_rung(leaves: Sequence[LeafComparison]) -> Rung:
+    """Return the lowest rung that any of the leaves stands on."""
+    return max((leaf.rung for leaf in leaves), key=RUNGS.index, default="bitwise")
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
     """Return JAX's default tolerance of a dtype, which is relative and absolute at once.
 
-    tolerance(np.dtype("float32")) == 1e-6
+    Example::
+
+        tolerance(np.dtype("float32")) == 1e-6
     """
     # The table of jax/_src/public_test_util.py, 0.10.2. Its zero for integers is not copied as a
     # falsy number, by which JAX compares integers with NumPy's 1e-7.
@@ -54,7 +65,7 @@ def most_ulps(dtype: np.dtype[Any]) -> int:
 
     A rung has to be stricter than the next one, and 4 units of bfloat16 are 1.6 percent already.
     """
-    return 4 if _bits(dtype) >= 32 else 1
+    return 4 if floats.bits(dtype) >= 32 else 1
 
 
 @dataclass(frozen=True)
@@ -63,19 +74,19 @@ class Arbitration:
 
     equally_good: bool
     note: str
-    nearer: Literal["", "first", "second"] = ""  # "" too where it cannot tell
+    nearer: Literal["", "first", "second"] = ""  # "" if equally good, or if it cannot tell
 
 
-def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
+def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     """Compare the errors of two arrays against a run in double precision.
 
-    The rule of torch's dynamo, in both directions, for neither side is the reference: an error is
-    at most k times the other's, plus a tenth of the tolerance, with k = 2, or 3 in 16 bits and
-    less. It must hold of the root mean square and of the largest error, since one wrong element
-    of many vanishes in a mean. Where both are far from the truth, it took another path than they
-    did (another branch, another integer) and has nothing to say.
+    This is the rule of torch's dynamo, in both directions because neither side is the reference: an
+    error is at most k times the other error plus a tenth of the tolerance, with k = 2, or 3 in 16
+    bits and less. It must hold for the root mean square and for the largest error, since one wrong
+    element of many vanishes in a mean. Where both arrays are far from the truth, the arbiter took
+    another path than they did (another branch, another integer) and cannot tell.
     """
-    k = 3 if _bits(left.dtype) < 32 else 2
+    k = 3 if floats.bits(left.dtype) < 32 else 2
     wide = truth.astype(np.complex128)
     if truth.shape != left.shape or not np.isfinite(wide).all():
         return Arbitration(False, "the run in double precision is not finite alike")
@@ -96,13 +107,15 @@ def arbitrated(left: _Array, right: _Array, truth: _Array) -> Arbitration:
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
 
 
-def compare(path: str, left: _Array, right: _Array, truth: _Array | None = None) -> LeafComparison:
-    """Compare two arrays of one shape and dtype; `truth` is the same from the arbiter, if it ran.
+def compare(path: str, left: Array, right: Array, truth: Array | None = None) -> LeafComparison:
+    """Compare two arrays of one shape and dtype; `truth` is the arbiter's array, if it ran.
 
-    `max_abs`, `max_rel` and `max_ulp` are over the parts that are finite on both sides, as is
-    `passing_rtol`, the relative tolerance that would have passed beside the dtype's absolute one;
-    it is None where none would. `mismatch_share` and `first_index` tell of the elements that are
-    not the same value. Raises `ValueError` where shapes or dtypes differ.
+    `max_abs`, `max_rel`, `max_ulp` and `passing_rtol` are over the parts that are finite on both
+    sides. `passing_rtol` is the relative tolerance that would have passed beside the dtype's
+    absolute one, None where none would. `mismatch_share` and `first_index` count elements of
+    different value. Raises `ValueError` where shapes or dtypes differ.
+
+    Example::
 
         compare("out", np.float32([1.0]), np.float32([1.0000001])).rung == "ulp"
     """
@@ -112,8 +125,8 @@ def compare(path: str, left: _Array, right: _Array, truth: _Array | None = None)
             "do not compare element by element"
         )
     if left.tobytes() == right.tobytes():
-        return _row(path, "bitwise", _NOTHING)
-    if _is_floating(left.dtype):
+        return _leaf(path, "bitwise", _NOTHING)
+    if floats.is_floating(left.dtype):
         return _compare_floats(path, left, right, truth)
     return _compare_exactly(path, left, right)
 
@@ -131,7 +144,7 @@ class _Distance:
 _NOTHING = _Distance()
 
 
-def _compare_exactly(path: str, left: _Array, right: _Array) -> LeafComparison:
+def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
     differs = np.asarray(left != right, bool)
     # Python integers, for int64 and uint64 overflow in differences.
     pairs = [(int(x), int(y)) for x, y in zip(left[differs], right[differs], strict=True)]
@@ -140,22 +153,22 @@ def _compare_exactly(path: str, left: _Array, right: _Array) -> LeafComparison:
     distance = _Distance(
         float(max(abs(x - y) for x, y in pairs)), relative, None, share, first, relative
     )
-    return _row(path, "mismatch", distance, _note(left, right, differs, "differ"))
+    return _leaf(path, "mismatch", distance, _note(left, right, differs, "differ"))
 
 
-def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None) -> LeafComparison:
-    a, b = _parts(left), _parts(right)
+def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -> LeafComparison:
+    a, b = floats.parts(left), floats.parts(right)
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     both_finite = np.isfinite(wide_a) & np.isfinite(wide_b)
     differs = (wide_a != wide_b) & ~(np.isnan(wide_a) & np.isnan(wide_b))
     lost = (differs & ~both_finite).any(axis=-1)  # NaN against a number, unlike infinities
-    max_ulp = int(_ulps(a, b).max(where=both_finite, initial=0))
+    max_ulp = int(floats.ulps(a, b).max(where=both_finite, initial=0))
 
     # A part that is not finite counts for nothing, and leaves the other part of a complex number.
     finite_a, finite_b = (np.where(both_finite, wide, 0.0) for wide in (wide_a, wide_b))
     with np.errstate(over="ignore"):
-        apart = np.minimum(_magnitude(finite_a - finite_b), np.finfo(np.float64).max)
-        size = np.maximum(_magnitude(finite_a), _magnitude(finite_b))
+        apart = np.minimum(floats.magnitude(finite_a - finite_b), np.finfo(np.float64).max)
+        size = np.maximum(floats.magnitude(finite_a), floats.magnitude(finite_b))
     limit = tolerance(left.dtype)
     absolute = limit * _scale(size)
     beyond = lost | (apart > absolute + limit * size)
@@ -171,12 +184,12 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
         else _largest_ratio(np.maximum(apart - absolute, 0.0), size),
     )
     if lost.any():
-        return _row(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
+        return _leaf(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
     if max_ulp <= most_ulps(left.dtype):
         note = "equal but for the signs of zeros or the bits of NaNs" if max_ulp == 0 else ""
-        return _row(path, "ulp", distance, note)
+        return _leaf(path, "ulp", distance, note)
     if not beyond.any():
-        return _row(path, "tolerance", distance)
+        return _leaf(path, "tolerance", distance)
     bounds = (
         f"rtol = atol = {limit:g}"
         if absolute == limit
@@ -184,82 +197,37 @@ def _compare_floats(path: str, left: _Array, right: _Array, truth: _Array | None
     )
     note = _note(left, right, beyond, f"are beyond {bounds}")
     if truth is None or not both_finite.all():
-        return _row(path, "mismatch", distance, note)
+        return _leaf(path, "mismatch", distance, note)
     arbitration = arbitrated(left, right, truth)
     rung: Rung = "arbiter" if arbitration.equally_good else "mismatch"
-    return _row(path, rung, distance, f"{note}; {arbitration.note}")
+    return _leaf(path, rung, distance, f"{note}; {arbitration.note}")
 
 
-def _scale(size: _Array) -> float:
-    """Return what absolute tolerances are of: 1, or the largest magnitude where that is smaller.
+def _scale(size: Array) -> float:
+    """Return the scale of absolute tolerances: 1, or the largest magnitude where that is smaller.
 
-    An absolute tolerance is for what cancels, to be held against what was cancelled. Where no
-    element comes near 1 it would let pass an output of which every element is wrong.
+    An absolute tolerance is meant for cancellation, relative to the numbers that cancel. Where no
+    element comes near 1, an unscaled one would pass outputs whose every element is wrong.
     """
     return min(1.0, float(size.max(initial=0.0)))
 
 
-def _is_floating(dtype: np.dtype[Any]) -> bool:
-    # The dtypes of ml_dtypes have kind "V" or "f", and its integers (int4) have no finfo.
-    if dtype.kind in "fc":
-        return True
-    try:
-        ml_dtypes.finfo(dtype)
-    except (ValueError, TypeError, KeyError):
-        return False
-    return True
-
-
-def _parts(array: _Array) -> _Array:
-    """Return real numbers along a new last axis: one, or the two parts of complex ones."""
-    if array.dtype.kind == "c":
-        return np.stack([array.real, array.imag], axis=-1)
-    return array[..., np.newaxis]
-
-
-def _bits(dtype: np.dtype[Any]) -> int:
-    return dtype.itemsize * (4 if dtype.kind == "c" else 8)
-
-
-def _magnitude(parts: _Array) -> _Array:
-    return np.abs(parts[..., 0]) if parts.shape[-1] == 1 else np.hypot(parts[..., 0], parts[..., 1])
-
-
-def _ulps(a: _Array, b: _Array) -> _Array:
-    """Count the floating-point numbers from `a` to `b`, meaningful where both are finite."""
-    low, high = _ordinals(a), _ordinals(b)
-    # The subtraction wraps around and is right all the same: the distance fits 64 bits unsigned.
-    return np.maximum(low, high).astype(np.uint64) - np.minimum(low, high).astype(np.uint64)
-
-
-def _ordinals(array: _Array) -> _Array:
-    """Map floating-point numbers to integers in the same order, neighbours to neighbours."""
-    if array.dtype.itemsize == 1:
-        # Formats of 8 bits and fewer differ in their zeros, NaNs and sign bits; 256 entries do not.
-        values = np.arange(256, dtype=np.uint8).view(array.dtype).astype(np.float64)
-        steps = np.unique(values[np.isfinite(values)])
-        return np.searchsorted(steps, array.astype(np.float64)).astype(np.int64)
-    bits = array.view(f"i{array.dtype.itemsize}").astype(np.int64)
-    lowest = np.int64(-(2 ** (8 * array.dtype.itemsize - 1)))
-    return np.where(bits < 0, lowest - bits, bits)  # sign and magnitude: -0.0 and 0.0 are both 0
-
-
-def _share_and_first(mask: _Array) -> tuple[float, tuple[int, ...] | None]:
+def _share_and_first(mask: Array) -> tuple[float, tuple[int, ...] | None]:
     if not mask.any():
         return 0.0, None
     return float(mask.mean()), _first(mask)
 
 
-def _first(mask: _Array) -> tuple[int, ...]:
+def _first(mask: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
 
 
-def _largest_ratio(numerator: _Array, denominator: _Array) -> float:
+def _largest_ratio(numerator: Array, denominator: Array) -> float:
     ratio = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
     return float(ratio.max())
 
 
-def _note(left: _Array, right: _Array, mask: _Array, what: str) -> str:
+def _note(left: Array, right: Array, mask: Array, what: str) -> str:
     at = _first(mask)
     where = f" at {list(at)}" if at else ""
     return (
@@ -268,7 +236,7 @@ def _note(left: _Array, right: _Array, mask: _Array, what: str) -> str:
     )
 
 
-def _row(path: str, rung: Rung, distance: _Distance, note: str = "") -> LeafComparison:
+def _leaf(path: str, rung: Rung, distance: _Distance, note: str = "") -> LeafComparison:
     return LeafComparison(
         path=path,
         rung=rung,

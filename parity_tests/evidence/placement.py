@@ -14,6 +14,8 @@ def sharding_of(array: Any) -> str | None:
     By devices and indices and not by the sharding's own text: shardings of several classes and
     spellings place an array alike.
 
+    Example::
+
         sharding_of(jnp.ones(3)) == "cpu:0"
     """
     sharding = getattr(array, "sharding", None)

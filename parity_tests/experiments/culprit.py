@@ -14,11 +14,11 @@ import jax
 
 from engine.runtime import executable_cache
 from parity_tests.evidence import ladder, values
+from parity_tests.evidence.ladder import RUNGS
 from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.experiments.interleaved_timing import seconds_of
 from parity_tests.experiments.variants import Variants
 from parity_tests.jaxpr.captured_uses import CapturedUse
-from parity_tests.judge.comparison import RUNGS
 from parity_tests.program import Program
 from reports.rows import LeafComparison, Verdict
 from reports.rows.experiments import Culprit, CulpritFound, CulpritQuestion

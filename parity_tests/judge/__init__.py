@@ -1,1 +1,1 @@
-"""The rules of the verdict: comparisons, rulings, the verdict, the flip verdict."""
+"""From evidence to a verdict: comparisons by declared rules, the conclusion, the flip verdict."""

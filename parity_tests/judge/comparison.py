@@ -1,60 +1,76 @@
-"""Beside: what two observations say of each metric, put beside each other as comparisons."""
+"""Compare what two sides left of one program, metric by metric, into the comparisons of a report.
+
+Times are listed and not judged: they are few samples of one process each.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parity_tests.evidence import ladder
+from parity_tests.evidence.ladder import RUNGS, worst_rung
+from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.rulings import COUNTERS, OUTPUT_PROPERTIES, Pair, same_side, varying
-from reports.rows import (
-    TIME_METRICS,
-    Check,
-    Comparison,
-    LeafComparison,
-    Observation,
-)
+from parity_tests.judge.conditions import ruling_on
+from parity_tests.judge.sides import Pair
+from reports.rows import Check, Comparison, LeafComparison, Observation, metrics
 from reports.rows.check_names import OF_PROGRAMS
+from reports.rows.comparison import ComparisonOutcome
+from reports.rows.declaration import LeafProperty, Metric
+from reports.rows.rules import Rule
 from reports.views.texts import counted
 
 DIFF_LINES = 12
 DIFF_WIDTH = 160
 
-RUNGS = ("bitwise", "ulp", "tolerance", "arbiter", "mismatch")
+STRUCTURE = "output structure"
 
 
-def worst_rung(leaves: Sequence[LeafComparison]) -> str:
-    """Return the lowest rung that any of the leaves stands on."""
-    return max((leaf.rung for leaf in leaves), key=RUNGS.index, default="bitwise")
+def compare_pairs(
+    pairs: Sequence[tuple[Evidence, Evidence]], truth: Sequence[Value] = ()
+) -> tuple[Comparison, ...]:
+    """Compare each pair of sides; `truth` has the output arrays of the arbiter, if it has run.
+
+    Example::
+
+        compare_pairs([(of_legacy, of_simplified)])[0].metric == "outputs"
+    """
+    return tuple(
+        each
+        for left, right in pairs
+        for each in PairComparison(left, right, tuple(truth)).comparisons()
+    )
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Puts what two observations say of each metric beside each other."""
+class PairComparison:
+    """The comparison of two sides of one program; a pair may be one side measured twice."""
 
-    pair: Pair
+    left: Evidence
+    right: Evidence
+    truth: tuple[Value, ...] = ()
 
     @property
-    def fails(self) -> bool:
-        """Whether one of the two failed, which leaves nothing to compare."""
-        return bool(self.pair.left.failure or self.pair.right.failure)
+    def pair(self) -> Pair:
+        """The two observations."""
+        return Pair(self.left.observation, self.right.observation)
 
-    def compare(
-        self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
-    ) -> list[Comparison]:
-        """Compare outputs, structure, counters, checks and times; `truth` is the arbiter's."""
+    def comparisons(self) -> list[Comparison]:
+        """Compare outputs, structure, counters, checks, times and, in one mode, printed jaxprs."""
+        if self.pair.left.failure or self.pair.right.failure:
+            return [self._failures()]
         found = [*self._structure(), *self._counters(), *self._checks(), *self._times()]
-        if all(each.outcome == "equal" for each in found if each.metric in OUTPUT_TYPES):
-            return [self._outputs(left, right, truth), *found]
-        reason = "the outputs do not correspond"
-        return [self._row("outputs", "not compared", "", "", reason), *found]
+        alike = all(each.outcome == "equal" for each in found if is_of_types(each.metric))
+        outputs = self._outputs() if alike else self._no_outputs("the outputs do not correspond")
+        jaxprs = [] if self.pair.across_modes else [self._printed_jaxprs()]
+        return [outputs, *found, *jaxprs]
 
-    def _row(
+    def _comparison(
         self,
         metric: str,
-        outcome: str,
+        outcome: ComparisonOutcome,
         left: object,
         right: object,
         detail: str = "",
@@ -64,28 +80,15 @@ class Beside:
             metric=metric,
             left=self.pair.left.side,
             right=self.pair.right.side,
-            outcome=outcome,  # type: ignore[arg-type]
+            outcome=outcome,
             left_value=str(left),
             right_value=str(right),
             detail=detail,
             leaves=leaves,
         )
 
-    def printed_jaxprs(self, left: str, right: str) -> Comparison:
-        """Compare two printed jaxprs of one mode, which have to be the same text."""
-        if not left or not right:
-            detail = "the printed jaxprs were not handed on"
-            return self._row("printed jaxpr", "not compared", "", "", detail)
-        a, b = left.splitlines(), right.splitlines()
-        sizes = (counted(len(a), "line"), counted(len(b), "line"))
-        if left == right:
-            return self._row("printed jaxpr", "equal", *sizes)
-        return self._row(
-            "printed jaxpr", "different", *sizes, _diff(a, b, self.pair.left, self.pair.right)
-        )
-
-    def failures(self) -> Comparison:
-        """Return what there is to say where a side failed: no comparison, and why."""
+    def _failures(self) -> Comparison:
+        """Say what failed; nothing else of the pair compares."""
         left, right = (
             f"{each.failure.kind} in {each.failure.stage}: {each.failure.type}"
             if each.failure
@@ -96,113 +99,142 @@ class Beside:
             detail = "both sides fail alike, which agrees, and leaves no output to compare"
         else:
             detail = "a side that failed has nothing to compare"
-        return self._row("outputs", "not compared", left, right, detail)
+        return self._comparison("outputs", "not compared", left, right, detail)
 
-    def _structure(self) -> list[Comparison]:
-        left_tree, right_tree = self.pair.left.tree, self.pair.right.tree
-        outcome = "equal" if left_tree == right_tree else "different"
-        detail = "" if left_tree == right_tree else "the result is another tree"
-        rows = [self._row("output structure", outcome, left_tree, right_tree, detail)]
-        for metric, (of, rule) in OUTPUT_PROPERTIES.items():
-            left = {leaf.path: of(leaf) for leaf in self.pair.left.outputs}
-            right = {leaf.path: of(leaf) for leaf in self.pair.right.outputs}
-            apart = [path for path in {**left, **right} if left.get(path) != right.get(path)]
-            if not apart:
-                leaves = counted(len(left), "leaf")
-                rows.append(self._row(metric, "equal", leaves, leaves))
-                continue
-            path, more = apart[0], f", and at {len(apart) - 1} more" if len(apart) > 1 else ""
-            detail = f"at {path or 'the only output'}{more}"
-            outcome, why = rule(self.pair, left.get(path), right.get(path))
-            rows.append(
-                self._row(
-                    metric,
-                    outcome,
-                    left.get(path, "missing"),
-                    right.get(path, "missing"),
-                    f"{detail}: {why}" if why else detail,
-                )
+    # -- the result's structure, and the properties of its leaves ----------------------------------
+
+    def _structure(self) -> Iterator[Comparison]:
+        left, right = self.pair.left.tree, self.pair.right.tree
+        if left == right:
+            yield self._comparison(STRUCTURE, "equal", left, right)
+        else:
+            yield self._comparison(
+                STRUCTURE, "different", left, right, "the result is another tree"
             )
-        return rows
+        for each in metrics.LEAF_PROPERTIES:
+            yield self._leaf_property(each)
 
-    def _checks(self) -> list[Comparison]:
+    def _leaf_property(self, of: LeafProperty) -> Comparison:
+        left = {leaf.path: of.read(leaf) for leaf in self.pair.left.outputs}
+        right = {leaf.path: of.read(leaf) for leaf in self.pair.right.outputs}
+        apart = [path for path in {**left, **right} if left.get(path) != right.get(path)]
+        if not apart:
+            leaves = counted(len(left), "leaf")
+            return self._comparison(of.name, "equal", leaves, leaves)
+        path, more = apart[0], f", and at {len(apart) - 1} more" if len(apart) > 1 else ""
+        detail = f"at {path or 'the only output'}{more}"
+        ruling = ruling_on(of.rule, self.pair, left.get(path), right.get(path))
+        return self._comparison(
+            of.name,
+            ruling.outcome,
+            left.get(path, "missing"),
+            right.get(path, "missing"),
+            f"{detail}: {ruling.why}" if ruling.why else detail,
+        )
+
+    # -- the metrics of the table, and the checks --------------------------------------------------
+
+    def _counters(self) -> Iterator[Comparison]:
+        for metric in metrics.METRICS:
+            rule = self._rule(metric)
+            if rule is None or metric.unit == "seconds":
+                continue
+            left, right = metric.read(self.pair.left), metric.read(self.pair.right)
+            if left is None or right is None:
+                yield self._comparison(metric.name, "not compared", left, right, "not measured")
+            elif left == right:
+                yield self._comparison(metric.name, "equal", left, right)
+            else:
+                ruling = ruling_on(rule, self.pair, left, right)
+                yield self._comparison(metric.name, ruling.outcome, left, right, ruling.why)
+
+    def _times(self) -> Iterator[Comparison]:
+        for metric in metrics.METRICS:
+            left, right = metric.read(self.pair.left), metric.read(self.pair.right)
+            rule = self._rule(metric)
+            if metric.unit != "seconds" or rule is None or left is None or right is None:
+                continue  # a time that is missing is one that the campaign did not ask for
+            ruling = ruling_on(rule, self.pair, left, right)
+            values = f"{left:.3g}", f"{right:.3g}"
+            yield self._comparison(metric.name, ruling.outcome, *values, ruling.why)
+
+    def _rule(self, metric: Metric) -> Rule | None:
+        if self.pair.is_one_side:
+            return metric.again if metric.within is not None else None
+        return metric.across if self.pair.across_modes else metric.within
+
+    def _checks(self) -> Iterator[Comparison]:
         left, right = (
             {check.name: check for check in of.checks} for of in (self.pair.left, self.pair.right)
         )
-        rows = []
         for name in {**left, **right}:
-            a, b = left.get(name), right.get(name)
-            measured = [each for each in (a, b) if each is not None]
+            both = left.get(name), right.get(name)
+            measured = [each for each in both if each is not None]
             failing = [each.statement for each in measured if not each.holds]
-            values = _held(a), _held(b)
+            values = _held(both[0]), _held(both[1])
             if not failing and len(measured) == 2:
-                rows.append(self._row(name, "equal", *values))
+                yield self._comparison(name, "equal", *values)
             elif not failing:
-                rows.append(self._row(name, "not compared", *values, "not measured on both"))
+                yield self._comparison(name, "not compared", *values, "not measured on both")
             elif len(failing) == 2 and name in OF_PROGRAMS:
-                rows.append(self._row(name, "equal", *values, failing[0]))
+                yield self._comparison(name, "equal", *values, failing[0])
             else:
-                rows.append(self._row(name, "different", *values, "; ".join(failing)))
-        return rows
+                yield self._comparison(name, "different", *values, "; ".join(failing))
 
-    def _counters(self) -> list[Comparison]:
-        rows = []
-        for metric, (read, within, across) in COUNTERS.items():
-            left, right = read(self.pair.left), read(self.pair.right)
-            if left is None or right is None:
-                rows.append(self._row(metric, "not compared", left, right, "not measured"))
-            elif left == right:
-                rows.append(self._row(metric, "equal", left, right))
-            else:
-                rule = across if self.pair.across_modes else within
-                if self.pair.is_one_side and within is not varying:
-                    rule = same_side
-                outcome, why = rule(self.pair, left, right)
-                rows.append(self._row(metric, outcome, left, right, why))
-        return rows
+    # -- what stays out of the observations: output arrays and printed jaxprs ----------------------
 
-    def _times(self) -> list[Comparison]:
-        left, right = self.pair.left.times, self.pair.right.times
-        if left is None or right is None:
-            return []
-        rows = []
-        for stage in TIME_METRICS:
-            a, b = (getattr(each, stage.replace(" ", "_")) for each in (left, right))
-            if a is None or b is None:
-                continue  # the campaign was told not to take them
-            why = "one process and few samples"
-            rows.append(self._row(f"{stage} seconds", "not judged", f"{a:.3g}", f"{b:.3g}", why))
-        return rows
-
-    def _outputs(
-        self, left: Sequence[Value], right: Sequence[Value], truth: Sequence[Value]
-    ) -> Comparison:
+    def _outputs(self) -> Comparison:
+        left, right = self.left.outputs, self.right.outputs
         if not len(left) == len(right) == len(self.pair.left.outputs):
             detail = "the output arrays were not handed on"
-            return self._row("outputs", "not compared", len(left), len(right), detail)
-        true = {each.path: each.array for each in truth}
+            return self._comparison("outputs", "not compared", len(left), len(right), detail)
+        true = {each.path: each.array for each in self.truth}
         leaves = tuple(
             ladder.compare(a.path, a.array, b.array, true.get(a.path))
             for a, b in zip(left, right, strict=True)
         )
-        rung = worst_rung(leaves)
-        worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel), default=None)
-        detail = ""
-        if worst is not None and rung != "bitwise":
-            where = worst.path or "the only output"
-            detail = f"{rung} at {where}: max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
-            if worst.max_ulp is not None:
-                detail += f", {worst.max_ulp} ULP"
-            if worst.note:
-                detail += f"; {worst.note}"
-        return self._row(
+        return self._comparison(
             "outputs",
-            "different" if rung == "mismatch" else "equal",
+            "different" if worst_rung(leaves) == "mismatch" else "equal",
             counted(len(leaves), "leaf"),
             counted(len(leaves), "leaf"),
-            detail or "bitwise equal",
+            _worst_in_words(leaves),
             leaves,
         )
+
+    def _no_outputs(self, why: str) -> Comparison:
+        return self._comparison("outputs", "not compared", "", "", why)
+
+    def _printed_jaxprs(self) -> Comparison:
+        """Compare the printed jaxprs of one mode, which have to be the same text."""
+        metric, left, right = "printed jaxpr", self.left.jaxpr, self.right.jaxpr
+        if not left or not right:
+            detail = "the printed jaxprs were not handed on"
+            return self._comparison(metric, "not compared", "", "", detail)
+        lines = left.splitlines(), right.splitlines()
+        sizes = (counted(len(lines[0]), "line"), counted(len(lines[1]), "line"))
+        if left == right:
+            return self._comparison(metric, "equal", *sizes)
+        diff = _diff(*lines, self.pair.left, self.pair.right)
+        return self._comparison(metric, "different", *sizes, diff)
+
+
+def is_of_types(metric: str) -> bool:
+    """Say whether a metric tells of the outputs' types, without which no outputs compare."""
+    types = [each.name for each in metrics.LEAF_PROPERTIES if each.is_type]
+    return metric in (STRUCTURE, *types)
+
+
+def _worst_in_words(leaves: Sequence[LeafComparison]) -> str:
+    rung = worst_rung(leaves)
+    if rung == "bitwise":
+        return "bitwise equal"
+    worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel))
+    where = worst.path or "the only output"
+    detail = f"{rung} at {where}: max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
+    if worst.max_ulp is not None:
+        detail += f", {worst.max_ulp} ULP"
+    return f"{detail}; {worst.note}" if worst.note else detail
 
 
 def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Observation) -> str:
@@ -212,9 +244,6 @@ def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Obs
     shown = [line if len(line) <= DIFF_WIDTH else line[:DIFF_WIDTH] + "…" for line in lines]
     more = len(lines) - DIFF_LINES
     return "\n".join([*shown[:DIFF_LINES], *([f"and {more} more lines"] if more > 0 else [])])
-
-
-OUTPUT_TYPES = ("output structure", "output shapes", "output dtypes")
 
 
 def _held(check: Check | None) -> str:

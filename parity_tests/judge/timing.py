@@ -1,15 +1,15 @@
 """Judge times: samples of several processes to one of five verdicts for each program and pair.
 
-Times differ for reasons that have nothing to do with the sides, so nothing is called slower
-because it was slower once:
+Times differ for reasons that have nothing to do with the sides, so one slower sample never makes a
+verdict:
 
-1. The margin of a metric is found by comparing every side with itself (its odd samples with its
-   even ones): what 95 of 100 such comparisons stay within, and at least `SMALLEST_MARGIN`.
+1. The margin of a metric comes from comparing every side with itself, its odd samples with its even
+   ones: 95 of 100 such comparisons stay within the margin. It is at least `SMALLEST_MARGIN`.
 2. The ratio of medians gets a bootstrap interval, and the two samples a Mann-Whitney test, whose
    p-values are corrected over the programs after Benjamini and Hochberg.
-3. "slower" and "faster" need all of it: a p-value below `ALPHA`, a ratio beyond the margin and an
-   interval without 1. An interval within the margin is "equivalent". What is left is
-   "inconclusive", and too few samples are "not measured".
+3. "slower" and "faster" need three things: a p-value below `ALPHA`, a ratio beyond the margin and
+   an interval without 1. An interval within the margin is "equivalent". Too few samples are "not
+   measured", and all other cases "inconclusive".
 
 Source: the comparison of the statistics of asv, pyperf and criterion.rs; `scipy.stats`.
 """
@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reports.rows import Side, TimeComparison, TimeMetric, TimeSamples, TimeVerdict
+from parity_tests.judge.sides import Sides
+from reports.rows import TimeComparison, TimeMetric, TimeSamples, TimeVerdict
 
 ALPHA = 0.05
 CONFIDENCE = 0.95
@@ -31,18 +32,19 @@ FEWEST_SAMPLES = 8  # of a side; below 7 the exact Mann-Whitney test cannot reac
 RESAMPLES = 999
 SMALLEST_MARGIN = 0.05  # a ratio of 1.05
 
-Pair = tuple[Side, Side]
-Measured = Mapping[str, Sequence[TimeSamples]]
+SamplesByProgram = Mapping[str, Sequence[TimeSamples]]
 
 
 def judge_times(
-    left: Measured, right: Measured, pairs: Sequence[Pair]
+    left: SamplesByProgram, right: SamplesByProgram, pairs: Sequence[Sides]
 ) -> dict[str, tuple[TimeComparison, ...]]:
     """Compare the times of programs on pairs of sides; the ratio is the right side's to the left's.
 
-    `left` and `right` have the samples of each program by its name, in the order in which they
-    were taken. They are one and the same for a campaign, and two where campaigns are compared; a
-    side of a pair that its own one lacks is looked for in the other.
+    `left` and `right` have the samples of each program by its name, in the order of the runs. A
+    campaign passes its samples twice, a comparison of two campaigns passes both. If `left` lacks
+    the left side of a pair, `right` may have it, and the other way around.
+
+    Example::
 
         judge_times(samples, samples, [("jax-legacy", "jax-simplified")])["step"][0].verdict
     """
@@ -63,7 +65,7 @@ def judge_times(
     return {name: tuple(comparisons) for name, comparisons in found.items()}
 
 
-def calibrate(measured: Measured) -> dict[TimeMetric, float]:
+def calibrate(measured: SamplesByProgram) -> dict[TimeMetric, float]:
     """Return the margin of each metric: how far a side is from itself, as a ratio less 1."""
     spreads: dict[TimeMetric, list[float]] = {}
     for samples in (each for program in measured.values() for each in program):
@@ -78,7 +80,7 @@ def calibrate(measured: Measured) -> dict[TimeMetric, float]:
 
 
 def _both(
-    left: Sequence[TimeSamples], right: Sequence[TimeSamples], metric: TimeMetric, pair: Pair
+    left: Sequence[TimeSamples], right: Sequence[TimeSamples], metric: TimeMetric, pair: Sides
 ) -> tuple[np.ndarray, np.ndarray] | None:
     of_left, of_right = (
         {each.side: np.array(each.seconds) for each in samples if each.metric == metric}
@@ -94,6 +96,8 @@ class Ratio:
 
     The ratio is the right one's to the left one's. `low`, `high` and `p_value` are NaN where either
     has fewer than `FEWEST_SAMPLES`.
+
+    Example::
 
         Ratio(np.full(8, 2.0), np.full(8, 3.0)).ratio == 1.5
     """
@@ -133,6 +137,8 @@ class PairedRatio:
     both of a pair is not in it. `low` and `high` are NaN for fewer than `FEWEST_SAMPLES` pairs.
     Raises `ValueError` for samples of two lengths.
 
+    Example::
+
         PairedRatio(np.arange(1.0, 9), np.arange(2.0, 18, 2)).ratio == 2
     """
 
@@ -164,7 +170,7 @@ def _interval(samples: tuple[np.ndarray, ...], statistic: Callable[..., Any]) ->
 
 
 def _corrected(
-    ratios: Sequence[Ratio], metric: TimeMetric, pair: Pair, margin: float
+    ratios: Sequence[Ratio], metric: TimeMetric, pair: Sides, margin: float
 ) -> list[TimeComparison]:
     p_values = np.array([each.p_value for each in ratios])
     known = ~np.isnan(p_values)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from parity_tests.evidence import values
 from parity_tests.evidence.layout import ProcessFiles
-from parity_tests.judge.verdict import PAIRS
+from parity_tests.judge.sides import PAIRS
 from parity_tests.processes.asking import ask
 from parity_tests.processes.protocol import ReadDraft, UnknownTarget, Unreadable
 from parity_tests.processes.side_environment import environment_of

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from parity_tests.evidence import ladder
+from parity_tests.evidence.ladder import RUNGS, worst_rung
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import dtype_named
-from parity_tests.judge.comparison import RUNGS, worst_rung
 from parity_tests.judge.verdict import Judgement
 from reports.rows import Comparison, Observation, Side
 

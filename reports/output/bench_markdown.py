@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.output.markdown import escape
+from reports.output.markdown_page import escape
 from reports.rows.bench import Bench, BenchLine, Unit
 from reports.views import figures
 
@@ -12,8 +12,9 @@ COLUMNS = ("row", "case", "contestants", "figure", "95 % interval", "target", "o
 def cells(line: BenchLine) -> tuple[str, ...]:
     """The texts of a line, one for each of `COLUMNS`.
 
-    Example:
-        `cells(bench.lines[0])[5:7]` is, say, `("at most 1.05", "met")`.
+    Example::
+
+        cells(bench.lines[0])[5:7] == ("at most 1.05", "met")
     """
     unknown = line.low is None or line.high is None
     medians = " against ".join(_quantity(each, line.unit) for each in line.medians)
@@ -32,8 +33,9 @@ def cells(line: BenchLine) -> tuple[str, ...]:
 def render(bench: Bench) -> str:
     """The benchmark as Markdown, with what it was measured with.
 
-    Example:
-        `Path("bench.md").write_text(render(bench), encoding="utf-8")`
+    Example::
+
+        Path("bench.md").write_text(render(bench), encoding="utf-8")
     """
     rows = ["| " + " | ".join(escape(cell) for cell in cells(line)) + " |" for line in bench.lines]
     head = [
@@ -46,8 +48,9 @@ def render(bench: Bench) -> str:
 def facts(bench: Bench) -> list[str]:
     """What the figures were measured with, one text for each subject.
 
-    Example:
-        `facts(bench)[0]` is, say, `jax 0.10.2, jaxlib 0.10.2, numpy 2.3.1, Python 3.11.9`.
+    Example::
+
+        facts(bench)[0] == "jax 0.10.2, jaxlib 0.10.2, numpy 2.3.1, Python 3.11.9"
     """
     with_, question = bench.environment, bench.question
     load = "unknown" if bench.load is None else f"{bench.load:.1f}"

@@ -53,8 +53,9 @@ class Drawing:
 def render(bench: Bench) -> str:
     """The ratios of a benchmark as SVG; counts and bytes are in its table.
 
-    Example:
-        `Path("bench.svg").write_text(render(bench), encoding="utf-8")`
+    Example::
+
+        Path("bench.svg").write_text(render(bench), encoding="utf-8")
     """
     template = templating.environment(lambda value: value).get_template("bench.svg")
     return template.render(drawing=drawing(bench))
@@ -63,8 +64,9 @@ def render(bench: Bench) -> str:
 def drawing(bench: Bench) -> Drawing:
     """Where each ratio of a benchmark is drawn, from the top down in the order of its lines.
 
-    Example:
-        `drawing(bench).marks[0].outcome` is, say, `"met"`.
+    Example::
+
+        drawing(bench).marks[0].outcome == "met"
     """
     lines = [line for line in bench.lines if line.kind == "ratio"]
     reach = _reach(lines)

@@ -11,7 +11,8 @@ from pathlib import Path
 class ReportPathError(OSError):
     """A report cannot be written where it was asked for; the message names the path and a way out.
 
-    Example:
+    Example::
+
         >>> issubclass(ReportPathError, OSError)
         True
     """
@@ -23,11 +24,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     The parent folder is created where it is missing, and stays. Nothing else is left behind, and
     nothing at all where the check fails; a file that already lies at `path` is not touched.
 
-    Raises:
-        ReportPathError: `path` is a folder, a device or a file without write permission, or its
-            parent folder cannot be created or written to.
+    Raises `ReportPathError` where `path` is a folder, a device or a file without write permission,
+    or where its parent folder cannot be created or written to.
 
-    Example:
+    Example::
+
         >>> check_writable("/dev/null")
         Traceback (most recent call last):
         ...
@@ -50,10 +51,11 @@ and is not a regular file; name a file
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` to `path` as UTF-8, so that a reader sees all of it or what was there before.
 
-    Raises:
-        ReportPathError: as `check_writable`, or the disk is full. No half-written file remains.
+    Raises `ReportPathError` as `check_writable` does, and where the disk is full. No half-written
+    file remains.
 
-    Example:
+    Example::
+
         >>> import tempfile
         >>> folder = tempfile.TemporaryDirectory()
         >>> write_atomically(f"{folder.name}/report.md", "# parity")

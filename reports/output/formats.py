@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reports.output import html, json, markdown
+from reports.output import html_page, json_file, markdown_page
 from reports.output.files import write_atomically
 from reports.rows import Campaign
 
 ReportFormat = Literal["json", "md", "html", "svg"]
 _RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
-    "json": json.render,
-    "md": markdown.render,
-    "html": html.render,
+    "json": json_file.render,
+    "md": markdown_page.render,
+    "html": html_page.render,
 }
 FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign
 
@@ -25,7 +25,8 @@ FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign
 class ReportRequest:
     """A report that somebody asked for: in which format, and where.
 
-    Example:
+    Example::
+
         >>> ReportRequest("md", Path("report.md")).path.name
         'report.md'
     """
@@ -37,10 +38,11 @@ class ReportRequest:
 def parse_report_option(option: str, formats: Sequence[ReportFormat] = FORMATS) -> ReportRequest:
     """The request that an option such as `html:out/report.html` makes.
 
-    Raises:
-        ValueError: the format is not one of `formats`, or the path is missing or names a folder.
+    Raises `ValueError` where the format is not one of `formats`, or the path is missing or names a
+    folder.
 
-    Example:
+    Example::
+
         >>> parse_report_option("html:out/report.html").format
         'html'
         >>> parse_report_option("report.html")
@@ -68,11 +70,11 @@ md, html, for example html:report.html
 def write_report(request: ReportRequest, campaign: Campaign) -> None:
     """Render `campaign` in the format asked for and write it where it was asked for.
 
-    Raises:
-        ReportPathError: the file cannot be written; what was there before is still there.
+    Raises `ReportPathError` where the file cannot be written; an older report is still there then.
 
-    Example:
-        `write_report(parse_report_option("html:report.html"), load_campaign("report.json"))`
+    Example::
+
+        write_report(parse_report_option("html:report.html"), load_campaign("report.json"))
     """
     write_atomically(request.path, _RENDERERS[request.format](campaign))
 

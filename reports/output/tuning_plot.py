@@ -56,8 +56,9 @@ class Plot:
 def plot(tuning: Tuning) -> Plot:
     """Lay the points of a tuned policy out.
 
-    Example:
-        `plot(tuning).marks[0].kind` is `hoisted`.
+    Example::
+
+        plot(tuning).marks[0].kind == "hoisted"
     """
     most_bytes = max(point.array_bytes for point in tuning.points)
     unit = 1024 ** int(math.log(most_bytes, 1024)) if most_bytes else 1
@@ -91,8 +92,9 @@ def plot(tuning: Tuning) -> Plot:
 def render(tuning: Tuning) -> str:
     """The curve as one SVG document, without scripts.
 
-    Example:
-        `Path("curve.svg").write_text(render(tuning), encoding="utf-8")`
+    Example::
+
+        Path("curve.svg").write_text(render(tuning), encoding="utf-8")
     """
     return _environment().get_template("tuning.svg").render(plot=plot(tuning))
 

@@ -1,4 +1,4 @@
-"""The names of the checks that a side is held to by itself: `measure` makes them, `judge` reads."""
+"""The names of the checks that each side must pass by itself: observe makes them, judge reads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ DISPATCH = "dispatch in C++"
 # Where a campaign is asked for them.
 EXPORT = "export, read back"
 RELOAD = "reload from a cache"
+# A side that fails one of these alone is slower, and still right.
+OF_SPEED = (RECOMPILES, DISPATCH)
 OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH, EXPORT, RELOAD)
 
 # On our sides, whatever the program.

@@ -6,13 +6,13 @@ a campaign compares sides. Sizes are in bytes, times in seconds.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from reports.rows import Environment, Row, Verdict
 
-Metric = Literal["outputs", "compile", "memory", "call"]
-METRICS: tuple[Metric, ...] = get_args(Metric)
-# The rungs of the ladder that a difference in outputs may be asked to be beyond.
+# In what variants of a program may differ.
+CulpritMetric = Literal["outputs", "compile", "memory", "call"]
+# The rung that outputs must be worse than, to count as different.
 Beyond = Literal["bitwise", "ulp", "tolerance"]
 
 
@@ -23,7 +23,7 @@ class CulpritQuestion(Row):
     must reach in either direction, `samples` how often a time is measured for its median.
     """
 
-    metric: Metric
+    metric: CulpritMetric
     beyond: Beyond = "bitwise"
     factor: float = 1.5
     samples: int = 5

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-# What a reader should make of a cell. Never the only sign: the text says the same.
+# How a reader should take a cell. Never the only sign: the text says the same.
 Tone = Literal["", "good", "bad", "warn", "note"]
 
 
@@ -40,7 +40,7 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notice: str = ""  # says what was left out
+    notice: str = ""  # says how much was left out
 
     @property
     def grouped(self) -> bool:
@@ -58,7 +58,8 @@ class Table:
     def with_groups_folded(self, separator: str = " · ") -> Table:
         """The same table with one column per group, for pages whose tables have one heading.
 
-        Example:
+        Example::
+
             >>> columns = (Column("program"), Column("legacy", "bytes"), Column("jax", "bytes"))
             >>> table = Table("", columns, ((Cell("f"), Cell("1"), Cell("2")),))
             >>> [cell.text for cell in table.with_groups_folded().rows[0]]
@@ -84,6 +85,17 @@ def _joined(cells: Sequence[Cell], separator: str) -> Cell:
     if len(cells) == 1:
         return cells[0]
     return Cell(separator.join(cell.text for cell in cells))
+
+
+def columns(titles: Sequence[str], numeric: bool = False) -> tuple[Column, ...]:
+    """A column for each title.
+
+    Example::
+
+        >>> [column.title for column in columns(("legacy", "simplified"))]
+        ['legacy', 'simplified']
+    """
+    return tuple(Column(title, numeric=numeric) for title in titles)
 
 
 NOTHING = Cell("-", "not measured")

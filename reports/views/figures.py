@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from reports.rows.declaration import Unit
 from reports.views.cells import NOTHING, Cell
+from reports.views.texts import cut
+
+_WORDS_LENGTH = 120
 
 
 def humanise_bytes(count: int) -> str:
     """Bytes in the largest binary unit that leaves at least one.
 
-    Example:
+    Example::
+
         >>> [humanise_bytes(count) for count in (0, 817, 34_406, 134_217_728)]
         ['0 B', '817 B', '33.6 KiB', '128 MiB']
     """
@@ -25,7 +31,8 @@ def humanise_bytes(count: int) -> str:
 def humanise_seconds(seconds: float) -> str:
     """Seconds with three significant digits, in the unit that suits them.
 
-    Example:
+    Example::
+
         >>> [humanise_seconds(seconds) for seconds in (290.0, 1.434, 0.0451, 8.2e-06)]
         ['290 s', '1.43 s', '45.1 ms', '8.20 µs']
     """
@@ -42,7 +49,8 @@ def humanise_seconds(seconds: float) -> str:
 def humanise_ratio(ratio: float) -> str:
     """A ratio of two measurements; 1.00x means equal.
 
-    Example:
+    Example::
+
         >>> [humanise_ratio(ratio) for ratio in (1.0, 0.1234, 0.00062, 1611.0)]
         ['1.00x', '0.12x', '0.00062x', '1,611x']
     """
@@ -58,7 +66,8 @@ def humanise_ratio(ratio: float) -> str:
 def humanise_share(share: float) -> str:
     """A share of one, in per cent with three significant digits.
 
-    Example:
+    Example::
+
         >>> humanise_share(0.03125)
         '3.12%'
     """
@@ -68,7 +77,8 @@ def humanise_share(share: float) -> str:
 def humanise_index(index: tuple[int, ...]) -> str:
     """An index into an array, as one writes it.
 
-    Example:
+    Example::
+
         >>> humanise_index((0, 17))
         '[0, 17]'
     """
@@ -86,10 +96,27 @@ def seconds_cell(seconds: float) -> Cell:
 
 
 def count_cell(count: int) -> Cell:
-    """A count, which is exact as it is."""
+    """A count, which needs no rounding."""
     return Cell(f"{count:,}")
 
 
 def float_cell(value: float | None) -> Cell:
     """A float with three significant digits, with all of them behind it."""
     return Cell(f"{value:.3g}", repr(value)) if value is not None else NOTHING
+
+
+def cell(value: Any, unit: Unit) -> Cell:
+    """The value of a metric in its unit; a dash where it was not measured.
+
+    Example::
+
+        >>> cell(1024, "bytes").text, cell(0.5, "seconds").text, cell(None, "count").text
+        ('1.0 KiB', '500 ms', '-')
+    """
+    if value is None:
+        return NOTHING
+    if unit == "bytes":
+        return bytes_cell(value)
+    if unit == "seconds":
+        return seconds_cell(value)
+    return count_cell(value) if unit == "count" else Cell(cut(str(value), _WORDS_LENGTH))

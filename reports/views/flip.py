@@ -17,7 +17,7 @@ from reports.rows import (
 from reports.views import figures
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.ledger import place
-from reports.views.texts import cut
+from reports.views.texts import cut, left_out
 
 _MAX_ROWS = 40
 _TEXT_LENGTH = 500
@@ -35,7 +35,7 @@ _CAUSES: dict[DriftCause, Tone] = {
     "a bug": "bad",
     "not attributed": "warn",
 }
-# The order in which they are listed: what a reader should see comes first.
+# In the order of the list: verdicts that a reader should see come first.
 _TIMES: dict[TimeVerdict, Tone] = {
     "slower": "warn",
     "faster": "note",
@@ -48,8 +48,9 @@ _TIMES: dict[TimeVerdict, Tone] = {
 def outcome(flip: FlipVerdict | None) -> Cell:
     """The verdict in one cell, its reasons as the title.
 
-    Example:
-        `outcome(campaign.programs[0].flip).text` is, say, `safe`.
+    Example::
+
+        outcome(campaign.programs[0].flip).text == "safe"
     """
     if flip is None:
         return NOTHING
@@ -60,8 +61,9 @@ def outcome(flip: FlipVerdict | None) -> Cell:
 def totals(campaign: Campaign) -> str:
     """The number of programs with each verdict, in one line; "" where no flip was judged.
 
-    Example:
-        `totals(campaign)` is, say, `After a flip: 7 safe; 1 different`.
+    Example::
+
+        totals(campaign) == "After a flip: 7 safe; 1 different"
     """
     found = [row.flip.outcome for row in campaign.programs if row.flip]
     counts = [f"{found.count(each):,} {each}" for each in FLIP_OUTCOMES if each in found]
@@ -71,9 +73,10 @@ def totals(campaign: Campaign) -> str:
 def reasons(flip: FlipVerdict | None) -> Table:
     """One line for each reason of the verdict, the worst first.
 
-    Example:
-        `reasons(campaign.programs[0].flip).caption` is, say,
-        `The flip from jax-legacy to jax-simplified: safe`.
+    Example::
+
+        reasons(campaign.programs[0].flip).caption
+        # "The flip from jax-legacy to jax-simplified: safe"
     """
     titles = ("what", "where", "what helps", "comes to")
     columns = tuple(map(Column, titles))
@@ -89,14 +92,15 @@ def reasons(flip: FlipVerdict | None) -> Table:
         for reason in flip.reasons[:_MAX_ROWS]
     )
     caption = f"The flip from {flip.left} to {flip.right}: {flip.outcome}"
-    return Table(caption, columns, rows, _left_out(len(flip.reasons) - len(rows), "reasons"))
+    return Table(caption, columns, rows, left_out(flip.reasons, rows, "reasons"))
 
 
 def drift(found: Sequence[DriftAttribution]) -> Table:
     """One line for each pair of sides whose difference was attributed.
 
-    Example:
-        `drift(campaign.programs[0].drift).rows[0][2].text` is, say, `constant folding`.
+    Example::
+
+        drift(campaign.programs[0].drift).rows[0][2].text == "constant folding"
     """
     rows = tuple(
         (
@@ -110,15 +114,16 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
         for each in found[:_MAX_ROWS]
     )
     titles = ("left side", "right side", "cause", "first that differs", "where", "evidence")
-    notice = _left_out(len(found) - len(rows), "attributions")
+    notice = left_out(found, rows, "attributions")
     return Table("Numeric drift", tuple(map(Column, titles)), rows, notice)
 
 
 def times(judged: Sequence[TimeComparison]) -> Table:
     """One line for each stage and pair of sides whose times were judged.
 
-    Example:
-        `times(campaign.programs[0].times).rows[0][3].text` is, say, `slower`.
+    Example::
+
+        times(campaign.programs[0].times).rows[0][3].text == "slower"
     """
     order = list(_TIMES)
     shown = sorted(judged, key=lambda each: order.index(each.verdict))[:_MAX_ROWS]
@@ -139,14 +144,10 @@ def times(judged: Sequence[TimeComparison]) -> Table:
     words = ("metric", "left side", "right side", "verdict")
     numbers = ("right to left", "interval", "corrected p", "margin", "samples")
     columns = (*map(Column, words), *(Column(title, numeric=True) for title in numbers))
-    return Table("Times, judged", columns, rows, _left_out(len(judged) - len(rows), "times"))
+    return Table("Times, judged", columns, rows, left_out(judged, rows, "times"))
 
 
 def _interval(each: TimeComparison) -> str:
     if each.low is None or each.high is None:
         return "none"
     return f"{figures.humanise_ratio(each.low)} to {figures.humanise_ratio(each.high)}"
-
-
-def _left_out(count: int, what: str) -> str:
-    return f"{count:,} more {what} are left out here; the JSON report has them." if count else ""

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from reports.rows import CapturedArray, Hazard, Observation, ProgramRow, Side
 from reports.views import figures
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
-from reports.views.texts import cut
+from reports.views.texts import cut, left_out
 
 _MAX_ROWS = 40
 _MAX_LISTED = 8
@@ -23,9 +23,10 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
     Arrays of two sides are one where type and content agree, and their order among equals: places
     and shardings may be known on one side alone.
 
-    Example:
-        `ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text` is, say,
-        `hoisted 3 times`.
+    Example::
+
+        ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text
+        # "hoisted 3 times"
     """
     by_side = {item.side: _numbered(item) for item in row.observations}
     arrays: dict[Hashable, CapturedArray] = {}
@@ -45,15 +46,16 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
         Column("uses", numeric=True),
         *(Column(side) for side in sides),
     )
-    notice = _left_out(len(shown) - len(rows), "arrays")
+    notice = left_out(shown, rows, "arrays")
     return Table("Captured arrays, and what became of each", columns, tuple(rows), notice)
 
 
 def hazards(found: Sequence[Hazard]) -> Table:
     """One line for each kind of hazard: what may change when the default flips, where, the fix.
 
-    Example:
-        `hazards(campaign.programs[0].hazards).rows[0][0].text` is, say, `captured and donated`.
+    Example::
+
+        hazards(campaign.programs[0].hazards).rows[0][0].text == "captured and donated"
     """
     groups = grouped(found)
     rows = [
@@ -68,15 +70,16 @@ def hazards(found: Sequence[Hazard]) -> Table:
     ]
     titles = ("hazard", "where", "array", "what may change", "smallest fix")
     columns = tuple(Column(title) for title in titles)
-    notice = _left_out(len(groups) - len(rows), "hazards")
+    notice = left_out(groups, rows, "hazards")
     return Table("Hazards of the flip", columns, tuple(rows), notice)
 
 
 def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
     """The hazards that say the same of several arrays, together.
 
-    Example:
-        `[len(group) for group in grouped(program.hazards)]` is, say, `[3, 1]`.
+    Example::
+
+        [len(group) for group in grouped(program.hazards)] == [3, 1]
     """
     groups: dict[tuple[str, str, str], list[Hazard]] = {}
     for hazard in found:
@@ -87,7 +90,8 @@ def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
 def place(file: str, line: int) -> str:
     """A place as editors read it.
 
-    Example:
+    Example::
+
         >>> place("model.py", 12), place("", 0)
         ('model.py:12', 'unknown')
     """
@@ -97,7 +101,8 @@ def place(file: str, line: int) -> str:
 def listed(texts: Sequence[str]) -> str:
     """Each text once, those beyond the first few counted.
 
-    Example:
+    Example::
+
         >>> listed(["model.py:3", "model.py:3", "model.py:7"])
         'model.py:3, model.py:7'
     """
@@ -142,7 +147,3 @@ def _fate(array: CapturedArray | None) -> Cell:
     if array.note:
         text = f"{text} ({cut(array.note, _VALUE_LENGTH)})"
     return Cell(text, tone=tone)
-
-
-def _left_out(count: int, what: str) -> str:
-    return f"{count:,} more {what} are left out here; the JSON report has them." if count else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Control characters (terminal colours in a traceback begin with one), the marks that reverse the
@@ -16,7 +17,8 @@ _TERMINAL_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 def visible(text: str) -> str:
     r"""`text` with one kind of newline, and with its invisible characters spelled out.
 
-    Example:
+    Example::
+
         >>> visible("\x1b[31mred\x1b[0m\r\nnul\x00")
         'red\nnul\\x00'
     """
@@ -27,7 +29,8 @@ def visible(text: str) -> str:
 def cut(text: str, length: int) -> str:
     """`text`, or its first `length` characters and how many more there are.
 
-    Example:
+    Example::
+
         >>> cut("a long story", 6)
         'a long … (6 more characters)'
     """
@@ -39,7 +42,8 @@ def cut(text: str, length: int) -> str:
 def cut_middle(text: str, head: int, tail: int) -> str:
     r"""`text`, or its beginning and its end, which in a traceback is what matters most.
 
-    Example:
+    Example::
+
         >>> cut_middle("first\nsecond\nlast", 5, 4)
         'first\n… (8 characters left out here; the JSON report has them) …\nlast'
     """
@@ -50,10 +54,35 @@ def cut_middle(text: str, head: int, tail: int) -> str:
     return f"{text[:head]}\n{notice}\n{text[-tail:]}"
 
 
+def left_out(found: Sequence[object], shown: Sequence[object], what: str) -> str:
+    """How many of `found` are not among those `shown`, in a sentence; "" where all are.
+
+    Example::
+
+        >>> left_out("abc", "a", "letters")
+        '2 more letters are left out here; the JSON report has them.'
+    """
+    return more(len(found) - len(shown), what) if len(found) > len(shown) else ""
+
+
+def more(count: int, what: str) -> str:
+    """The sentence that says that `count` more are in the JSON report alone.
+
+    Example::
+
+        >>> more(2, "letters")
+        '2 more letters are left out here; the JSON report has them.'
+    """
+    return f"{count:,} more {what} are left out here; the JSON report has them."
+
+
 def counted(number: int, noun: str) -> str:
     """Put a number before its noun, in the plural where it should be.
 
-    counted(1, "const arg") == "1 const arg"; counted(2, "leaf") == "2 leaves"
+    Example::
+
+        >>> counted(1, "const arg"), counted(2, "leaf")
+        ('1 const arg', '2 leaves')
     """
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"

@@ -10,7 +10,7 @@ from parity_tests.campaign import run
 from parity_tests.campaign.compare_saved import compare
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app
-from parity_tests.drift import rows as attributing
+from parity_tests.drift import of_campaign
 from parity_tests.evidence.saved import Saved, SavedError
 from reports.rows import DriftAttribution
 
@@ -32,7 +32,7 @@ def asked():
 
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attributing, "attribute", answer)
+        patch.setattr(of_campaign, "attribute", answer)
         yield found
 
 
@@ -121,12 +121,12 @@ def test_what_is_not_the_program_that_was_measured_is_not_run(saved, tmp_path, c
     folder, live = saved
     row = Saved.read(folder / "live.json").rows()["other_rounding"].model_copy(update=change)
     here = [live.environment]
-    found = attributing.saved_job(0, [row, row], here, tmp_path, timeout=60)
+    found = of_campaign.saved_job(0, [row, row], here, tmp_path, timeout=60)
     if said is None:
         assert found.target == row.target
         elsewhere = live.environment.model_copy(update={"jax": "0.4.1"})
         (tmp_path / "listing-0").rename(tmp_path / "other")
-        found = attributing.saved_job(0, [row, row], [elsewhere], tmp_path, timeout=60)
+        found = of_campaign.saved_job(0, [row, row], [elsewhere], tmp_path, timeout=60)
         assert found == "it was measured in another environment than this"
     else:
         assert said in found

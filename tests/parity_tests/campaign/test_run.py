@@ -7,6 +7,7 @@ from program_files import line_with, program_file
 
 from parity_tests.campaign import collection, run
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.judge.conclusion import conclude
 from parity_tests.processes.protocol import Listed
 from reports.rows import Campaign
 
@@ -230,7 +231,8 @@ def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
     def ask():
         pytest.fail("it was asked")
 
-    row = run._row(missing, {}, ask, ask)
+    draft = run._draft(missing, {}, ask, ask)
+    row = draft.row(conclude(draft.findings))
     assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
     assert (row.observations, row.comparisons) == ((), ())
 

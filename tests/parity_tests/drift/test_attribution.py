@@ -8,10 +8,11 @@ from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.drift import attribution
-from parity_tests.drift import rows as attributing
-from parity_tests.drift.attribution import first_difference
+from parity_tests.drift import rerun
+from parity_tests.drift.first_equation import first_difference
 from parity_tests.evidence.values import Value
+from parity_tests.judge.conclusion import conclude
+from parity_tests.judge.findings import Findings
 from parity_tests.processes.protocol import EquationValue, EquationValues
 from parity_tests.processes.side_environment import environment_of
 
@@ -56,7 +57,7 @@ def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
 def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
     row = rows["folded"]  # equal by the ladder, and not bitwise
     found = row.drift[0].model_copy(update={"cause": cause})
-    again = attributing._with_drift(row, (found,))
+    again = conclude(Findings(row.observations, row.comparisons, drift=(found,)))
     assert (again.verdict, len(again.reasons) - len(row.reasons)) == (
         verdict, int(cause == "a bug"),
     )  # fmt: skip
@@ -134,4 +135,4 @@ def test_what_is_written_otherwise_is_told():
 
 def test_the_last_words_of_xla_are_the_reason():
     log = "W0 something\nF1121 09:39 flags.cc:234] Unknown flag in XLA_FLAGS: --xla_no=1\nend\n"
-    assert attribution._last_line(log).endswith("Unknown flag in XLA_FLAGS: --xla_no=1")
+    assert rerun._last_line(log).endswith("Unknown flag in XLA_FLAGS: --xla_no=1")

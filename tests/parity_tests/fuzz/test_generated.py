@@ -18,7 +18,8 @@ from parity_tests.evidence import ladder, values
 from parity_tests.evidence.records import Evidence
 from parity_tests.fuzz import campaign, rendering, strategy
 from parity_tests.fuzz.recipe import Captured, Recipe, Step
-from parity_tests.judge.verdict import judge, needs_arbiter, pairs_of
+from parity_tests.judge.sides import pairs_of
+from parity_tests.judge.verdict import judge, needs_arbiter
 from parity_tests.observe import measure
 from reports.rows import SIDES
 from simplified_consts import lowering

@@ -2,7 +2,9 @@
 
 import pytest
 
-from parity_tests.judge.flip_verdict import FLIPS, decide
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.flip_verdict import decide
+from parity_tests.judge.sides import FLIPS
 from reports.rows import (
     CapturedArray,
     Comparison,
@@ -13,7 +15,6 @@ from reports.rows import (
     LeafComparison,
     MemoryStats,
     Observation,
-    ProgramRow,
     TimeComparison,
 )
 
@@ -70,13 +71,11 @@ def time(verdict, metric="call", pair=(BEFORE, AFTER)):
 
 
 def decided(*comparisons, before=None, after=None, times=(), hazards=(), drift=(), pairs=FLIPS):
-    row = ProgramRow(
-        name="p", source="model.py:1", summary="", verdict="parity", reasons=("as the judge says",),
-        observations=(before or observation(BEFORE), after or observation(AFTER)),
-        comparisons=comparisons or (EQUAL,), times=times, hazards=hazards,
-        drift=drift,
+    findings = Findings(
+        observed=(before or observation(BEFORE), after or observation(AFTER)),
+        comparisons=comparisons or (EQUAL,), times=times, hazards=hazards, drift=drift,
     )  # fmt: skip
-    return decide(row, pairs)
+    return decide(findings, ("as the judge says",), pairs)
 
 
 def worst(*comparisons, **known):
@@ -292,11 +291,7 @@ def test_a_program_that_fails_today_cannot_be_compared():
 
 
 def test_a_program_without_observations_could_not_be_compared():
-    row = ProgramRow(
-        name="p", source="", summary="", verdict="could not compare", reasons=("no jax",),
-        observations=(), comparisons=(),
-    )  # fmt: skip
-    [reason] = decide(row, FLIPS).reasons
+    [reason] = decide(Findings(not_run="no jax"), ("no jax",), FLIPS).reasons
     assert (reason.outcome, reason.what) == ("could not compare", "no jax")
 
 

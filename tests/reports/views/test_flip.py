@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from reports import rows
-from reports.output import html, markdown
+from reports.output import html_page, markdown_page
 from reports.views import flip as flip_view
 from reports.views.cells import NOTHING
 
@@ -48,7 +48,7 @@ def test_reasons_beyond_the_first_forty_are_counted():
 
 def test_a_program_without_a_flip_has_a_dash_and_no_table(campaigns):
     assert flip_view.outcome(None).text == "-"
-    assert "The flip from" not in markdown.render(campaigns.campaign(campaigns.parity()))
+    assert "The flip from" not in markdown_page.render(campaigns.campaign(campaigns.parity()))
 
 
 def test_the_first_screen_counts_the_flips(campaigns):
@@ -59,7 +59,7 @@ def test_the_first_screen_counts_the_flips(campaigns):
     ]
     campaign = campaigns.campaign(*programs, campaigns.parity("none"))
     assert flip_view.totals(campaign) == "After a flip: 2 safe; 1 different"
-    for page in (markdown.render(campaign), html.render(campaign)):
+    for page in (markdown_page.render(campaign), html_page.render(campaign)):
         assert "After a flip: 2 safe; 1 different" in page
 
 
@@ -81,7 +81,7 @@ def test_times_are_listed_alarms_first():
 
 def test_judged_times_are_in_both_pages(campaigns):
     row = campaigns.parity().model_copy(update={"times": (time("call", "slower"),)})
-    for page in (markdown, html):
+    for page in (markdown_page, html_page):
         assert "Times, judged" in page.render(campaigns.campaign(row))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reports import rows
-from reports.output import html, markdown
+from reports.output import html_page, markdown_page
 from reports.views import ledger as ledger_view
 
 
@@ -135,7 +135,7 @@ def test_hazards_that_say_the_same_are_one_line():
     assert lines[0][2].endswith("float32[7] and 2 more")
 
 
-@pytest.mark.parametrize("render", [html.render, markdown.render])
+@pytest.mark.parametrize("render", [html_page.render, markdown_page.render])
 def test_both_pages_show_them_escaped(campaigns, program, render):
     hostile = campaigns.HOSTILE
     row = program(
@@ -149,6 +149,6 @@ def test_both_pages_show_them_escaped(campaigns, program, render):
 
 
 def test_a_program_without_them_has_no_such_tables(campaigns):
-    page = markdown.render(campaigns.campaign(campaigns.parity()))
+    page = markdown_page.render(campaigns.campaign(campaigns.parity()))
     assert "Hazards of the flip" not in page
     assert "Captured arrays" not in page

@@ -19,8 +19,9 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
     Where programs do not fit, the page says how many were left out.
 
-    Example:
-        `Path("report.html").write_text(render(campaign), encoding="utf-8")`
+    Example::
+
+        Path("report.html").write_text(render(campaign), encoding="utf-8")
     """
     return templating.fill(_environment(), "html", page.page(campaign), limit_bytes)
 

@@ -18,11 +18,12 @@ _SHOWN_ERRORS = 5
 class ReportReadError(ValueError):
     """A JSON report cannot be read; the message names the file, what is wrong and what to do.
 
-    Example:
+    Example::
+
         >>> load("no/such/report.json")
         Traceback (most recent call last):
         ...
-        reports.output.json.ReportReadError: cannot read the report 'no/such/report.json': \
+        reports.output.json_file.ReportReadError: cannot read the report 'no/such/report.json': \
 No such file or directory; check the path, or write one with --report json:no/such/report.json
     """
 
@@ -33,7 +34,8 @@ def render(campaign: Campaign) -> str:
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
     which `load` turns back into floats.
 
-    Example:
+    Example::
+
         >>> from reports.rows import LeafComparison
         >>> leaf = LeafComparison(path="", rung="mismatch", max_abs=1.0, max_rel=math.inf,
         ...     max_ulp=None, mismatch_share=1.0, first_index=(), passing_rtol=None)
@@ -50,16 +52,16 @@ def render(campaign: Campaign) -> str:
 def load(path: str | os.PathLike[str]) -> Campaign:
     """The campaign that a JSON report holds.
 
-    Raises:
-        ReportReadError: the file cannot be read, is not JSON, has another schema version than
-            this constparity, or has fields that are missing, unknown or of another type.
+    Raises `ReportReadError` where the file cannot be read, is not JSON, has another schema version
+    than this constparity, or has fields that are missing, unknown or of another type.
 
-    Example:
+    Example::
+
         >>> load(os.devnull)
         Traceback (most recent call last):
         ...
-        reports.output.json.ReportReadError: cannot read the report '/dev/null': it is not JSON \
-(Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
+        reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
+JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
     option = f"--report json:{os.fspath(path)}"
     again = f"write it again with {option}"

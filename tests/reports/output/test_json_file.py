@@ -6,7 +6,7 @@ import math
 import pytest
 
 from reports import ReportReadError
-from reports.output import json as json_report
+from reports.output import json_file
 
 
 def refuse_constant(name: str) -> None:
@@ -18,7 +18,7 @@ def edited(tmp_path, campaigns):
     """Writes a report after an edit of its data, and returns its path."""
 
     def write(edit):
-        data = json.loads(json_report.render(campaigns.rich()))
+        data = json.loads(json_file.render(campaigns.rich()))
         edit(data)
         path = tmp_path / "report.json"
         path.write_text(json.dumps(data))
@@ -29,12 +29,12 @@ def edited(tmp_path, campaigns):
 
 def message(path) -> str:
     with pytest.raises(ReportReadError) as raised:
-        json_report.load(path)
+        json_file.load(path)
     return str(raised.value)
 
 
 def test_the_report_is_strict_json(campaigns):
-    data = json.loads(json_report.render(campaigns.rich()), parse_constant=refuse_constant)
+    data = json.loads(json_file.render(campaigns.rich()), parse_constant=refuse_constant)
     leaves = data["programs"][1]["comparisons"][2]["leaves"]
     assert leaves[1]["max_rel"] == "Infinity"
     assert leaves[2]["max_rel"] == "NaN"
@@ -42,12 +42,12 @@ def test_the_report_is_strict_json(campaigns):
 
 def test_round_trip_is_exact(tmp_path, campaigns):
     campaign = campaigns.rich()
-    text = json_report.render(campaign)
+    text = json_file.render(campaign)
     path = tmp_path / "report.json"
     path.write_text(text, encoding="utf-8")
-    loaded = json_report.load(path)
+    loaded = json_file.load(path)
     # NaN is unequal to itself, so the programs with NaN are compared as the text they make.
-    assert json_report.render(loaded) == text
+    assert json_file.render(loaded) == text
     assert loaded.programs[0] == campaign.programs[0]
     assert loaded.programs[2] == campaign.programs[2]
     left, right = loaded.programs[1].comparisons[2], campaign.programs[1].comparisons[2]
@@ -63,14 +63,14 @@ def test_floats_survive_bit_by_bit(value, tmp_path, campaigns):
     comparison = campaigns.comparison("outputs", "equal", leaves=(leaf,))
     row = row.model_copy(update={"comparisons": (comparison,)})
     path = tmp_path / "report.json"
-    path.write_text(json_report.render(campaigns.campaign(row)), encoding="utf-8")
-    loaded = json_report.load(path).programs[0].comparisons[0].leaves[0].max_abs
+    path.write_text(json_file.render(campaigns.campaign(row)), encoding="utf-8")
+    loaded = json_file.load(path).programs[0].comparisons[0].leaves[0].max_abs
     assert loaded.hex() == value.hex()
 
 
 def test_text_that_is_no_unicode_is_written_and_read_back(tmp_path, campaigns):
     """A file name outside UTF-8 in an error message must not cost a whole campaign its report."""
-    text = json_report.render(campaigns.rich())
+    text = json_file.render(campaigns.rich())
     assert "\\udc80" in text
     text.encode("utf-8")
 

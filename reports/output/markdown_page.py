@@ -26,8 +26,9 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
     Where programs do not fit, the page says how many were left out.
 
-    Example:
-        `Path("report.md").write_text(render(campaign), encoding="utf-8")`
+    Example::
+
+        Path("report.md").write_text(render(campaign), encoding="utf-8")
     """
     return templating.fill(_environment(), "md", page.page(campaign), limit_bytes)
 
@@ -38,7 +39,8 @@ def escape(text: str) -> str:
     It is not safe at the beginning of a line, where `#` and `-` have a meaning; no template puts
     it there.
 
-    Example:
+    Example::
+
         >>> escape("a|b\n<script> `x` rank_4 __init__")
         'a\\|b<br>&lt;script&gt; \\`x\\` rank_4 \\_\\_init\\_\\_'
     """
@@ -49,7 +51,8 @@ def escape(text: str) -> str:
 def fenced(text: str) -> Markup:
     """`text` as a code block, with a fence that nothing in it can close.
 
-    Example:
+    Example::
+
         >>> print(fenced("a\\n```"))
         ````text
         a

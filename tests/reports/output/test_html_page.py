@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reports.output import html
+from reports.output import html_page
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 FETCHING = {"src", "srcset", "data", "action", "poster", "background", "style"}
@@ -43,7 +43,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def page(campaigns) -> Page:
-    return Page(html.render(campaigns.rich()))
+    return Page(html_page.render(campaigns.rich()))
 
 
 def test_tags_are_balanced_even_with_hostile_text(page):
@@ -66,11 +66,11 @@ def test_hostile_text_is_shown_and_never_interpreted(page, campaigns):
 
 def test_control_characters_are_spelled_out(page, campaigns):
     assert "signal 11 \\x00\\udc80" in page.text
-    assert not re.search("[\x00\x1b\udc80]", html.render(campaigns.rich()))
+    assert not re.search("[\x00\x1b\udc80]", html_page.render(campaigns.rich()))
 
 
 def test_nothing_is_fetched(page, campaigns):
-    text = html.render(campaigns.rich())
+    text = html_page.render(campaigns.rich())
     assert "http://" not in text
     assert "https://" not in text
     assert not re.search(r"@import|url\(", text)
@@ -94,7 +94,7 @@ def test_exact_figures_stand_behind_rounded_ones(page):
 
 
 def test_what_differs_is_open_and_first_and_parity_is_folded(campaigns):
-    text = html.render(campaigns.rich())
+    text = html_page.render(campaigns.rich())
     programs = re.findall(r'<details class="program"( open)?>\s*<summary><h3>(\w+)', text)
     assert programs == [(" open", "overwritten_numpy"), (" open", "hostile"), ("", "matmul")]
 
@@ -106,7 +106,7 @@ def test_tables_are_accessible(page):
 
 def test_the_overview_keeps_its_headings_with_a_single_side(campaigns):
     campaign = campaigns.campaign(campaigns.parity("f", ("legacy",)), sides=("legacy",))
-    text = Page(html.render(campaign)).text
+    text = Page(html_page.render(campaign)).text
     assert "StableHLO size" in text
     assert "compile time, ratio to legacy" in text
 
@@ -115,7 +115,7 @@ def test_long_texts_are_cut_with_a_notice(campaigns):
     traceback = "first line\n" + "x" * 100_000 + "\nlast line"
     failed = campaigns.failed("f", "legacy", "exception", traceback=traceback, message="m" * 9000)
     row = campaigns.parity("f").model_copy(update={"observations": (failed,)})
-    text = Page(html.render(campaigns.campaign(row))).text
+    text = Page(html_page.render(campaigns.campaign(row))).text
     assert len(text) < 40_000
     assert "first line" in text
     assert "last line" in text
@@ -142,7 +142,7 @@ def test_long_tables_are_cut_with_a_notice_and_keep_the_worst(campaigns):
     row = campaigns.parity("f").model_copy(
         update={"comparisons": (*equal, different), "observations": tuple(observations)}
     )
-    text = Page(html.render(campaigns.campaign(row))).text
+    text = Page(html_page.render(campaigns.campaign(row))).text
     for kept in ("the bad metric", "['bad']", "stablehlo.zz_odd"):
         assert kept in text
     for notice in (
@@ -156,8 +156,8 @@ def test_long_tables_are_cut_with_a_notice_and_keep_the_worst(campaigns):
 
 def test_a_page_over_its_limit_is_cut_with_a_notice(campaigns):
     campaign = campaigns.campaign(*[campaigns.parity(f"f{index}") for index in range(30)])
-    whole = html.render(campaign)
-    text = html.render(campaign, limit_bytes=len(whole.encode()) // 2)
+    whole = html_page.render(campaign)
+    text = html_page.render(campaign, limit_bytes=len(whole.encode()) // 2)
     assert len(text.encode()) < len(whole.encode()) // 2 + 400  # the notice
     shown = Page(text).tags.count("h3")
     assert 5 < shown < 30
@@ -167,12 +167,12 @@ def test_a_page_over_its_limit_is_cut_with_a_notice(campaigns):
 
 def test_links_to_what_was_cut_lead_to_the_notice(campaigns):
     campaign = campaigns.campaign(*[campaigns.parity(f"f{index}") for index in range(9)])
-    whole = html.render(campaign)
-    page = Page(html.render(campaign, limit_bytes=len(whole.encode()) // 2))
+    whole = html_page.render(campaign)
+    page = Page(html_page.render(campaign, limit_bytes=len(whole.encode()) // 2))
     assert {link.removeprefix("#") for link in page.values("href")} == set(page.values("id"))
 
 
 def test_a_campaign_over_nothing(campaigns):
-    page = Page(html.render(campaigns.campaign()))
+    page = Page(html_page.render(campaigns.campaign()))
     assert "? could not compare" in page.text
     assert "no program was run" in page.text

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reports.output import markdown
+from reports.output import markdown_page
 
 MIB = 1024 * 1024
 
@@ -28,7 +28,7 @@ def test_the_first_screen(campaigns):
         campaigns.parity("rank_4", sides), campaigns.difference(), sides=sides
     )
     # The difference was observed on two more sides than the campaign names: all are shown.
-    first_screen = markdown.render(campaign).partition("<details>")[0]
+    first_screen = markdown_page.render(campaign).partition("<details>")[0]
     assert first_screen == (
         "# constparity: ≠ difference\n"
         "\n"
@@ -55,7 +55,7 @@ def test_the_first_screen(campaigns):
 
 def test_the_overview_of_two_sides(campaigns):
     sides = ("legacy", "simplified")
-    text = markdown.render(campaigns.campaign(campaigns.parity("f", sides), sides=sides))
+    text = markdown_page.render(campaigns.campaign(campaigns.parity("f", sides), sides=sides))
     assert table_after(text, "# constparity: ✓ parity") == [
         "| program | verdict | flip | StableHLO size | inlined constants |"
         " const args (unique captured) | compile time, ratio to legacy |",
@@ -65,7 +65,7 @@ def test_the_overview_of_two_sides(campaigns):
 
 
 def test_the_comparisons_of_a_program(campaigns):
-    text = markdown.render(campaigns.campaign(campaigns.difference()))
+    text = markdown_page.render(campaigns.campaign(campaigns.difference()))
     assert table_after(text, "**Comparisons**") == [
         "| metric | left side | left value | right side | right value | outcome | detail |",
         "| :--- | :--- | :--- | :--- | :--- | :--- | :--- |",
@@ -76,7 +76,7 @@ def test_the_comparisons_of_a_program(campaigns):
 
 
 def test_the_numeric_ladder_of_a_program(campaigns):
-    text = markdown.render(campaigns.campaign(campaigns.difference()))
+    text = markdown_page.render(campaigns.campaign(campaigns.difference()))
     assert table_after(text, "**Numeric ladder")[2:] == [
         r"| \['y'] | legacy / simplified | **mismatch** | 3.5 | inf | 1,099,511,627,776 | 3.12% |"
         r" \[0, 17] | inf | the left value is 0 |",
@@ -87,7 +87,7 @@ def test_the_numeric_ladder_of_a_program(campaigns):
 
 
 def test_the_proof_of_each_side(campaigns):
-    text = markdown.render(campaigns.campaign(campaigns.not_compared("f")))
+    text = markdown_page.render(campaigns.campaign(campaigns.not_compared("f")))
     rows = [cells(line)[:2] for line in table_after(text, "Proof of the side in force")[2:]]
     assert [side.strip() for side, _ in rows] == [
         "legacy", "simplified", "jax-legacy", "jax-simplified"
@@ -101,12 +101,12 @@ def test_every_kind_of_failure_is_told(kind, campaigns):
     row = campaigns.parity("f", ("legacy",))
     failed = campaigns.failed("f", "simplified", kind, message="because of this")
     row = row.model_copy(update={"observations": (*row.observations, failed)})
-    text = markdown.render(campaigns.campaign(row))
+    text = markdown_page.render(campaigns.campaign(row))
     assert f"**simplified: {kind} at compile: XlaRuntimeError**: because of this" in text
 
 
 def test_hostile_text_stays_in_its_cell(campaigns):
-    text = markdown.render(campaigns.rich())
+    text = markdown_page.render(campaigns.rich())
     columns = None
     for line in text.splitlines():
         if not line.startswith("|"):
@@ -125,7 +125,7 @@ def test_a_traceback_cannot_close_its_fence(campaigns):
     traceback = "before\n```\n````\n</details>\nafter"
     failed = campaigns.failed("f", "legacy", "exception", traceback=traceback)
     row = campaigns.parity("f").model_copy(update={"observations": (failed,)})
-    text = markdown.render(campaigns.campaign(row))
+    text = markdown_page.render(campaigns.campaign(row))
     assert f"\n`````text\n{traceback}\n`````\n" in text
 
 
@@ -145,17 +145,17 @@ def test_a_traceback_cannot_close_its_fence(campaigns):
     ],
 )
 def test_escape(text, escaped):
-    assert markdown.escape(text) == escaped
+    assert markdown_page.escape(text) == escaped
 
 
 def test_a_campaign_over_nothing(campaigns):
-    text = markdown.render(campaigns.campaign())
+    text = markdown_page.render(campaigns.campaign())
     assert text.startswith("# constparity: ? could not compare\n\n**no program was run.**")
 
 
 def test_a_large_campaign_is_cut_below_one_mebibyte_and_says_so(campaigns):
     programs = [campaigns.parity(f"f{index}") for index in range(300)]
-    text = markdown.render(campaigns.campaign(*programs, campaigns.difference("worst")))
+    text = markdown_page.render(campaigns.campaign(*programs, campaigns.difference("worst")))
     assert len(text.encode()) < MIB
     shown = text.count("\n## ")
     assert 100 < shown < 301
@@ -167,7 +167,7 @@ def test_a_large_campaign_is_cut_below_one_mebibyte_and_says_so(campaigns):
 
 
 def test_a_small_campaign_is_not_cut(campaigns):
-    assert "Cut here" not in markdown.render(campaigns.rich())
+    assert "Cut here" not in markdown_page.render(campaigns.rich())
 
 
 def test_even_the_worst_page_stays_below_one_mebibyte(campaigns):
@@ -185,7 +185,7 @@ def test_even_the_worst_page_stays_below_one_mebibyte(campaigns):
         "source": worst, "summary": worst, "reasons": (worst,) * 100, "observations": failures,
         "comparisons": (comparison,) * 100,
     })  # fmt: skip
-    text = markdown.render(campaigns.campaign(*[row] * 600))
+    text = markdown_page.render(campaigns.campaign(*[row] * 600))
     assert len(text.encode()) < MIB
     assert "\n## " in text
     assert "100 more programs are left out of this page" in text

@@ -1,0 +1,96 @@
+"""Attribute the drift of the programs of a campaign: of a live run, and of two saved ones.
+
+The causes join the findings of a program, and `parity_tests.judge.conclusion` says what they make
+of its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from parity_tests.drift.attribution import Drift, attribute, drifting_pairs
+from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.values import Value
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.processes.listing import ListingError, list_programs
+from parity_tests.processes.protocol import Job, Progress
+from reports.rows import Environment, ProgramRow, Side
+
+# By the number of a program: the evidence of a side, the arbiter's outputs, and the job that runs
+# it again, or the reason why it cannot.
+EvidenceOf = Callable[[int, Side], Evidence]
+TruthOf = Callable[[int], Sequence[Value]]
+JobOf = Callable[[int], Job | str]
+
+
+def attribute_drift(
+    drafts: Sequence[RowDraft],
+    job_of: JobOf,
+    evidence_of: EvidenceOf,
+    truth_of: TruthOf,
+    folder: Path,
+    *,
+    timeout: float,
+    progress: Progress,
+) -> list[RowDraft]:
+    """Give each program the causes of its numeric differences, or the reason why there are none.
+
+    A program's number is its place in `drafts`. `folder` keeps the answers, `timeout` is in seconds
+    for one run of a program.
+
+    Example::
+
+        attribute_drift(drafts, job, evidence, truth, folder, timeout=60, progress=advance)
+    """
+    drifting = {
+        number: pairs
+        for number, draft in enumerate(drafts)
+        if (pairs := drifting_pairs(draft.findings.comparisons))
+    }
+    found = list(drafts)
+    for done, (number, pairs) in enumerate(drifting.items()):
+        progress(done, len(drifting), f"attributing the drift of {drafts[number].name}")
+        findings, job, truth = drafts[number].findings, job_of(number), truth_of(number)
+        if isinstance(job, str):
+            findings = replace(findings, no_drift=job)
+        else:
+            drifts = [
+                Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
+                for (left, right), rung in pairs.items()
+            ]
+            causes = tuple(attribute(each, folder, timeout=timeout) for each in drifts)
+            findings = replace(findings, drift=causes)
+        found[number] = replace(drafts[number], findings=findings)
+    if drifting:
+        progress(len(drifting), len(drifting), "")
+    return found
+
+
+def saved_job(
+    number: int, rows: Sequence[ProgramRow], environments: Sequence[Environment], folder: Path,
+    *, timeout: float,
+) -> Job | str:  # fmt: skip
+    """Return how to run the program saved in `rows` again, or in words why it is refused.
+
+    It is refused where its source or its environment changed since it was measured. The module is
+    imported to find that out. `timeout` is in seconds.
+    """
+    row = rows[0]
+    if not row.target or any(each.target != row.target for each in rows):
+        return "the files do not name the same target for it"
+    own = folder / f"listing-{number}"
+    own.mkdir()
+    try:
+        listing = list_programs([row.target], own, timeout=timeout)
+    except ListingError as error:
+        return str(error).splitlines()[0]
+    if listing.error is not None:
+        return listing.error.splitlines()[0]
+    digests = {*(each.digest for each in rows), *(each.digest for each in listing.programs)}
+    if len(digests) > 1 or "" in digests:
+        return f"its source ({row.source}) is another than what was measured"
+    if any(each != listing.environment for each in environments):
+        return "it was measured in another environment than this"
+    return Job(number=number, name=row.name, target=row.target)

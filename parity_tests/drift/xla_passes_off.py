@@ -1,0 +1,60 @@
+"""The passes of XLA that are switched off, one set after the other, to attribute a difference."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from reports.rows import DriftCause
+
+
+class PassesOff(NamedTuple):
+    """Flags with which both sides are run again, and the cause if they agree then."""
+
+    cause: DriftCause
+    what: str
+    flags: str
+    barriers: bool = False  # captured arrays behind optimization barriers
+
+
+# The flags and passes of jaxlib 0.10.2. An unknown flag makes XLA end the process. An unknown pass
+# is ignored, so passes of the GPU stand among them.
+_UNFUSED = (
+    "constant_folding,algsimp,fusion,priority-fusion,multi_output_fusion,fusion_merger,"
+    "horizontal_loop_fusion,simplify-fp-conversions"
+)
+UNFOLDED = "--xla_disable_hlo_passes=constant_folding,algsimp"
+_OPTIMISES_LESS = "--xla_backend_optimization_level=0 --xla_allow_excess_precision=false"
+PASSES_OFF = (
+    PassesOff(
+        "constant folding",
+        "constant folding off",
+        "--xla_disable_hlo_passes=constant_folding",
+    ),
+    # `algsimp` knows the values of constants: it multiplies by the reciprocal and joins factors.
+    PassesOff(
+        "constant folding",
+        "constant folding and the algebraic simplification with constants that are known off",
+        UNFOLDED,
+    ),
+    PassesOff(
+        "layout or fusion",
+        "constant folding, algebraic simplification, fusion and the backend's optimisation off",
+        f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED}",
+    ),
+    # After the others, since XLA asserts layouts later on: some programs do not compile without.
+    PassesOff(
+        "layout or fusion",
+        "the assignment of layouts off, too",
+        f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED},layout-assignment",
+    ),
+    # Some elementwise equations are folded before the first pass (the dump "before_optimizations"
+    # has none of them), and no flag prevents that. Barriers come last because they hide constants
+    # from the assignment of layouts too.
+    PassesOff(
+        "constant folding",
+        "constant folding off and captured arrays behind optimization barriers, for they are "
+        "folded before XLA's passes as well",
+        "--xla_disable_hlo_passes=constant_folding",
+        barriers=True,
+    ),
+)

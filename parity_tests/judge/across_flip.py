@@ -1,0 +1,93 @@
+"""What was found of one program on the two sides of the flip, looked up by the flip's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from parity_tests.judge.findings import Findings
+from reports.rows import (
+    CapturedArray,
+    Comparison,
+    DriftAttribution,
+    Hazard,
+    HazardKind,
+    Observation,
+    Side,
+    TimeComparison,
+)
+from reports.views.ledger import grouped, listed, place
+
+
+@dataclass(frozen=True)
+class AcrossFlip:
+    """The findings of a program across the flip: `left` is the side before it, `right` after it."""
+
+    findings: Findings
+    left: Side
+    right: Side
+
+    @cached_property
+    def before(self) -> Observation | None:
+        """What was observed before the flip."""
+        return self._observation(self.left)
+
+    @cached_property
+    def after(self) -> Observation | None:
+        """What was observed after the flip."""
+        return self._observation(self.right)
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """The comparisons across the flip."""
+        return [each for each in self.findings.comparisons if self._is_across(each)]
+
+    @property
+    def times(self) -> list[TimeComparison]:
+        """The times that were judged across the flip."""
+        return [each for each in self.findings.times if self._is_across(each)]
+
+    @property
+    def drift(self) -> DriftAttribution | None:
+        """The cause of the difference in outputs, where it was looked for."""
+        return next((each for each in self.findings.drift if self._is_across(each)), None)
+
+    @property
+    def hazards(self) -> list[tuple[Hazard, ...]]:
+        """The hazards, those that say the same of several arrays together."""
+        return grouped(self.findings.hazards)
+
+    def hazard(self, *kinds: HazardKind) -> tuple[Hazard, ...] | None:
+        """Return the first hazards of one of these kinds."""
+        return next((group for group in self.hazards if group[0].kind in kinds), None)
+
+    @property
+    def hoisted(self) -> list[CapturedArray]:
+        """The captured arrays that the side after the flip hoists."""
+        ledger = self.after.ledger if self.after else ()
+        return [array for array in ledger if array.fate == "hoisted"]
+
+    @property
+    def largest(self) -> str:
+        """The line of the largest array that is hoisted; "" where none is, or none is known."""
+        largest = max(self.hoisted, key=lambda array: array.bytes, default=None)
+        return place(largest.file, largest.line) if largest and largest.file else ""
+
+    @property
+    def how_to_find_the_culprit(self) -> str:
+        """What to do about a difference: the culprit is an array only if one is hoisted."""
+        if self.after is not None and self.after.failure is None and not self.hoisted:
+            return "no captured array is hoisted: find out what else reads the flag"
+        return "constparity culprit names the captured arrays that it takes"
+
+    def _observation(self, side: Side) -> Observation | None:
+        return next((each for each in self.findings.observed if each.side == side), None)
+
+    def _is_across(self, each: Comparison | TimeComparison | DriftAttribution) -> bool:
+        return (each.left, each.right) == (self.left, self.right)
+
+
+def lines_of(hazards: Sequence[Hazard]) -> str:
+    """Return the lines and the arrays that hazards of one kind are about."""
+    return listed([f"{place(each.file, each.line)} ({each.array})" for each in hazards])

@@ -1,0 +1,26 @@
+"""All that a verdict on one program rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reports.rows import Comparison, DriftAttribution, Hazard, Observation, TimeComparison
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found of one program on all sides; the texts are reasons why a part is missing.
+
+    The failure of every observation in `observed` counts, in a pair or not. `not_run` says why
+    nothing was compared at all, `no_arbiter` why the arbiter's outputs are not there, and
+    `no_drift` why the cause of a difference was not looked for.
+    """
+
+    observed: tuple[Observation, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    times: tuple[TimeComparison, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    drift: tuple[DriftAttribution, ...] = ()
+    not_run: str = ""
+    no_arbiter: str = ""
+    no_drift: str = ""

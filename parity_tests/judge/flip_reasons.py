@@ -1,0 +1,186 @@
+"""The rules of the flip verdict: one finding to the reason that it is, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from parity_tests.evidence.ladder import worst_rung
+from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from reports.rows import (
+    Comparison,
+    DriftAttribution,
+    DriftCause,
+    FlipReason,
+    Hazard,
+    Observation,
+    TimeComparison,
+    metrics,
+)
+from reports.rows.check_names import OF_SPEED
+from reports.rows.declaration import Metric
+from reports.views.figures import humanise_bytes, humanise_ratio
+from reports.views.ledger import place
+from reports.views.texts import counted
+
+TIMES_NOT_JUDGED = FlipReason(
+    outcome="safe",
+    what="times were not judged",
+    action="constparity run --rounds 5 judges them",
+)
+
+# What XLA does to one of two programs that compute the same, and how to get the same bits.
+_OF_XLA: dict[DriftCause, str] = {
+    "constant folding": "nothing; or for the same bits compute what is folded before tracing, or "
+    "keep the array inlined (constant_policy)",
+    "layout or fusion": "nothing; or for the same bits keep the array inlined (constant_policy)",
+}
+
+
+def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
+    """Return the reason where a side failed, before the flip or after it."""
+    failure = after.failure or before.failure
+    assert failure is not None
+    said = next(iter(failure.message.strip().splitlines()), "")
+    what = f"{failure.kind} in {failure.stage}: {failure.type}: {said}"
+    if before.failure is not None:
+        alike = "alike" if after.failure else f"and {flip.right} works"
+        return FlipReason(
+            outcome="could not compare",
+            what=f"{flip.left} fails today, {alike}: {what}",
+            action="make the program run before the flip, then compare again",
+        )
+    # A limit belongs to the campaign: without it the program might have worked.
+    broken = failure.kind in ("exception", "crash")
+    cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
+    if cause:
+        action = cause[0].fix
+    elif broken:
+        action = flip.how_to_find_the_culprit
+    else:
+        action = "raise --timeout or --memory-limit, or find out why the side is not there"
+    return FlipReason(
+        outcome="different" if broken else "could not compare",
+        what=f"works on {flip.left} and fails on {flip.right}: {what}",
+        where=lines_of(cause) if cause else "",
+        action=action,
+    )
+
+
+def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReason]:
+    """Yield the reason that a comparison is: outputs, their placement, or any other difference."""
+    outcome, metric = comparison.outcome, comparison.metric
+    values = f"{comparison.left_value} against {comparison.right_value}"
+    what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
+    placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
+    if metric == "outputs":
+        yield from _of_outputs(flip, comparison)
+    elif placement and outcome in ("different", "expected difference"):
+        cause = flip.hazard("placement of outputs")
+        yield FlipReason(
+            outcome="different",
+            what=what,
+            where=lines_of(cause) if cause else "",
+            action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
+        )
+    elif outcome == "different":
+        yield FlipReason(
+            outcome="safe but slower or larger" if metric in OF_SPEED else "different",
+            what=what,
+            action=flip.how_to_find_the_culprit,
+        )
+
+
+def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
+    if outputs.outcome == "not compared":
+        yield FlipReason(outcome="could not compare", what=outputs.detail)
+        return
+    if worst_rung(outputs.leaves) == "bitwise":
+        return
+    what = f"outputs are not bitwise equal: {outputs.detail}"
+    drift, where = flip.drift, flip.largest
+    if drift:
+        what = f"{what}; {_cause_of(drift)}"
+        where = place(drift.file, drift.line) if drift.file else where
+    if drift and drift.cause in _OF_XLA:
+        yield FlipReason(
+            outcome="numerics drift, explained",
+            what=what,
+            where=where,
+            action=_OF_XLA[drift.cause],
+        )
+    # A cause that was looked for in vain leaves the drift unexplained, however small it is.
+    elif drift or outputs.outcome == "different":
+        yield FlipReason(
+            outcome="different", what=what, where=where, action=flip.how_to_find_the_culprit
+        )
+    else:
+        yield FlipReason(
+            outcome="numerics drift, explained",
+            what=f"{what}; that is within the rounding of the outputs' dtypes",
+            where=where,
+            action="nothing, or for the same bits keep the array inlined (constant_policy)",
+        )
+
+
+def _cause_of(drift: DriftAttribution) -> str:
+    at = f", first in {drift.equation}" if drift.equation else ""
+    return f"cause: {drift.cause}{at} ({drift.evidence})"
+
+
+def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:
+    """Yield the reason that a time is where it was judged slower."""
+    if time.verdict != "slower":
+        return
+    ratio = f"{humanise_ratio(time.ratio)} ({time.low:.2f} to {time.high:.2f})"
+    what = f"{time.metric} takes {ratio} of what it took"
+    [metric] = [each for each in metrics.METRICS if each.stage == time.metric]
+    folded = flip.hazard("folded by legacy alone")
+    if metric.folding_helps and folded:
+        where, action = lines_of(folded), folded[0].fix
+        what += f": {folded[0].what}"
+    elif not flip.hoisted:
+        where, action = "", "no captured array is hoisted: measure again with more --rounds"
+    else:
+        arrays = counted(len(flip.hoisted), "captured array")
+        where = flip.largest
+        action = (
+            f"{arrays} are handed over as const args: raise the embed threshold (constparity "
+            "sweep recommends one), or keep this array inlined (constant_policy)"
+        )
+    yield FlipReason(outcome="safe but slower or larger", what=what, where=where, action=action)
+
+
+def of_size(
+    flip: AcrossFlip, metric: Metric, before: Observation, after: Observation
+) -> Iterator[FlipReason]:
+    """Yield the reason that a metric is where it grows by more than its declared limit."""
+    limit = metric.larger
+    if limit is None or not (limit.only_where(before) and limit.only_where(after)):
+        return
+    old, new = metric.read(before), metric.read(after)
+    if old is None or new is None:
+        return
+    if new - old > limit.bytes and new - old > limit.share * old:
+        folded = flip.hazard("folded by legacy alone")
+        yield FlipReason(
+            outcome="safe but slower or larger",
+            what=f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}",
+            where=lines_of(folded) if folded else flip.largest,
+            action=folded[0].fix
+            if folded
+            else "keep this array inlined (constant_policy), or pass it as an argument",
+        )
+
+
+def of_hazards(hazards: Sequence[Hazard]) -> FlipReason:
+    """Return the reason that hazards of one kind are."""
+    hazard = hazards[0]
+    # The sides run a program without the options of its own `jax.jit`: no observation shows what
+    # comes of donating.
+    fails = hazard.kind == "captured and donated"
+    return FlipReason(
+        outcome="different" if fails else "safe",
+        what=f"{hazard.kind}: {hazard.what}",
+        where=lines_of(hazards),
+        action=hazard.fix,
+    )

@@ -1,0 +1,43 @@
+"""A row of the report before its verdict: collected while a campaign goes on, and built once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parity_tests.judge.conclusion import Conclusion
+from parity_tests.judge.findings import Findings
+from reports.rows import Observation, ProgramRow, TimeSamples
+
+
+@dataclass(frozen=True)
+class RowDraft:
+    """What a row says of a program, except its verdict; `observations` are those that it shows."""
+
+    name: str
+    source: str
+    summary: str
+    findings: Findings
+    target: str = ""
+    digest: str = ""
+    observations: tuple[Observation, ...] = ()
+    time_samples: tuple[TimeSamples, ...] = ()
+
+    def row(self, conclusion: Conclusion) -> ProgramRow:
+        """Return the row, its verdict as concluded."""
+        found = self.findings
+        return ProgramRow(
+            name=self.name,
+            source=self.source,
+            target=self.target,
+            digest=self.digest,
+            summary=self.summary,
+            verdict=conclusion.verdict,
+            reasons=conclusion.reasons,
+            observations=self.observations,
+            comparisons=found.comparisons,
+            time_samples=self.time_samples,
+            times=found.times,
+            hazards=found.hazards,
+            drift=found.drift,
+            flip=conclusion.flip,
+        )

@@ -1,0 +1,57 @@
+"""The rows of a flip of the default: why outputs drift, and what a user gets."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from reports.rows.row import Row, Side
+
+DriftCause = Literal["constant folding", "layout or fusion", "a bug", "not attributed"]
+
+
+class DriftAttribution(Row):
+    """Why the outputs of two sides are not bitwise equal, found by running both sides again.
+
+    `equation` is the first whose result differs when every result is an output of the program, and
+    `file` and `line` are the user's line that made it; "" where there is none, or none was found.
+    """
+
+    left: Side
+    right: Side
+    cause: DriftCause
+    evidence: str
+    equation: str = ""  # the primitive, and the number of the equation: "dot_general, equation 3"
+    file: str = ""
+    line: int = 0
+
+
+FlipOutcome = Literal[
+    "safe",
+    "safe but slower or larger",
+    "numerics drift, explained",
+    "different",
+    "could not compare",
+]
+FLIP_OUTCOMES: tuple[FlipOutcome, ...] = get_args(FlipOutcome)  # from the best to the worst
+
+
+class FlipReason(Row):
+    """One thing that was seen across the flip; alone it would come to `outcome`."""
+
+    outcome: FlipOutcome
+    what: str
+    where: str = ""  # the lines that the captured arrays are first used on, "model.py:12"
+    action: str = ""  # the smallest that helps; "" where nothing needs to be done
+
+
+class FlipVerdict(Row):
+    """What a flip of the default comes to for one program, the worst reason first.
+
+    "safe" says that no measured metric is worse. The reasons name parts that were not measured, or
+    may differ in another run.
+    """
+
+    left: Side
+    right: Side
+    outcome: FlipOutcome
+    reasons: tuple[FlipReason, ...]

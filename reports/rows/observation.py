@@ -1,0 +1,156 @@
+"""The rows of one observation: what one side made of one program.
+
+Sizes are in bytes, times in seconds. A field that is None was not measured; it never means zero.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from reports.rows.captured_array import CapturedArray
+from reports.rows.row import Row, Side
+
+
+class Proof(Row):
+    """Evidence of the side that was really in force, counted in the results of each stage."""
+
+    array_literals: int  # Literals above the embed threshold, in the jaxpr and in all its bodies
+    constvars: int  # constvars, in the jaxpr and in all its bodies
+    const_args: int  # arguments of the lowered main function that carry a constant
+    unique_captured: int  # captured arrays above the embed threshold, unique by identity
+    inlined_constant_bytes: int  # non-scalar stablehlo.constant above the embed threshold
+    holds: bool  # False: the evidence contradicts the side, and the observation is an error
+    statement: str  # the evidence in one sentence
+
+
+class JaxprCounts(Row):
+    """Counts over the jaxpr and all its bodies."""
+
+    equations: int
+    captured_arrays: int
+    captured_bytes: int
+    captured_values: str | None = None  # a sha256 over the values of the captured arrays
+    committed_arrays: int | None = None  # captured arrays that are committed to one device
+    sharded_arrays: int | None = None  # captured arrays over several devices
+
+
+class StableHloCounts(Row):
+    """Counts over the lowered module."""
+
+    text_bytes: int
+    bytecode_bytes: int | None = None
+    operations: int
+    functions: int
+    constants: int
+    constant_bytes: int  # all of stablehlo.constant, scalars included
+    operations_by_name: dict[str, int]
+    main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
+    argument_types: str | None = None  # of the user's arguments of main
+    callbacks: int | None = None  # calls into Python
+    marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
+
+
+class ExecutableCounts(Row):
+    """Counts over the optimised HLO, and the executable."""
+
+    instructions: int
+    fusions: int
+    constants: int  # with more than one element
+    constant_bytes: int
+    serialized_bytes: int | None
+    devices: int = 1  # of this process, that it runs on
+
+
+class HostMemory(Row):
+    """Peak resident memory of the process in a stage, in bytes above what was resident before.
+
+    `fresh` says that the process ran no other program before. Otherwise it may reuse memory that
+    other programs left behind, which does not show in the peak.
+    """
+
+    trace_and_lower: int
+    compile: int
+    fresh: bool
+
+
+class MemoryStats(Row):
+    """XLA's own analysis of the compiled program, in bytes."""
+
+    arguments: int
+    outputs: int
+    temporaries: int
+    aliased: int
+    generated_code: int
+
+
+class StageTimes(Row):
+    """Seconds of each stage, reported and never judged.
+
+    Each is one sample of one process. `call` is the median of `call_samples` calls after the first.
+    `dispatch` is the median time until such a call returns, which may be before its results are
+    there. `cached_compile` is compiling with the program in JAX's persistent compilation cache.
+    """
+
+    trace: float
+    lower: float
+    compile: float
+    first_call: float
+    call: float | None
+    dispatch: float | None = None
+    call_samples: int
+    cached_compile: float | None = None
+
+
+class OutputLeaf(Row):
+    """One leaf of the result; the values themselves stay out of the report."""
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    weak_type: bool
+    sha256: str
+    sharding: str | None = None  # the devices, and what each holds
+    committed: bool | None = None  # None: not an array of JAX
+
+
+class Check(Row):
+    """A law that each side must keep by itself, whatever the other sides do."""
+
+    name: str
+    holds: bool
+    statement: str  # the finding in one sentence
+
+
+class Failure(Row):
+    """How a side failed: an exception, a crash of its process, or its limit of time or memory."""
+
+    kind: Literal["exception", "crash", "timeout", "memory", "wrong side", "unavailable"]
+    stage: str
+    type: str
+    message: str
+    traceback: str = ""
+
+
+class Observation(Row):
+    """One program on one side; either `failure` is set or the measurements are."""
+
+    program: str
+    side: Side
+    failure: Failure | None = None
+    proof: Proof | None = None
+    jaxpr: JaxprCounts | None = None
+    stablehlo: StableHloCounts | None = None
+    executable: ExecutableCounts | None = None
+    memory: MemoryStats | None = None
+    # Bytes of the device buffers, each once, that hold captured arrays and const args after a call
+    # of the compiled stage. Constants within an executable are in `executable.constant_bytes`.
+    constant_buffers: int | None = None
+    host_memory: HostMemory | None = None
+    # Compilations, 0 or 1, for other values in the captured arrays, where JAX's persistent
+    # compilation cache has the program.
+    recompiles: int | None = None
+    times: StageTimes | None = None
+    outputs: tuple[OutputLeaf, ...] = ()
+    tree: str | None = None
+    ledger: tuple[CapturedArray, ...] = ()
+    checks: tuple[Check, ...] = ()

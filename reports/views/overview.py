@@ -1,0 +1,124 @@
+"""The overview of a page: one line for each program, its verdict and its most telling metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.rows import Observation, ProgramRow, Side, metrics
+from reports.rows.declaration import Metric, OverviewColumn
+from reports.views import figures, flip
+from reports.views.cells import NOTHING, Cell, Column, Table, Tone
+from reports.views.program import MARKS
+from reports.views.texts import cut
+
+_NAME_LENGTH = 80
+_TITLE_LENGTH = 200
+
+
+def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: int) -> Table:
+    """The programs of a page in a table, each metric with a column for each of `sides`.
+
+    Example::
+
+        overview(campaign.programs, campaign.sides, left_out=0).rows[0][1].text == "✓ parity"
+    """
+    reference = _reference(sides)
+    shown = sorted(
+        ((metric, metric.overview) for metric in metrics.METRICS if metric.overview),
+        key=lambda each: each[1].place,
+    )
+    columns = (
+        Column("program"),
+        Column("verdict"),
+        Column("flip"),
+        *(
+            Column(side, _title(column, reference), numeric=True)
+            for _, column in shown
+            for side in sides
+        ),
+    )
+    notice = ""
+    if left_out:
+        notice = (
+            f"{left_out:,} more programs are left out of this page, the ones with the best "
+            "verdicts; the JSON report has them."
+        )
+    rows = tuple(
+        _line(row, anchor_of(index), shown, sides, reference) for index, row in enumerate(programs)
+    )
+    return Table("Verdict by program", columns, rows, notice)
+
+
+def anchor_of(index: int) -> str:
+    """The anchor of the section of a program, which is numbered from 0.
+
+    Example::
+
+        >>> anchor_of(0)
+        'program-1'
+    """
+    return f"program-{index + 1}"
+
+
+def _line(
+    row: ProgramRow,
+    anchor: str,
+    shown: Sequence[tuple[Metric, OverviewColumn]],
+    sides: tuple[Side, ...],
+    reference: Side | None,
+) -> tuple[Cell, ...]:
+    by_side = {item.side: item for item in row.observations}
+    seen = [by_side.get(side) for side in sides]
+    base = by_side.get(reference) if reference else None
+    cells = [[_cell(metric, column, item, base) for item in seen] for metric, column in shown]
+    # The first column of a side says that it failed.
+    cells[0] = [_failure(item) or cell for item, cell in zip(seen, cells[0], strict=True)]
+    mark, tone = MARKS[row.verdict]
+    return (
+        Cell(cut(row.name, _NAME_LENGTH), link=anchor),
+        Cell(f"{mark} {row.verdict}", cut("; ".join(row.reasons), _TITLE_LENGTH), tone),
+        flip.outcome(row.flip),
+        *(cell for column in cells for cell in column),
+    )
+
+
+def _reference(sides: tuple[Side, ...]) -> Side | None:
+    """The side that ratios are to: what people have today, where it was run."""
+    candidates: tuple[Side, ...] = ("jax-legacy", "legacy")
+    return next((side for side in candidates if side in sides), None)
+
+
+def _title(column: OverviewColumn, reference: Side | None) -> str:
+    ratio = f", ratio to {reference}" if column.as_ratio and reference else ""
+    return f"{column.title}{ratio}"
+
+
+def _failure(observation: Observation | None) -> Cell | None:
+    if observation is None or observation.failure is None:
+        return None
+    failure = observation.failure
+    title = cut(f"{failure.stage}: {failure.type}: {failure.message}", _TITLE_LENGTH)
+    return Cell(failure.kind, title, "bad")
+
+
+def _cell(
+    metric: Metric, column: OverviewColumn, seen: Observation | None, base: Observation | None
+) -> Cell:
+    value = metric.read(seen) if seen else None
+    if seen is None or value is None:
+        return NOTHING
+    if column.beside:
+        return _beside(metric, metrics.metric(column.beside), seen)
+    reference = metric.read(base) if base else None
+    if column.as_ratio and reference:
+        return Cell(figures.humanise_ratio(value / reference), f"{value!r} s")
+    # A ratio to another side than the heading names would mislead; a value shows its unit.
+    return figures.cell(value, metric.unit)
+
+
+def _beside(metric: Metric, other: Metric, seen: Observation) -> Cell:
+    """A count with another one in brackets, which it should not exceed."""
+    count, most = metric.read(seen), other.read(seen)
+    tone: Tone = "warn" if count > most else ""
+    title = f"{count:,} {metric.name}, {most:,} {other.name}"
+    return Cell(f"{count:,} ({most:,})", title, tone)
