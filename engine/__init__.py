@@ -20,7 +20,7 @@ from engine.configuration.settings import precompute_constants as precompute_con
 from engine.configuration.settings import strict_placement as strict_placement
 from engine.configuration.settings import use_simplified_constants as use_simplified_constants
 from engine.configuration.trace_side import tracing_for as _tracing_for
-from engine.ir import snapshots as _snapshots
+from engine.ir import array_snapshots as _snapshots
 from engine.ir.captured_constants import CapturedConstant as CapturedConstant
 from engine.ir.captured_constants import captured_constants as captured_constants
 from engine.ir.jaxprs import ClosedJaxpr as ClosedJaxpr

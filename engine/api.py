@@ -20,8 +20,8 @@ from engine.configuration.choices import JitKeywords, choices_now, parse_jit_key
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
 from engine.configuration.trace_side import side_now, tracing_for
+from engine.ir.array_snapshots import snapshot, while_tracing
 from engine.ir.jaxprs import ClosedJaxpr
-from engine.ir.snapshots import snapshot, while_tracing
 from engine.pipeline import LoweringPlan, Pipeline
 from engine.runtime.execution import run
 from engine.runtime.lowering import lower_plan, plan_of

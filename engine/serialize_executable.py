@@ -27,7 +27,7 @@ from engine.artifacts.hoisted_export import takes_constants
 from engine.artifacts.manifest import fits
 from engine.artifacts.reader import is_array, named, parsed
 from engine.artifacts.tree_structures import writable
-from engine.ir.snapshots import capture
+from engine.ir.array_snapshots import capture
 from engine.jax_internals import KINDS_OF_SHARDINGS, ExecutableParts
 from engine.stages import Compiled
 

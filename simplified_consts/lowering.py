@@ -29,8 +29,8 @@ from engine.ir.lifting import lift
 from engine.ir.unsupported import refuse_unsupported
 from engine.pipeline import LoweringPlan
 from simplified_consts.hoisting.deduplication import Deduplication
+from simplified_consts.hoisting.embed_threshold import Selection, select
 from simplified_consts.hoisting.liveness import live_part
-from simplified_consts.hoisting.selection import Selection, select
 from simplified_consts.preamble.extraction import Preamble, Result, extract
 
 

@@ -15,10 +15,10 @@ Side = Literal["legacy", "simplified"]
 SIDES: tuple[Side, ...] = ("legacy", "simplified")
 
 # Takes an `engine.CapturedConstant` (Any, because that record is in a layer above this one) and
-# returns "inline", "embed", "hoist" or None. Called by `simplified_consts/hoisting/selection.py`.
+# returns "inline", "embed", "hoist" or None. `simplified_consts.hoisting` calls it.
 ConstantPolicy = Callable[[Any], str | None]
 
-# With "auto", `simplified_consts/preamble/choice.py` decides which equations are computed once.
+# With "auto", `simplified_consts.preamble` decides which equations are computed once.
 Precompute = Literal["off", "auto"]
 
 # The limit of `deduplicate_constants=True`: hashing copies an array from its device and reads all

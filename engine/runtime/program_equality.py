@@ -25,9 +25,9 @@ import numpy as np
 
 from engine import jax_internals
 from engine.configuration.settings import embedded_constants_max_bytes
+from engine.ir.array_snapshots import without_repeats
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from engine.ir.rewriting import BodyRewriting
-from engine.ir.snapshots import without_repeats
 
 Body = Jaxpr | ClosedJaxpr
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.targets import TargetError

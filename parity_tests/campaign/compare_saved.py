@@ -10,16 +10,16 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from parity_tests.drift.of_campaign import attribute_drift, saved_job
+from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.conclusion import conclude
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.judge.timing import judge_times
+from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Job, Progress
 from reports.rows import SIDES, Campaign, Observation, ProgramRow, Side, TimeComparison
 
@@ -125,7 +125,7 @@ def _draft_of(
 def _attributed(
     left: Saved, right: Saved, drafts: list[RowDraft], timeout: float, progress: Progress
 ) -> list[RowDraft]:
-    def job_of(number: int) -> Job | str:
+    def job_of(number: int) -> Job | NotRunAgain:
         both = [each.rows()[drafts[number].name] for each in (left, right)]
         environments = [each.campaign.environment for each in (left, right)]
         return saved_job(number, both, environments, folder, timeout=timeout)

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
-from parity_tests.evidence.layout import CampaignFiles, finished_programs
+from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
 from parity_tests.evidence.records import record_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Listing, Record, to_json, write

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parity_tests.evidence.hazards import HazardsFound
-from parity_tests.evidence.layout import CampaignFiles
-from parity_tests.processes.asking import ask
+from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.processes.one_question import ask
 from parity_tests.processes.protocol import DetectHazards, Job, to_json, write
 from parity_tests.processes.worker_process import Lost
 from reports.rows import Failure, Hazard

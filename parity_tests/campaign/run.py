@@ -15,15 +15,15 @@ from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
-from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence, Recorded, truth_of
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.conclusion import conclude, needs_arbiter
 from parity_tests.judge.findings import Findings
+from parity_tests.judge.judgement import has_floats
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
-from parity_tests.judge.verdict import has_floats
+from parity_tests.judge.verdict import conclude, needs_arbiter
 from parity_tests.processes.protocol import Job, Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.warm_workers import Truth, warm_arbiter

@@ -16,13 +16,13 @@ from pathlib import Path
 from parity_tests.campaign.collection import collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.timed_rounds import samples_of
-from parity_tests.evidence.layout import turn_folder
+from parity_tests.evidence.folder_layout import turn_folder
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.conclusion import conclude, worst
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
+from parity_tests.judge.verdict import conclude, worst
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.evidence.layout import turn_folder
+from parity_tests.evidence.folder_layout import turn_folder
 from parity_tests.evidence.records import Recorded
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Observation, Side, TimeSamples, metrics
-from reports.rows.declaration import Metric
+from reports.rows.metric_records import Metric
 
 
 def time_sides(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.asking import asked
 from parity_tests.cli.exit_codes import Exit, code_of, fail
+from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.options import OneTarget
 from reports.views.texts import counted
 
@@ -56,7 +56,7 @@ def culprit(
     from pydantic import ValidationError
 
     from parity_tests.cli import terminal
-    from parity_tests.experiments import ask
+    from parity_tests.experiments import in_worker
     from reports.rows.experiments import CulpritQuestion
 
     try:
@@ -67,7 +67,7 @@ def culprit(
         wrong = error.errors()[0]
         fail(f"--{wrong['loc'][0]}: {wrong['msg']}, got {wrong['input']!r}")
     found = asked(
-        context, lambda: ask.find_culprits(target, question, timeout=timeout), to="compare"
+        context, lambda: in_worker.find_culprits(target, question, timeout=timeout), to="compare"
     )
     if found is None:
         return

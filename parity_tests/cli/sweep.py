@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.asking import asked
 from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
 from parity_tests.cli.options import OneTarget
 
@@ -47,14 +47,14 @@ def sweep(
     """
     from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_texts
-    from parity_tests.experiments import ask
+    from parity_tests.experiments import in_worker
     from reports.rows.experiments import SweepQuestion
 
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     requests = checked_reports(report or (), formats=("json",))
     swept = asked(
         context,
-        lambda: ask.sweep_thresholds(target, question, timeout=timeout),
+        lambda: in_worker.sweep_thresholds(target, question, timeout=timeout),
         to="measure",
     )
     if swept is None:

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from parity_tests.evidence.ladder import worst_rung
+from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.processes.protocol import Progress as Advance
 from reports.rows import (
     FLIP_OUTCOMES,
@@ -27,7 +27,7 @@ from reports.rows import (
     TimeVerdict,
     metrics,
 )
-from reports.rows.declaration import Metric, TerminalColumn
+from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views.ledger import place
 from reports.views.texts import counted
 

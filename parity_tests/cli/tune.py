@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.asking import asked
+from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
 from parity_tests.cli.options import OneTarget
 from reports.views.texts import counted
@@ -64,7 +64,7 @@ def tune(
     """
     from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_texts
-    from parity_tests.experiments import ask
+    from parity_tests.experiments import in_worker
     from reports.rows.experiments import TuneQuestion
 
     question = TuneQuestion(
@@ -74,7 +74,9 @@ def tune(
         most_arrays=most_arrays,
     )
     requests = checked_reports(report or (), formats=("json", "svg"))
-    found = asked(context, lambda: ask.tune_policy(target, question, timeout=timeout), to="measure")
+    found = asked(
+        context, lambda: in_worker.tune_policy(target, question, timeout=timeout), to="measure"
+    )
     if found is None:
         return
     console = terminal.console()

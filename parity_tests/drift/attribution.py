@@ -19,10 +19,10 @@ from pathlib import Path
 from parity_tests.drift.first_equation import FirstDifference, named
 from parity_tests.drift.rerun import NotAttributedError, Rerun, compared
 from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
-from parity_tests.evidence import ladder
-from parity_tests.evidence.ladder import RUNGS, worst_rung
-from parity_tests.evidence.layout import CampaignFiles
+from parity_tests.evidence import tolerance_ladder
+from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
 from parity_tests.processes.protocol import Job, to_json, write
@@ -166,7 +166,7 @@ class _Attribution:
         for path, left, right, truth in self._arbitrated():
             true = truth.array.astype(left.array.dtype)
             holds = [
-                RUNGS.index(ladder.compare(path, each.array, true).rung) <= _TOLERANCE
+                RUNGS.index(tolerance_ladder.compare(path, each.array, true).rung) <= _TOLERANCE
                 for each in (left, right)
             ]
             if holds[0] != holds[1]:
@@ -177,7 +177,7 @@ class _Attribution:
 
     def _nearer(self) -> str:
         for path, left, right, truth in self._arbitrated():
-            said = ladder.arbitrated(left.array, right.array, truth.array)
+            said = tolerance_ladder.arbitrated(left.array, right.array, truth.array)
             if said.nearer:
                 side = self.drift.sides[("first", "second").index(said.nearer)]
                 where = path or "the only output"
@@ -194,5 +194,5 @@ class _Attribution:
             for a, b in pairs
             if a.path in true
             and true[a.path].array.shape == a.array.shape
-            and ladder.compare(a.path, a.array, b.array).rung == "mismatch"
+            and tolerance_ladder.compare(a.path, a.array, b.array).rung == "mismatch"
         ]

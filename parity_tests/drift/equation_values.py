@@ -20,7 +20,7 @@ import numpy as np
 from parity_tests.evidence.values import Value
 from parity_tests.jaxpr.bodies import bodies_of
 from parity_tests.jaxpr.interpreter import bind, evaluate
-from parity_tests.jaxpr.places import NOWHERE, Place, place_of
+from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 from parity_tests.observe.calls import Result
 from parity_tests.observe.jit_on_side import jitted_on
 from parity_tests.processes.protocol import EquationValue, EquationValues

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parity_tests.evidence import ladder
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.values import Value
 from parity_tests.processes.protocol import EquationValue, EquationValues
 
@@ -45,7 +45,7 @@ def first_difference(
                 return FirstDifference(
                     f"the results of {named(a)} have other types on the other side", b, misfit=True
                 )
-            leaf = ladder.compare("", one, two)
+            leaf = tolerance_ladder.compare("", one, two)
             if leaf.rung != "bitwise":
                 apart = f"max rel {leaf.max_rel:.2g}"
                 if leaf.max_ulp is not None:

@@ -1,13 +1,13 @@
 """Attribute the drift of the programs of a campaign: of a live run, and of two saved ones.
 
-The causes join the findings of a program, and `parity_tests.judge.conclusion` says what they make
+The causes join the findings of a program, and `parity_tests.judge.verdict` says what they make
 of its verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity_tests.drift.attribution import Drift, attribute, drifting_pairs
@@ -22,7 +22,14 @@ from reports.rows import Environment, ProgramRow, Side
 # it again, or the reason why it cannot.
 EvidenceOf = Callable[[int, Side], Evidence]
 TruthOf = Callable[[int], Sequence[Value]]
-JobOf = Callable[[int], Job | str]
+JobOf = Callable[[int], "Job | NotRunAgain"]
+
+
+@dataclass(frozen=True)
+class NotRunAgain:
+    """Why a program cannot be run again to look into its drift."""
+
+    why: str
 
 
 def attribute_drift(
@@ -53,8 +60,8 @@ def attribute_drift(
     for done, (number, pairs) in enumerate(drifting.items()):
         progress(done, len(drifting), f"attributing the drift of {drafts[number].name}")
         findings, job, truth = drafts[number].findings, job_of(number), truth_of(number)
-        if isinstance(job, str):
-            findings = replace(findings, no_drift=job)
+        if isinstance(job, NotRunAgain):
+            findings = replace(findings, no_drift=job.why)
         else:
             drifts = [
                 Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
@@ -71,7 +78,7 @@ def attribute_drift(
 def saved_job(
     number: int, rows: Sequence[ProgramRow], environments: Sequence[Environment], folder: Path,
     *, timeout: float,
-) -> Job | str:  # fmt: skip
+) -> Job | NotRunAgain:  # fmt: skip
     """Return how to run the program saved in `rows` again, or in words why it is refused.
 
     It is refused where its source or its environment changed since it was measured. The module is
@@ -79,18 +86,18 @@ def saved_job(
     """
     row = rows[0]
     if not row.target or any(each.target != row.target for each in rows):
-        return "the files do not name the same target for it"
+        return NotRunAgain("the files do not name the same target for it")
     own = folder / f"listing-{number}"
     own.mkdir()
     try:
         listing = list_programs([row.target], own, timeout=timeout)
     except ListingError as error:
-        return str(error).splitlines()[0]
+        return NotRunAgain(str(error).splitlines()[0])
     if listing.error is not None:
-        return listing.error.splitlines()[0]
+        return NotRunAgain(listing.error.splitlines()[0])
     digests = {*(each.digest for each in rows), *(each.digest for each in listing.programs)}
     if len(digests) > 1 or "" in digests:
-        return f"its source ({row.source}) is another than what was measured"
+        return NotRunAgain(f"its source ({row.source}) is another than what was measured")
     if any(each != listing.environment for each in environments):
-        return "it was measured in another environment than this"
+        return NotRunAgain("it was measured in another environment than this")
     return Job(number=number, name=row.name, target=row.target)

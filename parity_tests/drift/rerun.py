@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Generic
 
 from parity_tests.drift.first_equation import FirstDifference, first_difference
-from parity_tests.evidence import ladder, values
-from parity_tests.evidence.ladder import worst_rung
-from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.evidence import tolerance_ladder, values
+from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
-from parity_tests.processes.asking import Asking, ask_all
+from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.protocol import AnswerT, Job, Question, RunEquations, RunOutputs
 from parity_tests.processes.worker_process import Lost
 from reports.rows import LeafComparison, Side
@@ -107,7 +107,9 @@ def compared(left: Sequence[Value], right: Sequence[Value]) -> list[LeafComparis
         (v.path, v.array.shape, v.array.dtype) for v in right
     ]:
         raise NotAttributedError("the outputs have other types when they are computed again")
-    return [ladder.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)]
+    return [
+        tolerance_ladder.compare(a.path, a.array, b.array) for a, b in zip(left, right, strict=True)
+    ]
 
 
 def _last_line(log: str) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence import values
-from parity_tests.evidence.hazards import HazardsFound
-from parity_tests.evidence.layout import ProgramFiles, truth_files
+from parity_tests.evidence.folder_layout import ProgramFiles, truth_files
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.values import Value
 from reports.rows import Hazard, Observation
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import jax
 
 from engine.runtime import executable_cache
-from parity_tests.evidence import ladder, values
-from parity_tests.evidence.ladder import RUNGS
+from parity_tests.evidence import tolerance_ladder, values
+from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.experiments.interleaved_timing import seconds_of
 from parity_tests.experiments.variants import Variants
@@ -134,7 +134,7 @@ def _outputs(variants: Variants, question: CulpritQuestion) -> _Compare:
 
     def compare(hoisted: Hoisted) -> Difference:
         other = run(hoisted)
-        leaves = [ladder.compare(p, inlined[p].array, other[p].array) for p in inlined]
+        leaves = [tolerance_ladder.compare(p, inlined[p].array, other[p].array) for p in inlined]
         worse = [each for each in leaves if RUNGS.index(each.rung) > RUNGS.index(question.beyond)]
         if not worse:
             return Difference(False, f"no leaf is beyond {question.beyond}")

@@ -25,7 +25,7 @@ from parity_tests.experiments.inlining_times import (
 )
 from parity_tests.experiments.policy_keys import KeyedArrays, table, with_keys
 from parity_tests.experiments.variants import Variants
-from parity_tests.jaxpr.places import relative
+from parity_tests.jaxpr.source_places import relative
 from parity_tests.observe.environment import describe
 from parity_tests.program import Program
 from reports.rows.experiments import (

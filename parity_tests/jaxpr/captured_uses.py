@@ -9,7 +9,7 @@ from typing import Any
 from parity_tests.jaxpr.bodies import bodies_of, constants_of, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value
 from parity_tests.jaxpr.interpreter import evaluate
-from parity_tests.jaxpr.places import NOWHERE, Place, place_of, relative
+from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of, relative
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import jax
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import evaluate
-from parity_tests.jaxpr.places import NOWHERE, Place, place_of
+from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 
 # They move or relabel elements, which a fusion does at no cost.
 TRIVIAL = frozenset(

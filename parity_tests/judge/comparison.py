@@ -9,17 +9,17 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parity_tests.evidence import ladder
-from parity_tests.evidence.ladder import RUNGS, worst_rung
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.sides import Pair
 from reports.rows import Check, Comparison, LeafComparison, Observation, metrics
 from reports.rows.check_names import OF_PROGRAMS
 from reports.rows.comparison import ComparisonOutcome
-from reports.rows.declaration import LeafProperty, Metric
-from reports.rows.rules import Rule
+from reports.rows.metric_records import LeafProperty, Metric
+from reports.rows.metric_rules import Rule
 from reports.views.texts import counted
 
 DIFF_LINES = 12
@@ -190,7 +190,7 @@ class PairComparison:
             return self._comparison("outputs", "not compared", len(left), len(right), detail)
         true = {each.path: each.array for each in self.truth}
         leaves = tuple(
-            ladder.compare(a.path, a.array, b.array, true.get(a.path))
+            tolerance_ladder.compare(a.path, a.array, b.array, true.get(a.path))
             for a, b in zip(left, right, strict=True)
         )
         return self._comparison(

@@ -1,4 +1,4 @@
-"""The conditions of the rules in `reports.rows.rules`, and the one function that applies a rule."""
+"""The conditions in `reports.rows.metric_rules`, and the one function that applies a rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parity_tests.judge.sides import Pair
-from reports.rows.rules import Condition, Rule, Ruling
+from reports.rows.metric_rules import Condition, Rule, Ruling
 from reports.views.texts import counted
 
 # A condition is asked of a pair of observations, and of the two values that differ.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.evidence.ladder import worst_rung
+from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import (
     Comparison,
@@ -17,7 +17,7 @@ from reports.rows import (
     metrics,
 )
 from reports.rows.check_names import OF_SPEED
-from reports.rows.declaration import Metric
+from reports.rows.metric_records import Metric
 from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.ledger import place
 from reports.views.texts import counted

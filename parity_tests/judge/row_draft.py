@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parity_tests.judge.conclusion import Conclusion
 from parity_tests.judge.findings import Findings
+from parity_tests.judge.verdict import Conclusion
 from reports.rows import Observation, ProgramRow, TimeSamples
 
 

@@ -1,54 +1,126 @@
-"""Judge: what sides left of a program to comparisons and a verdict; it runs and prints nothing."""
+"""The one place that concludes a verdict from the findings of a program.
+
+A live run, two saved campaigns, and a side compared with itself all come here. Counters that do not
+depend on the machine are judged exactly. What the migration is about (const args, StableHLO bytes)
+is an "expected difference" and decides nothing.
+"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parity_tests.evidence.records import Evidence
-from parity_tests.evidence.values import Value
-from parity_tests.judge import conclusion
-from parity_tests.judge.comparison import compare_pairs
+from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
-from reports.rows import Comparison, Observation, Verdict
+from parity_tests.judge.sides import Sides, mode_of
+from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What a program's observations come to."""
+class Conclusion:
+    """The verdict on a program and its reasons, and the verdict on a flip of the default."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
-    comparisons: tuple[Comparison, ...]
+    flip: FlipVerdict | None = None
 
 
-def judge(
-    pairs: Sequence[tuple[Evidence, Evidence]],
-    alone: Sequence[Evidence] = (),
-    truth: Sequence[Value] = (),
-) -> Judgement:
-    """Compare pairs of sides, and say what they make of the program.
+def conclude(findings: Findings, pairs: Sequence[Sides] = ()) -> Conclusion:
+    """Conclude the verdict on a program; `pairs` are the sides that the campaign compares.
 
-    `alone` are sides whose failures count, in a pair or not, and `truth` has the output arrays of
-    the arbiter, if it has run. A pair may be one side measured twice.
+    "difference" where any pair differs, or differs by a bug however little. Else "could not
+    compare" where a side failed or there is no pair, else "parity". Two sides that raise alike
+    agree, but nothing was compared. There is a flip verdict where a pair is across the flip.
 
     Example::
 
-        judge([(of_legacy, of_simplified)]).verdict == "parity"
+        conclude(Findings(observed, comparisons), [("jax-legacy", "jax-simplified")]).verdict
     """
-    comparisons = compare_pairs(pairs, truth)
-    observed = tuple(each.observation for each in (*alone, *itertools.chain(*pairs)))
-    found = conclusion.conclude(Findings(observed, comparisons))
-    return Judgement(found.verdict, found.reasons, comparisons)
+    verdict, reasons = _verdict(findings)
+    return Conclusion(verdict, reasons, flip_verdict.decide(findings, reasons, pairs))
 
 
-def needs_arbiter(judgement: Judgement) -> bool:
+def worst(conclusions: Sequence[Conclusion]) -> Conclusion:
+    """Return the worst of several conclusions, the first among equals.
+
+    Raises `ValueError` where there is none.
+    """
+    return max(conclusions, key=lambda each: VERDICTS.index(each.verdict))
+
+
+def needs_arbiter(comparisons: Sequence[Comparison]) -> bool:
     """Say whether outputs failed the tolerance of their dtype, for which the arbiter is asked."""
-    return conclusion.needs_arbiter(judgement.comparisons)
+    return any(leaf.rung == "mismatch" for each in comparisons for leaf in each.leaves)
 
 
-def has_floats(observation: Observation) -> bool:
-    """Say whether a program has an output that an arbiter can judge."""
-    kinds = ("float", "bfloat", "complex")
-    return any(leaf.dtype.startswith(kinds) for leaf in observation.outputs)
+def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
+    if findings.not_run:
+        return "could not compare", (findings.not_run,)
+    verdict, reasons = _of_comparisons(findings)
+    if findings.no_arbiter and needs_arbiter(findings.comparisons):
+        reasons = (*reasons, f"there is no arbiter: {findings.no_arbiter}")
+    if findings.no_drift:
+        reasons = (*reasons, f"the drift was not looked into: {findings.no_drift}")
+    # A bug is a difference, within whatever tolerance its values are.
+    bugs = tuple(
+        f"{each.left} and {each.right}: outputs differ by a bug: {each.evidence}"
+        for each in findings.drift
+        if each.cause == "a bug"
+    )
+    if bugs and verdict != "difference":
+        return "difference", (*bugs, *reasons)
+    return verdict, reasons
+
+
+def _of_comparisons(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
+    comparisons = findings.comparisons
+    differing = [_difference(each) for each in comparisons if each.outcome == "different"]
+    failed = list(dict.fromkeys(_failure(each) for each in findings.observed if each.failure))
+    if differing:
+        return "difference", (*differing, *failed)
+    lost = [
+        each.detail
+        for each in comparisons
+        if each.metric in ("outputs", "printed jaxpr") and each.outcome == "not compared"
+    ]
+    if failed or lost or not comparisons:
+        reasons = failed or lost or ["there is no pair of sides to compare"]
+        return "could not compare", tuple(reasons)
+    return "parity", _rungs_below_bitwise(comparisons)
+
+
+def _difference(comparison: Comparison) -> str:
+    pair = f"{comparison.left} and {comparison.right}"
+    if comparison.metric == "outputs":
+        return f"{pair}: outputs differ: {comparison.detail}"
+    values = f"{comparison.left_value} against {comparison.right_value}"
+    return f"{pair}: {comparison.metric}: {values} ({comparison.detail})"
+
+
+def _failure(observation: Observation) -> str:
+    failure = observation.failure
+    assert failure is not None
+    lines = failure.message.strip().splitlines()
+    # Where the first line of a message of JAX ends with a colon, the next says what matters.
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    what = f"{failure.type}: {said}" if said else failure.type
+    return f"{observation.side}: {failure.kind} in {failure.stage}: {what}"
+
+
+def _rungs_below_bitwise(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Say why outputs that are not bitwise equal count as equal, and what may have moved them."""
+    return tuple(
+        f"{each.left} and {each.right}: outputs are equal, though not bitwise: {each.detail}; "
+        + (_TWO_MODES if mode_of(each.left) != mode_of(each.right) else _ONE_MODE)
+        for each in comparisons
+        if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
+    )
+
+
+# Causes are named here and not attributed: `drift` tells them apart by further runs.
+_TWO_MODES = (
+    "XLA was given two programs, inlined constants against const args, and may fold or fuse one "
+    "where it does not the other"
+)
+_ONE_MODE = "the two lowerings of one mode may be fused differently"

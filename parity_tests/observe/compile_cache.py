@@ -20,7 +20,7 @@ from jax.experimental.compilation_cache import compilation_cache
 from jax.extend import core
 
 from parity_tests.jaxpr.captured import identity
-from parity_tests.jaxpr.other_values import replace_captured, with_other_elements
+from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
 
 # Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
 LONGEST_SECONDS = 10.0

@@ -11,7 +11,7 @@ import jax
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.stock_const_args import stock_const_args
-from parity_tests.observe.fates import (
+from parity_tests.observe.ledger_fates import (
     ArrayFate,
     HoistedArrays,
     InlinedArrays,

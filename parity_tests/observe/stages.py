@@ -33,7 +33,7 @@ from parity_tests.observe import (
 )
 from parity_tests.observe.failures import WrongSideError
 from parity_tests.observe.jit_on_side import embed_threshold_on, jitted_on, staged_alone
-from parity_tests.observe.proof import prove
+from parity_tests.observe.proof_of_side import prove
 from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
 

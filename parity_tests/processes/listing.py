@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from parity_tests.processes import worker_process
-from parity_tests.processes.asking import ask
+from parity_tests.processes.one_question import ask
 from parity_tests.processes.protocol import Listing, ListPrograms
 from parity_tests.processes.worker_process import Lost
 

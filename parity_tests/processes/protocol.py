@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from parity_tests.evidence.hazards import HazardsFound
+from parity_tests.evidence.hazards_found import HazardsFound
 from reports.rows import Environment, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.experiments import (

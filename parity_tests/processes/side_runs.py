@@ -10,7 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity_tests.evidence.layout import ProgramFiles, finished_programs, next_free, side_folder
+from parity_tests.evidence.folder_layout import (
+    ProgramFiles,
+    finished_programs,
+    next_free,
+    side_folder,
+)
 from parity_tests.evidence.records import Recorded, record_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write

@@ -12,10 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from parity_tests.evidence.layout import ProgramFiles, next_free, truth_files
+from parity_tests.evidence.folder_layout import ProgramFiles, next_free, truth_files
 from parity_tests.evidence.records import Evidence, Recorded, record_of, truth_of
 from parity_tests.evidence.values import Value
-from parity_tests.judge.verdict import Judgement, judge, needs_arbiter
+from parity_tests.judge.judgement import Judgement, judge
+from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes import worker_process
 from parity_tests.processes.protocol import Job, ServeJobs, ServeTruth
 from parity_tests.processes.side_environment import environment_of
@@ -114,7 +115,7 @@ class WarmPair:
         self._numbers.append(job.number)
         left, right = (_recorded(each).evidence() for each in _done(self.sides, job))
         judgement = judge([(left, right)], [left, right])
-        if needs_arbiter(judgement):
+        if needs_arbiter(judgement.comparisons):
             [done] = _done([self.arbiter], job)
             truth = () if done.lost else truth_of(done.folder, job.number)
             if truth:

@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 
 import psutil
 
-from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
 from reports.rows import Failure
 

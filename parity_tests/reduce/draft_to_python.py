@@ -27,7 +27,7 @@ from parity_tests.reduce.draft import (
     Store,
     Var,
 )
-from parity_tests.reduce.python_source import scalar_type
+from parity_tests.reduce.python_literals import scalar_type
 
 # As many elements as fit in a line or two; larger arrays go to the .npz, unless any values do.
 LITERAL = 32

@@ -16,7 +16,7 @@ import numpy as np
 
 from parity_tests.jaxpr.captured import identity
 from parity_tests.reduce.draft import Array, Atom, CapturedRef, Scalar, Type, Var
-from parity_tests.reduce.python_source import UnwritableError, impl_name, scalar_source
+from parity_tests.reduce.python_literals import UnwritableError, impl_name, scalar_source
 
 # Larger arrays are not kept on the host: ones stand for them.
 LARGEST = 64 * 2**20

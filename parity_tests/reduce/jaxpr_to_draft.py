@@ -21,7 +21,7 @@ from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.program import Program
 from parity_tests.reduce.draft import Atom, Body, Draft, Equation, Var
 from parity_tests.reduce.held_values import CannotReadError, HeldValues
-from parity_tests.reduce.python_source import UnwritableError, source_of
+from parity_tests.reduce.python_literals import UnwritableError, source_of
 
 _PUBLIC = {
     id(value): name for name, value in vars(primitives).items() if isinstance(value, core.Primitive)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence import values
-from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.judge.sides import PAIRS
-from parity_tests.processes.asking import ask
+from parity_tests.processes.one_question import ask
 from parity_tests.processes.protocol import ReadDraft, UnknownTarget, Unreadable
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.warm_workers import warm_pair

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from parity_tests.evidence import ladder
-from parity_tests.evidence.ladder import RUNGS, worst_rung
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import dtype_named
-from parity_tests.judge.verdict import Judgement
+from parity_tests.judge.judgement import Judgement
 from reports.rows import Comparison, Observation, Side
 
 FAILURE = "failure"
@@ -85,7 +85,7 @@ def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
     if symptom.metric != OUTPUTS or symptom.kind == "drift":
         return {}
     return {
-        each: 0.0 if each.startswith("key<") else ladder.tolerance(dtype_named(each))
+        each: 0.0 if each.startswith("key<") else tolerance_ladder.tolerance(dtype_named(each))
         for each in sorted(set(dtypes))
     }
 

@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 from queue import SimpleQueue
 
-from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.processes.protocol import Order, to_json, write
-from parity_tests.worker.desk import Desk
 from parity_tests.worker.handlers import HANDLERS
+from parity_tests.worker.handling import Desk
 
 
 def main() -> None:

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from parity_tests.processes import protocol
-from parity_tests.worker import jobs, questions
-from parity_tests.worker.desk import Desk
+from parity_tests.worker import answers, jobs
+from parity_tests.worker.handling import Desk
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]] = {
-    protocol.ListPrograms: questions.list_programs,
-    protocol.DetectHazards: questions.detect_hazards,
-    protocol.RunOutputs: questions.run_outputs,
-    protocol.RunEquations: questions.run_equations,
-    protocol.FindCulprit: questions.find_culprit,
-    protocol.SweepThreshold: questions.sweep_threshold,
-    protocol.TunePolicy: questions.tune_policy,
-    protocol.ReadDraft: questions.read_draft,
-    protocol.TakeBenchTurn: questions.take_bench_turn,
+    protocol.ListPrograms: answers.list_programs,
+    protocol.DetectHazards: answers.detect_hazards,
+    protocol.RunOutputs: answers.run_outputs,
+    protocol.RunEquations: answers.run_equations,
+    protocol.FindCulprit: answers.find_culprit,
+    protocol.SweepThreshold: answers.sweep_threshold,
+    protocol.TunePolicy: answers.tune_policy,
+    protocol.ReadDraft: answers.read_draft,
+    protocol.TakeBenchTurn: answers.take_bench_turn,
     protocol.RunJobs: jobs.run_jobs,
     protocol.ServeJobs: jobs.serve_jobs,
     protocol.ServeTruth: jobs.serve_truth,

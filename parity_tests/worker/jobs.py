@@ -10,9 +10,9 @@ import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from parity_tests.evidence.layout import ProgramFiles, TruthFiles, truth_files
+from parity_tests.evidence.folder_layout import ProgramFiles, TruthFiles, truth_files
 from parity_tests.processes.protocol import Job, RunJobs, ServeJobs, ServeTruth, to_json, write
-from parity_tests.worker.desk import Desk, hazards_of, load
+from parity_tests.worker.handling import Desk, hazards_of, load
 from reports.rows import Failure, Observation
 
 OnStage = Callable[[str], object]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.rows import rules
+from reports.rows import metric_rules as rules
 from reports.rows.comparison import TimeMetric
-from reports.rows.declaration import (
+from reports.rows.metric_records import (
     Figure,
     Larger,
     LeafProperty,
@@ -155,7 +155,12 @@ _STABLEHLO = (
         within=rules.SAME_PROGRAM,
         across=rules.SAME_PROGRAM,
     ),
-    Metric("marks lost", _field("stablehlo", "marks_lost"), within=rules.MARKS, across=rules.MARKS),
+    Metric(
+        "marks lost",
+        _field("stablehlo", "marks_lost"),
+        within=rules.MARKS,
+        across=rules.MARKS,
+    ),
     Metric(
         "callbacks",
         _field("stablehlo", "callbacks"),

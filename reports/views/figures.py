@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reports.rows.declaration import Unit
+from reports.rows.metric_records import Unit
 from reports.views.cells import NOTHING, Cell
 from reports.views.texts import cut
 

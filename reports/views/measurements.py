@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reports.rows import Observation, Side, metrics
-from reports.rows.declaration import Figure, Metric
+from reports.rows.metric_records import Figure, Metric
 from reports.views import figures
 from reports.views.cells import NOTHING, Cell, Column, Table, columns
 from reports.views.texts import cut

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reports.rows import Observation, ProgramRow, Side, metrics
-from reports.rows.declaration import Metric, OverviewColumn
+from reports.rows.metric_records import Metric, OverviewColumn
 from reports.views import figures, flip
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.program import MARKS

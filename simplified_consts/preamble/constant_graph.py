@@ -5,7 +5,7 @@ a body, so bodies are searched, too. An equation in the body of a loop is consta
 neither the carry nor a slice, so constant equations are also loop-invariant. A body that two
 equations share is searched once for each choice of known inputs.
 
-Nothing is judged here; `simplified_consts/preamble/choice.py` does.
+Nothing is judged here; `simplified_consts/preamble/profitability.py` does.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ import numpy as np
 from engine import jax_internals
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from simplified_consts.hoisting.liveness import live_part
-from simplified_consts.preamble.choice import LIMITS, Limits, choose_results, operations_below
 from simplified_consts.preamble.constant_graph import (
     Captured,
     Computed,
@@ -28,6 +27,12 @@ from simplified_consts.preamble.constant_graph import (
     Scope,
     bodies_within,
     constant_graph,
+)
+from simplified_consts.preamble.profitability import (
+    LIMITS,
+    Limits,
+    choose_results,
+    operations_below,
 )
 from simplified_consts.preamble.program_key import meaning_of
 

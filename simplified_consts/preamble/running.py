@@ -14,8 +14,8 @@ from engine import jax_internals
 from engine.configuration.settings import strict_placement
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import ConstArgsRequest, LoweringPlan
-from simplified_consts.preamble.choice import LIMITS
 from simplified_consts.preamble.extraction import Preamble
+from simplified_consts.preamble.profitability import LIMITS
 
 
 def results_of(

@@ -20,7 +20,7 @@ from jax.sharding import (
 
 import engine
 from simplified_consts.preamble import extraction
-from simplified_consts.preamble.choice import Limits
+from simplified_consts.preamble.profitability import Limits
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("i",), axis_types=(AxisType.Auto,))

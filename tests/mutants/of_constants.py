@@ -6,7 +6,7 @@ import numpy as np
 from planting import PIPELINES, attribute, mutant, replaced, step
 
 from engine import jax_internals
-from engine.ir import closure_conversion, jaxprs, lifting, snapshots
+from engine.ir import array_snapshots, closure_conversion, jaxprs, lifting
 from engine.ir.jaxprs import ClosedJaxpr, Literal
 from engine.pipeline import LoweringPlan
 from simplified_consts import execution
@@ -28,7 +28,7 @@ def _mapped_consts(change):
 
 
 def _mapped_snapshots(change):
-    stock = snapshots._copy
+    stock = array_snapshots._copy
 
     def mapped(value):
         copied = stock(value).copy(order="K")  # of JAX's own class of arrays, as a trace asks for
@@ -144,7 +144,7 @@ def column_major_order_misread():
     says="a call after writing into captured arrays differs",
 )
 def snapshot_missing():
-    with replaced(snapshots._may_change, lambda value: False):
+    with replaced(array_snapshots._may_change, lambda value: False):
         yield
 
 
@@ -157,7 +157,7 @@ def snapshot_missing():
     says="the jaxpr holds what was written",
 )
 def snapshot_missing_in_legacy():
-    with replaced(snapshots._may_change, lambda value: False):
+    with replaced(array_snapshots._may_change, lambda value: False):
         yield
 
 

@@ -118,7 +118,7 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
 
 
 def _budget() -> int:
-    from simplified_consts.preamble.choice import LIMITS
+    from simplified_consts.preamble.profitability import LIMITS
 
     return LIMITS.extra_bytes
 

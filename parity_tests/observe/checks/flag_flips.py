@@ -19,7 +19,7 @@ import jax
 from parity_tests.jaxpr import counts
 from parity_tests.observe import stablehlo
 from parity_tests.observe.calls import Result, misses_of_dispatch, without_addresses, work_of_jax
-from parity_tests.observe.proof import prove
+from parity_tests.observe.proof_of_side import prove
 from reports.rows import Check, Side
 from reports.rows.check_names import FLIPS, SETTINGS
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from parity_tests.evidence import ladder
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.observe.calls import Result
 from parity_tests.observe.compile_cache import Cached
 from reports.rows import Check
@@ -71,7 +71,7 @@ def _structures_apart(first: Result, other: Result) -> str:
 
 def _beyond_tolerance(first: Result, other: Result) -> str:
     for a, b in zip(first.arrays, other.arrays, strict=True):
-        leaf = ladder.compare(a.path, a.array, b.array)
+        leaf = tolerance_ladder.compare(a.path, a.array, b.array)
         if leaf.rung == "mismatch":
             return f"other values at {leaf.path or 'the only output'}: {leaf.note}"
     return ""

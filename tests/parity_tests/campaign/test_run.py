@@ -7,7 +7,7 @@ from program_files import line_with, program_file
 
 from parity_tests.campaign import collection, run
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.judge.conclusion import conclude
+from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Listed
 from reports.rows import Campaign
 

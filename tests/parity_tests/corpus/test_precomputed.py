@@ -11,10 +11,10 @@ import pytest
 
 import engine
 from parity_tests import targets
-from parity_tests.evidence import ladder
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.program import Program
 from simplified_consts import lowering
-from simplified_consts.preamble import choice, extraction
+from simplified_consts.preamble import extraction, profitability
 
 PROGRAMS = [each for each in targets.load(()) if isinstance(each, Program)]
 COMPARED = PROGRAMS if os.environ.get("CONSTPARITY_WHOLE_CORPUS") else PROGRAMS[::3]
@@ -23,9 +23,9 @@ COMPARED = PROGRAMS if os.environ.get("CONSTPARITY_WHOLE_CORPUS") else PROGRAMS[
 @pytest.fixture
 def extractions(monkeypatch):
     """Let all work be worth a preamble, also broadcasts; what was extracted from each program."""
-    limits = choice.Limits(2**40, 0, 0)
+    limits = profitability.Limits(2**40, 0, 0)
     monkeypatch.setattr(extraction, "LIMITS", limits)
-    monkeypatch.setattr(choice, "_staying", lambda operations, least: set())
+    monkeypatch.setattr(profitability, "_staying", lambda operations, least: set())
     found = []
     stock = lowering.extract
 
@@ -71,7 +71,7 @@ def test_the_results_are_the_same(extractions):
         assert tree == expected_tree, program.name
         for left, right in zip(ours, expected, strict=True):
             if left is not right:
-                rung = ladder.compare("", plain(left), plain(right)).rung
+                rung = tolerance_ladder.compare("", plain(left), plain(right)).rung
                 if rung not in ("bitwise", "ulp", "tolerance"):
                     mismatches.append((program.name, rung))
                 assert getattr(left, "sharding", 0) == getattr(right, "sharding", 0), program.name

@@ -11,8 +11,8 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import rerun
 from parity_tests.drift.first_equation import first_difference
 from parity_tests.evidence.values import Value
-from parity_tests.judge.conclusion import conclude
 from parity_tests.judge.findings import Findings
+from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import EquationValue, EquationValues
 from parity_tests.processes.side_environment import environment_of
 

@@ -5,7 +5,7 @@ from program_files import line_with, program_file
 
 from parity_tests import targets
 from parity_tests.cli import app
-from parity_tests.experiments import ask, culprit, interleaved_timing
+from parity_tests.experiments import culprit, in_worker, interleaved_timing
 from parity_tests.experiments.culprit import _is_beyond
 from parity_tests.experiments.variants import Variants
 from reports.rows.experiments import CulpritQuestion
@@ -152,7 +152,7 @@ def test_exit_zero(planted, monkeypatch):
     found = find(planted, "none_at_all", metric="outputs").model_copy(
         update={"verdict": "difference"}
     )
-    monkeypatch.setattr(ask, "find_culprits", lambda *_, **__: found)
+    monkeypatch.setattr(in_worker, "find_culprits", lambda *_, **__: found)
     assert app.main(["culprit", "x:y"]) == 1
     assert app.main(["culprit", "x:y", "--exit-zero"]) == 0
 
@@ -173,5 +173,5 @@ def test_usage(planted, capsys, options, said):
 def test_a_search_has_a_time_limit(planted, monkeypatch):
     monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 0.0)
     question = CulpritQuestion(metric="outputs")
-    with pytest.raises(ask.ExperimentError, match=r"no result in 0\.2 seconds"):
-        ask.find_culprits(f"{planted}:one_folds", question, timeout=0.2)
+    with pytest.raises(in_worker.ExperimentError, match=r"no result in 0\.2 seconds"):
+        in_worker.find_culprits(f"{planted}:one_folds", question, timeout=0.2)

@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, given, seed, settings
 import engine
 from parity_tests import targets
 from parity_tests.drift import arbiter
-from parity_tests.evidence import ladder, values
+from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.records import Evidence
 from parity_tests.fuzz import campaign, rendering, strategy
 from parity_tests.fuzz.recipe import Captured, Recipe, Step
+from parity_tests.judge.judgement import judge
 from parity_tests.judge.sides import pairs_of
-from parity_tests.judge.verdict import judge, needs_arbiter
+from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.observe import measure
 from reports.rows import SIDES
 from simplified_consts import lowering
@@ -71,7 +72,7 @@ def check_against_stock(program):
         return
     pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
     judgement = judge(pairs, list(evidence.values()))
-    if needs_arbiter(judgement):
+    if needs_arbiter(judgement.comparisons):
         judgement = judge(pairs, list(evidence.values()), arbiter.truth(program))
     assert judgement.verdict == "parity", judgement.reasons
 
@@ -107,7 +108,7 @@ def assert_close(ours, expected):
         assert (a.dtype, a.shape, a.weak_type) == (b.dtype, b.shape, b.weak_type)
         if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
             a, b = jax.random.key_data(a), jax.random.key_data(b)
-        tolerance = LOOSER * ladder.tolerance(a.dtype)
+        tolerance = LOOSER * tolerance_ladder.tolerance(a.dtype)
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 

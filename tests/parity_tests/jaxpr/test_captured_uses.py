@@ -8,7 +8,7 @@ import pytest
 from jax import lax
 
 from parity_tests.jaxpr.captured_uses import captured_uses
-from parity_tests.jaxpr.places import place_of
+from parity_tests.jaxpr.source_places import place_of
 
 TABLE = jnp.arange(77.0)
 OTHER = jnp.arange(77.0)

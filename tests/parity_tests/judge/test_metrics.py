@@ -9,11 +9,11 @@ from rich.console import Console
 from parity_tests.cli import terminal
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.conclusion import conclude
 from parity_tests.judge.conditions import CONDITIONS, ruling_on
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Pair, pairs_of
+from parity_tests.judge.verdict import conclude
 from reports.rows import (
     TIME_METRICS,
     Campaign,
@@ -21,16 +21,10 @@ from reports.rows import (
     Environment,
     Observation,
     StageTimes,
+    metric_rules,
     metrics,
-    rules,
 )
-from reports.rows.declaration import (
-    Figure,
-    Larger,
-    Metric,
-    OverviewColumn,
-    TerminalColumn,
-)
+from reports.rows.metric_records import Figure, Larger, Metric, OverviewColumn, TerminalColumn
 from reports.views import page
 
 MIB = 2**20
@@ -49,8 +43,8 @@ def observation(side, *, uses=1, size=4):
 USES = Metric(
     "uses of arrays",
     lambda observation: sum(each.uses for each in observation.ledger),
-    within=rules.SAME_PROGRAM,
-    across=rules.HOISTED,
+    within=metric_rules.SAME_PROGRAM,
+    across=metric_rules.HOISTED,
     figure=Figure("ledger", "uses"),
     overview=OverviewColumn("uses by side", 0),
     terminal=TerminalColumn("uses\nhere", 0),
@@ -59,8 +53,8 @@ LEDGER = Metric(
     "ledger bytes",
     lambda observation: sum(each.bytes for each in observation.ledger),
     "bytes",
-    within=rules.SAME_PROGRAM,
-    across=rules.ANY_DIFFERENCE,
+    within=metric_rules.SAME_PROGRAM,
+    across=metric_rules.ANY_DIFFERENCE,
     larger=Larger("the ledger"),
     figure=Figure("ledger", "bytes", early=True),
 )
@@ -68,8 +62,8 @@ STAGING = Metric(
     "staging seconds",
     lambda observation: observation.times and observation.times.trace + observation.times.lower,
     "seconds",
-    within=rules.ONE_SAMPLE,
-    across=rules.ONE_SAMPLE,
+    within=metric_rules.ONE_SAMPLE,
+    across=metric_rules.ONE_SAMPLE,
     figure=Figure("time", "staging"),
 )
 
@@ -171,12 +165,12 @@ def test_each_rule_ends_with_a_ruling_that_always_applies():
 
 def test_each_condition_is_known_and_used():
     used = {when for _, rule in rules_in_force() for ruling in rule for when in ruling.when}
-    assert used == set(CONDITIONS) == set(rules.Condition.__args__)
+    assert used == set(CONDITIONS) == set(metric_rules.Condition.__args__)
 
 
 def test_a_rule_that_nothing_of_applies_is_an_error():
     pair = Pair(observation(SIDES[0]), observation(SIDES[1]))
-    rule = (rules.expected("never", "left has more"),)
+    rule = (metric_rules.expected("never", "left has more"),)
     with pytest.raises(LookupError, match="no ruling"):
         ruling_on(rule, pair, 1, 2)
     assert ruling_on(rule, pair, 2, 1).why == "never"

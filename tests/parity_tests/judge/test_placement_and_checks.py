@@ -5,7 +5,7 @@ import pytest
 
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.verdict import judge
+from parity_tests.judge.judgement import judge
 from reports.rows import Check, JaxprCounts, Observation, OutputLeaf
 
 

@@ -14,7 +14,7 @@ from waiting import alive, await_
 import parity_tests
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.processes import asking, listing, side_runs, worker_process
+from parity_tests.processes import listing, one_question, side_runs, worker_process
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, ListPrograms
 from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG, environment_of
@@ -89,8 +89,8 @@ def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, mon
     questions = []
     for name in ("ends", "waits"):
         (tmp_path / name).mkdir()
-        questions.append(asking.Asking(ListPrograms(), "legacy", tmp_path / name, 60))
-    answers = asking.ask_all(questions)
+        questions.append(one_question.Asking(ListPrograms(), "legacy", tmp_path / name, 60))
+    answers = one_question.ask_all(questions)
     assert [each.ending for each in answers] == ["exit status 0"] * 2
     assert len(signalled) == len(set(signalled)) == 2
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.evidence.layout import ProgramFiles, finished_programs, next_free
+from parity_tests.evidence.folder_layout import ProgramFiles, finished_programs, next_free
 from parity_tests.processes import worker_process
 from parity_tests.processes.worker_process import Lost, supervise
 

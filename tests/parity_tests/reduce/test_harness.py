@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from parity_tests.evidence import ladder
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.reduce import harness
 
 INF, NAN = float("inf"), float("nan")
@@ -44,8 +44,8 @@ def test_a_file_finds_what_the_judge_finds(name, left, right):
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     a, b = (np.array(each).astype(dtype) for each in (left, right))
     sides = [outputs([name], [each]) for each in (a, b)]
-    tolerances = {name: ladder.tolerance(dtype), "bfloat16": 1e-2}
-    mismatch = ladder.compare("", a, b).rung == "mismatch"
+    tolerances = {name: tolerance_ladder.tolerance(dtype), "bfloat16": 1e-2}
+    mismatch = tolerance_ladder.compare("", a, b).rung == "mismatch"
     assert bool(harness.compared(*sides, tolerances)) == mismatch
     assert bool(harness.compared(*sides, {})) == (a.tobytes() != b.tobytes())
 

@@ -9,8 +9,8 @@ from jax import lax
 import engine
 from simplified_consts.preamble import constant_graph
 from simplified_consts.preamble import extraction as preamble_extraction
-from simplified_consts.preamble.choice import Limits
 from simplified_consts.preamble.extraction import Result, extract
+from simplified_consts.preamble.profitability import Limits
 
 TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
 KEY = jax.random.key(7)

@@ -16,7 +16,7 @@ import engine
 from engine.jax_internals import placement
 from engine.runtime import lowering
 from simplified_consts.preamble import extraction, running
-from simplified_consts.preamble.choice import Limits
+from simplified_consts.preamble.profitability import Limits
 
 TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
 X = np.linspace(-1, 1, 16, dtype=np.float32)

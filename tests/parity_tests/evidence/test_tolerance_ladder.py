@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from parity_tests.evidence import ladder
+from parity_tests.evidence import tolerance_ladder
 
 INF, NAN = float("inf"), float("nan")
 
@@ -13,7 +13,9 @@ def dtype_of(name):
 
 def compare(name, left, right):
     dtype = dtype_of(name)
-    return ladder.compare("x", np.asarray(left).astype(dtype), np.asarray(right).astype(dtype))
+    return tolerance_ladder.compare(
+        "x", np.asarray(left).astype(dtype), np.asarray(right).astype(dtype)
+    )
 
 
 def step(name, value, count):
@@ -34,7 +36,7 @@ def test_equal_bits_are_bitwise_equal(name):
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_a_few_units_in_the_last_place_are_rounding(name):
-    most = ladder.most_ulps(dtype_of(name))
+    most = tolerance_ladder.most_ulps(dtype_of(name))
     row = compare(name, [1, 1], [1, step(name, 1, most)])
     assert (row.rung, row.max_ulp) == ("ulp", most)
     assert (row.mismatch_share, row.first_index) == (0.5, (1,))
@@ -44,7 +46,7 @@ def test_a_few_units_in_the_last_place_are_rounding(name):
     ("name", "beyond_ulp"), [("float32", 6), ("float16", 1), ("bfloat16", 1), ("float64", 4)]
 )
 def test_the_tolerance_of_the_dtype_is_the_next_rung(name, beyond_ulp):
-    tolerance = ladder.tolerance(dtype_of(name))
+    tolerance = tolerance_ladder.tolerance(dtype_of(name))
     # Near zero, units are small and the absolute part of the tolerance holds.
     row = compare(name, [1.0, 0.0], [1.0, tolerance / 2])
     assert row.rung == "tolerance"
@@ -65,14 +67,14 @@ def test_outputs_that_are_small_as_a_whole_are_not_all_the_same(left, right):
 
 def test_the_arbiter_tells_small_outputs_apart_too():
     right, wrong = np.float32([1e-8]), np.float32([0.0])
-    arbitration = ladder.arbitrated(right, wrong, np.array([1e-8]))
+    arbitration = tolerance_ladder.arbitrated(right, wrong, np.array([1e-8]))
     assert (arbitration.equally_good, arbitration.nearer) == (False, "first")
 
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_beyond_the_tolerance_is_a_mismatch(name):
     row = compare(name, [1.0, 2.0, 4.0], [1.0, 3.0, 4.0])
-    tolerance = ladder.tolerance(dtype_of(name))
+    tolerance = tolerance_ladder.tolerance(dtype_of(name))
     assert row.rung == "mismatch"
     assert (row.max_abs, row.first_index) == (1.0, (1,))
     assert row.max_rel == pytest.approx(1 / 3)
@@ -82,7 +84,9 @@ def test_beyond_the_tolerance_is_a_mismatch(name):
 
 
 def test_the_tolerances_are_those_of_jax():
-    found = {name: ladder.tolerance(dtype_of(name)) for name in [*FLOATS, "int64", "bool"]}
+    found = {
+        name: tolerance_ladder.tolerance(dtype_of(name)) for name in [*FLOATS, "int64", "bool"]
+    }
     assert found == {
         "float64": 1e-15,
         "float32": 1e-6,
@@ -119,7 +123,7 @@ def test_infinity_is_not_one_unit_above_the_largest_number():
 def test_nans_are_equal_whatever_their_bits():
     left = np.array([0x7FC00000, 0x3F800000], np.uint32).view(np.float32)
     right = np.array([0x7FC00001, 0x3F800000], np.uint32).view(np.float32)
-    row = ladder.compare("x", left, right)
+    row = tolerance_ladder.compare("x", left, right)
     assert (row.rung, row.max_ulp, row.mismatch_share) == ("ulp", 0, 0.0)
     assert "bits of NaNs" in row.note
 
@@ -133,7 +137,7 @@ def test_the_two_zeros_are_no_unit_apart(name):
 
 def test_units_are_counted_across_zero():
     tiny = np.float32(1e-45)  # the smallest subnormal
-    assert ladder.compare("x", np.array([tiny]), np.array([-tiny])).max_ulp == 2
+    assert tolerance_ladder.compare("x", np.array([tiny]), np.array([-tiny])).max_ulp == 2
     row = compare("float64", -np.finfo(np.float64).max, np.finfo(np.float64).max)
     assert row.max_ulp > 2**63  # does not wrap around
     assert row.max_abs == np.finfo(np.float64).max  # the difference overflows
@@ -154,7 +158,7 @@ def test_integers_that_jax_would_pass_do_not():
 
 def test_extreme_integers_do_not_overflow():
     low, high = np.array([np.iinfo(np.int64).min]), np.array([np.iinfo(np.int64).max])
-    assert ladder.compare("x", low, high).max_abs == pytest.approx(2.0**64)
+    assert tolerance_ladder.compare("x", low, high).max_abs == pytest.approx(2.0**64)
 
 
 def test_booleans_are_exact():
@@ -163,7 +167,7 @@ def test_booleans_are_exact():
 
 @pytest.mark.parametrize("name", ["complex64", "complex128"])
 def test_complex_numbers_are_close_by_magnitude(name):
-    tolerance = ladder.tolerance(dtype_of(name))
+    tolerance = tolerance_ladder.tolerance(dtype_of(name))
     # The imaginary part is off by far more than its own size, and by little of the whole.
     row = compare(name, [1e3 + 0j], [1e3 + 500 * tolerance * 1j])
     assert row.rung == "tolerance"
@@ -183,7 +187,7 @@ def test_beside_a_part_that_is_not_finite_the_other_is_judged_by_itself(name, lo
         assert row.passing_rtol == pytest.approx(0.5, rel=1e-5)
         assert "1 of 2 elements are beyond rtol" in row.note
         assert compare(name, [right], [right]).rung == "bitwise"
-    tolerance = ladder.tolerance(dtype_of(name))
+    tolerance = tolerance_ladder.tolerance(dtype_of(name))
     row = compare(name, [complex(lost, 1e3)], [complex(lost, 1e3 * (1 + tolerance * 0.9))])
     assert row.rung == "tolerance"
     assert row.max_rel == pytest.approx(tolerance, rel=0.2)
@@ -197,7 +201,7 @@ def test_complex_units_are_counted_by_part():
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3, 4)])
 def test_any_rank_is_compared(shape):
-    row = ladder.compare("x", np.zeros(shape, np.float32), np.ones(shape, np.float32))
+    row = tolerance_ladder.compare("x", np.zeros(shape, np.float32), np.ones(shape, np.float32))
     assert row.first_index == (0,) * len(shape)
     assert row.mismatch_share == 1.0
 
@@ -212,7 +216,7 @@ def test_empty_arrays_are_equal():
 )
 def test_unlike_arrays_are_refused(left, right):
     with pytest.raises(ValueError, match="do not compare element by element"):
-        ladder.compare("x", left, right)
+        tolerance_ladder.compare("x", left, right)
 
 
 def test_a_row_survives_json():
@@ -244,17 +248,17 @@ def off_by(error, at=slice(None)):
     ],
 )
 def test_the_arbiter_takes_outputs_that_are_equally_near(left, right, rung, said):
-    leaf = ladder.compare("", left, right, TRUTH)
+    leaf = tolerance_ladder.compare("", left, right, TRUTH)
     assert leaf.rung == rung, leaf.note
     assert said in leaf.note
 
 
 @pytest.mark.parametrize("truth", [TRUTH[:5], np.full(10_000, np.nan)])
 def test_an_arbiter_that_does_not_fit_decides_nothing(truth):
-    assert ladder.compare("", off_by(1e-5), off_by(-1e-5), truth).rung == "mismatch"
+    assert tolerance_ladder.compare("", off_by(1e-5), off_by(-1e-5), truth).rung == "mismatch"
 
 
 def test_an_arbiter_does_not_excuse_what_is_not_finite():
     left, right = off_by(1e-5), off_by(-1e-5)
     left[3] = right[3] = np.inf
-    assert ladder.compare("", left, right, TRUTH).rung == "mismatch"
+    assert tolerance_ladder.compare("", left, right, TRUTH).rung == "mismatch"

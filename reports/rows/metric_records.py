@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from reports.rows import rules
+from reports.rows import metric_rules
 from reports.rows.comparison import TimeMetric
+from reports.rows.metric_rules import Rule
 from reports.rows.observation import Observation, OutputLeaf
 from reports.rows.row import Side
-from reports.rows.rules import Rule
 
 Unit = Literal["count", "bytes", "seconds", "words"]
 Read = Callable[[Observation], Any]
@@ -81,7 +81,7 @@ class Metric:
     unit: Unit = "count"
     within: Rule | None = None
     across: Rule | None = None
-    again: Rule = rules.SAME_COUNT
+    again: Rule = metric_rules.SAME_COUNT
     stage: TimeMetric | None = None
     folding_helps: bool = False
     larger: Larger | None = None
@@ -100,6 +100,6 @@ class LeafProperty:
 
     name: str
     read: Callable[[OutputLeaf], object]
-    rule: Rule = rules.ANY_DIFFERENCE
+    rule: Rule = metric_rules.ANY_DIFFERENCE
     is_type: bool = False
     is_placement: bool = False

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from parity_tests.evidence.hazards import HazardsFound
-from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.hazards_found import HazardsFound
 
 if TYPE_CHECKING:
     from parity_tests.program import Program

@@ -10,7 +10,7 @@ from evidence import inlined_bytes
 from profiled import frames_of
 
 import engine
-from simplified_consts.hoisting.selection import select
+from simplified_consts.hoisting.embed_threshold import select
 
 SMALL = jnp.arange(4.0)  # 16 bytes: below the embed threshold
 MIDDLE = jnp.arange(16.0) + 1  # 64 bytes

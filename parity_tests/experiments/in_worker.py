@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TypeVar
 
-from parity_tests.processes.asking import ask
+from parity_tests.processes.one_question import ask
 from parity_tests.processes.protocol import (
     FindCulprit,
     Question,

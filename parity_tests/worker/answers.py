@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parity_tests.evidence.hazards import HazardsFound
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     Done,
@@ -16,7 +16,7 @@ from parity_tests.processes.protocol import (
     UnknownTarget,
     Unreadable,
 )
-from parity_tests.worker.desk import Desk, hazards_of, load
+from parity_tests.worker.handling import Desk, hazards_of, load
 from reports.rows.bench import TurnTaken
 from reports.rows.experiments import CulpritFound, Sweep, Tuning
 

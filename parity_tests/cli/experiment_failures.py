@@ -22,7 +22,7 @@ def asked(context: typer.Context, ask: Callable[[], Answer], *, to: str) -> Answ
 
         asked(context, lambda: ask.tune_policy(target, question), to="measure")
     """
-    from parity_tests.experiments.ask import ExperimentError
+    from parity_tests.experiments.in_worker import ExperimentError
     from parity_tests.targets import TargetError
 
     try:

@@ -10,7 +10,7 @@ import pytest
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.observe import measure, stablehlo
-from parity_tests.observe.proof import prove
+from parity_tests.observe.proof_of_side import prove
 from parity_tests.program import from_function, program
 
 TABLE = jnp.arange(77.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
-from parity_tests.evidence.layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.processes.protocol import AnswerT, Question
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Limits, Lost, Worker, supervise
