@@ -12,7 +12,7 @@ has to carry const args that JAX did not hoist itself.
 This file is the table of contents.
 """
 
-from engine.jax_internals.differences import require_supported_version
+from engine.jax_internals.supported_versions import require_supported_version
 
 require_supported_version()  # first: the imports below may fail on another version
 

@@ -9,7 +9,6 @@ import typer
 from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.options import OneTarget
-from reports.views.texts import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -81,6 +80,7 @@ def print_culprits(console: Console, found: CulpritFound) -> None:
 
     from parity_tests.cli.terminal import STYLES
     from reports.views.ledger import place
+    from reports.views.texts import counted
 
     console.print(f"[{STYLES[found.verdict]}]{found.verdict}[/] {escape(found.program)}", end=" ")
     console.print(f"({found.source}): {_asked(found.question)}", highlight=False, markup=False)

@@ -11,7 +11,6 @@ import typer
 from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.options import ALL_SIDES, ProgramTimeout, Report, Sides, parse_sides
 from parity_tests.cli.report_option import checked_reports, write_reports
-from reports.views.texts import counted
 
 
 def fuzz(
@@ -41,6 +40,7 @@ def fuzz(
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
     from parity_tests.cli import terminal
+    from reports.views.texts import counted
 
     try:
         from parity_tests.fuzz import campaign as fuzzing

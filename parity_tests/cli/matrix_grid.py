@@ -24,7 +24,7 @@ def grid(campaign: Campaign) -> dict[str, dict[str, Verdict | str]]:
 
     Example::
 
-        found = campaign.run(["parity_tests.corpus.transform_matrix"], reload=True)
+        found = run([transform_matrix.__name__], CampaignOptions(reload=True))
         grid(found)["scan"]["grad"]
     """
     rows = {row.name: row for row in campaign.programs}

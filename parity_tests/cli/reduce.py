@@ -10,7 +10,6 @@ import typer
 
 from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.options import OneTarget
-from reports.views.texts import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,6 +76,7 @@ def reduce(
     from parity_tests.reduce.reduce import Question, ReduceError, confirm
     from parity_tests.reduce.reduce import reduce as reduced_of
     from parity_tests.targets import TargetError, split
+    from reports.views.texts import counted
 
     if program is not None:
         target = f"{target}:{program}"
@@ -158,6 +158,8 @@ def _check_writable(file: Path) -> None:
 
 def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> None:
     """Print the symptom that stayed, how small the program is, and how the search went."""
+
+    from reports.views.texts import counted
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -9,7 +9,6 @@ import typer
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
 from parity_tests.cli.options import OneTarget
-from reports.views.texts import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,6 +89,7 @@ def print_tuning(console: Console, found: Tuning) -> None:
     from rich.table import Table
 
     from reports.views.figures import humanise_seconds
+    from reports.views.texts import counted
 
     table = Table(
         title=escape(f"{found.program} ({found.source})"), title_justify="left", pad_edge=False

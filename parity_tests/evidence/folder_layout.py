@@ -1,4 +1,4 @@
-"""The files of a campaign: every file name is written here, and nowhere else.
+"""The files of a campaign: each file name that a later step reads is written here alone.
 
 A campaign's folder looks like this. Sides are run by one process after the other, and each process
 has a folder with the next free number::

@@ -1,8 +1,8 @@
 """Bodies: the one table of primitives whose equations have jaxprs among their parameters.
 
 `structure_of` reads the parameters of an equation into a record of its kind: a `Call`, a `Cond`, a
-`While`, a `Scan` or a `LinearSolve`. No other file reads bodies from parameters. `bodies_of` says
-for any equation which bodies it has, and which operand each input of a body stands for.
+`While`, a `Scan` or a `LinearSolve`. No other file knows which parameters these are. `bodies_of`
+says for any equation which bodies it has, and which operand each input of a body stands for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One child process: how it is started, watched, killed, and how it is lost.
 
-Every child process of the tester is a `Worker`. All but the processes of a benchmark, which take
+Every process that runs a user's programs is a `Worker`. All but those of a benchmark, which take
 turns, are watched by `supervise`: it polls them until each is finished, and kills the others when
-it is interrupted.
+it is interrupted. Stand-alone files of `reduce` start processes of their own.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def symptoms(
 def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
     """Return how far outputs of these dtypes must differ to show a symptom; nothing for bits.
 
-    A tolerance is relative, and absolute as `ladder.compare` scales it. Keys are equal or not.
+    A tolerance is relative, and absolute as `tolerance_ladder` scales it. Keys are equal or not.
     """
     if symptom.metric != OUTPUTS or symptom.kind == "drift":
         return {}

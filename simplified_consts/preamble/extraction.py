@@ -45,9 +45,6 @@ class Result:
     aval: Any
 
 
-jax_internals.give_type_to(Result)
-
-
 @dataclass(frozen=True, eq=False)
 class Preamble:
     """A program without arguments, and its results by key (`results`), filled by `once`."""
@@ -94,6 +91,7 @@ def extract(
     chosen = choose_results(graph, max_bytes, limits or LIMITS)
     if not chosen:
         return None
+    jax_internals.give_type_to(Result)  # here and not at import, which changes nothing in JAX
     stand_ins = {value: Result(i, value.aval) for i, value in enumerate(chosen)}
     rest = _Rest(stand_ins).closed(graph.program)
     operations = operations_below(chosen)

@@ -6,7 +6,7 @@ import types
 import jax
 import pytest
 
-from engine.jax_internals import differences
+from engine.jax_internals import differences, supported_versions
 
 
 @pytest.mark.parametrize("version", [(0, 10, 1), (0, 11, 0), (0, 12, 0)])
@@ -14,11 +14,11 @@ def test_an_untried_jax_is_refused_by_name(monkeypatch, version):
     monkeypatch.setattr(jax, "__version_info__", version)
     monkeypatch.setattr(jax, "__version__", ".".join(map(str, version)))
     with pytest.raises(ImportError, match=rf"found jax {jax.__version__}.*pip install"):
-        differences.require_supported_version()
+        supported_versions.require_supported_version()
 
 
 def test_the_installed_jax_is_supported():
-    differences.require_supported_version()
+    supported_versions.require_supported_version()
 
 
 @pytest.mark.parametrize("home", ["config", "mesh"])

@@ -14,7 +14,8 @@ from pathlib import Path
 import jax
 from jax._src import pjit
 from jax._src.interpreters import ad, partial_eval, pxla
-from jax._src import traceback_util
+import jax.export, jax.extend, jax.experimental.layout
+from jax._src import core, traceback_util
 
 OURS = ("engine", "legacy_closedjaxpr", "simplified_consts")
 
@@ -24,6 +25,7 @@ def hooked():
         "new_const": trace.new_const, "pure": trace.pure, "lift": trace.lift,
         "implementation": pjit.jit_p.impl, "transposition": ad.fancy_transposes[pjit.jit_p],
         "jit_trace": pjit.jit_trace, "cached_compilation": pxla._cached_compilation,
+        "types of constants": len(core.pytype_aval_mappings),
         "hidden": [path for path in traceback_util._exclude_paths if path.endswith(OURS)],
     }
 
