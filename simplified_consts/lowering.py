@@ -3,7 +3,8 @@
 The pass runs on the jaxpr, after all transformations and before anything is emitted: a program
 whose constants are inputs must not be differentiated or batched any more. The main function gets
 one argument per unique constant above the embed threshold; each inner function gets one per
-constant that it needs. In the lowered module the order of arguments is: dimension variables, tokens, const args, arrays.
+constant that it needs. In the lowered module the order of arguments is: dimension variables,
+tokens, const args, arrays.
 
 A `stablehlo.constant` remains for scalars, for constants up to the threshold, and for constants
 that only arise while JAX lowers (tables of the random number generators). With
