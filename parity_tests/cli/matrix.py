@@ -19,9 +19,9 @@ def matrix(
 
     The cells that nobody runs are in the grid, too. The exit status is that of `run`.
     """
+    from parity_tests import transform_matrix
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import matrix_grid, terminal
-    from parity_tests.corpus import transform_matrix
 
     requests = checked_reports(report or ())
     result = run_campaign(

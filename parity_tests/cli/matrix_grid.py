@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from parity_tests.corpus.transform_matrix import CONSTRUCTS, TRANSFORMS, UNDEFINED
+from parity_tests.transform_matrix import CONSTRUCTS, TRANSFORMS, UNDEFINED
 from reports.rows import Campaign, ProgramRow, Verdict
 from reports.rows.check_names import AGREE, EXPORT, RELOAD
 

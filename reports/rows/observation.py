@@ -137,11 +137,11 @@ class Observation(Row):
     program: str
     side: Side
     failure: Failure | None = None
-    proof: Proof | None = None
-    jaxpr: JaxprCounts | None = None
-    stablehlo: StableHloCounts | None = None
-    executable: ExecutableCounts | None = None
-    memory: MemoryStats | None = None
+    proof: Proof | None = None  # which side was really in force
+    jaxpr: JaxprCounts | None = None  # of the traced program
+    stablehlo: StableHloCounts | None = None  # of the lowered module
+    executable: ExecutableCounts | None = None  # of what XLA made of the module
+    memory: MemoryStats | None = None  # XLA's own analysis of one call
     # Bytes of the device buffers, each once, that hold captured arrays and const args after a call
     # of the compiled stage. Constants within an executable are in `executable.constant_bytes`.
     constant_buffers: int | None = None
@@ -150,7 +150,7 @@ class Observation(Row):
     # compilation cache has the program.
     recompiles: int | None = None
     times: StageTimes | None = None
-    outputs: tuple[OutputLeaf, ...] = ()
-    tree: str | None = None
-    ledger: tuple[CapturedArray, ...] = ()
-    checks: tuple[Check, ...] = ()
+    outputs: tuple[OutputLeaf, ...] = ()  # the leaves, in the order of the tree
+    tree: str | None = None  # the structure of the outputs, as JAX prints it
+    ledger: tuple[CapturedArray, ...] = ()  # what became of each captured array
+    checks: tuple[Check, ...] = ()  # what the side was held to by itself

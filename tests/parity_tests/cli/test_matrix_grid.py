@@ -2,10 +2,10 @@
 
 import pytest
 
+from parity_tests import transform_matrix
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import matrix_grid
-from parity_tests.corpus import transform_matrix
 from parity_tests.observe.environment import describe
 from reports.rows import Campaign, Check, Observation, ProgramRow
 from reports.rows.check_names import EXPORT

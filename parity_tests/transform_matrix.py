@@ -1,6 +1,6 @@
 """The transform matrix: one captured array in each construct, under each transformation.
 
-Every cell is a program, so `constparity run parity_tests.corpus.transform_matrix` runs them all.
+Every cell is a program, so `constparity run parity_tests.transform_matrix` runs them all.
 `constparity matrix` shows their verdicts as a grid.
 """
 

@@ -4,8 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from parity_tests import targets
-from parity_tests.corpus import transform_matrix
+from parity_tests import targets, transform_matrix
 
 
 def test_what_is_called_undefined_is_refused_by_jax():
