@@ -121,16 +121,20 @@ def reduce(
         context.obj.code = Exit.INTERRUPTED
         return
     print_reduced(console, target, file, found)
+    context.obj.code = _confirmed(console, file, status, printed, exit_zero)
+
+
+def _confirmed(console: Console, file: Path, status: int, printed: str, exit_zero: bool) -> Exit:
+    """Say whether the file showed the difference by itself, and return the exit status."""
     if status == 1:
         console.print("  run by itself in fresh processes, the file shows it", highlight=False)
-        context.obj.code = Exit.PARITY if exit_zero else Exit.DIFFERENCE
-        return
+        return Exit.PARITY if exit_zero else Exit.DIFFERENCE
     print(
         f"constparity: {file} does not show it when it is run by itself (status {status}):\n"
         f"{printed[-4000:]}",
         file=sys.stderr,
     )
-    context.obj.code = Exit.COULD_NOT_COMPARE
+    return Exit.COULD_NOT_COMPARE
 
 
 def _parse_pair(sides: str) -> tuple[Side, Side]:

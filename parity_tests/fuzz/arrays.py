@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from parity_tests.fuzz.recipe import Captured, Recipe, Shape, kind_of
+from parity_tests.fuzz.recipe import Recipe, RecipeArray, Shape, kind_of
 
 # The beginning of a generated module. All programs share one mesh, since arrays over different
 # devices cannot be combined. It has two devices where the process has them.
@@ -38,7 +38,7 @@ class ArrayText:
     index: int
 
     @cached_property
-    def kind(self) -> Captured:
+    def kind(self) -> RecipeArray:
         """The record of the array; a view has the dtype and shape of the array that it views."""
         return kind_of(self.recipe.captured, self.index)
 

@@ -31,7 +31,7 @@ OUTSIDES: tuple[Outside, ...] = get_args(Outside)
 
 
 @dataclass(frozen=True)
-class Captured:
+class RecipeArray:
     """One array that the program captures.
 
     Two records with equal fields are distinct arrays of equal values. `storage` says where the
@@ -71,7 +71,7 @@ class Recipe:
     """
 
     steps: Block
-    captured: tuple[Captured, ...] = (Captured(),)
+    captured: tuple[RecipeArray, ...] = (RecipeArray(),)
     size: int = 4
     returned: tuple[int, ...] = ()
     outside: Outside = "nothing"
@@ -85,15 +85,15 @@ def walk(block: Block) -> Iterator[Step]:
             yield from walk(body)
 
 
-def kind_of(captured: tuple[Captured, ...], index: int) -> Captured:
+def kind_of(captured: tuple[RecipeArray, ...], index: int) -> RecipeArray:
     """Return a captured array; a view gets the dtype and shape of the array that it views."""
     one = captured[index]
     if one.storage != "view":
         return one
     if index == 0:
-        return Captured(one.dtype, one.shape, "numpy", one.seed)
+        return RecipeArray(one.dtype, one.shape, "numpy", one.seed)
     of = kind_of(captured, index - 1)
-    return Captured(of.dtype, of.shape, "view", of.seed)
+    return RecipeArray(of.dtype, of.shape, "view", of.seed)
 
 
 def uses(recipe: Recipe) -> frozenset[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from parity_tests.fuzz.recipe import Block, Captured, Recipe, Step, uses, walk
+from parity_tests.fuzz.recipe import Block, Recipe, RecipeArray, Step, uses, walk
 from parity_tests.fuzz.rendering import CATALOGUE
 
 
@@ -25,7 +25,7 @@ def size(recipe: Recipe) -> tuple[int, ...]:
     )
 
 
-_PLAIN = (Captured().dtype, Captured().shape, Captured().storage)
+_PLAIN = (RecipeArray().dtype, RecipeArray().shape, RecipeArray().storage)
 
 
 def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
@@ -34,7 +34,7 @@ def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
     found |= {replace(recipe, outside="nothing"), replace(recipe, size=4)}
     found |= {replace(recipe, returned=recipe.returned[:-1])}
     for index in uses(recipe):
-        plain = Captured(seed=recipe.captured[index].seed)
+        plain = RecipeArray(seed=recipe.captured[index].seed)
         kept = recipe.captured[:index], recipe.captured[index + 1 :]
         found.add(replace(recipe, captured=(*kept[0], plain, *kept[1])))
         merged = tuple(_renamed(step, index, min(uses(recipe))) for step in recipe.steps)

@@ -16,9 +16,9 @@ from parity_tests.fuzz.recipe import (
     SHAPES,
     STORAGES,
     Block,
-    Captured,
     Outside,
     Recipe,
+    RecipeArray,
     Step,
 )
 
@@ -76,13 +76,13 @@ def drawn(number: int, *, of_seed: int) -> Recipe:
 
 
 @cache
-def _captured() -> st.SearchStrategy[tuple[Captured, ...]]:
+def _captured() -> st.SearchStrategy[tuple[RecipeArray, ...]]:
     # Half of the arrays have the most common dtype, and half the most common shape. There are few
     # seeds, so that arrays of equal values occur.
     dtypes = st.one_of(st.just(DTYPES[0]), st.sampled_from(DTYPES))
     shapes = st.one_of(st.just(SHAPES[0]), st.sampled_from(SHAPES))
     seeds = st.integers(0, 2)
-    one = st.builds(Captured, dtypes, shapes, st.sampled_from(STORAGES), seeds)
+    one = st.builds(RecipeArray, dtypes, shapes, st.sampled_from(STORAGES), seeds)
     # Steps name any index below MOST_CAPTURED, so every recipe has that many arrays. Arrays that
     # are not used are not written.
     return st.tuples(*[one] * MOST_CAPTURED)

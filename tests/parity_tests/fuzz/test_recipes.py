@@ -11,8 +11,8 @@ from parity_tests.fuzz.recipe import (
     OUTSIDES,
     SHAPES,
     STORAGES,
-    Captured,
     Recipe,
+    RecipeArray,
     Step,
     uses,
     walk,
@@ -21,7 +21,7 @@ from parity_tests.fuzz.recipe import (
 SCAN = Step("scan", bodies=((Step("mix", (1,)), Step("sine")),), option=2)
 NESTED = Recipe(
     (Step("jit", bodies=((SCAN,),)), Step("scale", (3,))),
-    (Captured(), Captured("int32"), Captured(shape="vector"), Captured(storage="view")),
+    (RecipeArray(), RecipeArray("int32"), RecipeArray(shape="vector"), RecipeArray(storage="view")),
     size=8,
     returned=(0,),
     outside="vmap",
@@ -82,7 +82,7 @@ def test_every_construct_keeps_the_shape_of_the_state(construct):
     body = (Step("mix", (0,)),)
     step = Step(construct.name, tuple(range(construct.captured)), (body,) * construct.bodies)
     steps = (step,) if 2 in construct.ranks else (Step("map", bodies=((step,),)),)
-    fun, args = built(Recipe(steps, (Captured(), Captured(seed=1))))
+    fun, args = built(Recipe(steps, (RecipeArray(), RecipeArray(seed=1))))
     [out] = jax.eval_shape(fun, *args)
     assert (out.shape, out.dtype) == ((4, 4), "float32")
 
@@ -93,7 +93,7 @@ def test_every_captured_array_is_an_operand_of_every_kind(dtype, shape):
     inner = tuple(Step(name, (0,)) for name in ("mix", "permute", "host_temporary", "random"))
     steps = (*inner, Step("matmul", (0,)), Step("set", (0,)), Step("map", bodies=(inner,)))
     for storage in STORAGES:
-        fun, args = built(Recipe(steps, (Captured(dtype, shape, storage),), returned=(0,)))
+        fun, args = built(Recipe(steps, (RecipeArray(dtype, shape, storage),), returned=(0,)))
         assert jax.eval_shape(fun, *args)[0].shape == (4, 4)
 
 
