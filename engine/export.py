@@ -83,7 +83,7 @@ def export(
         )
 
     def do_export(*args: Any, **kwargs: Any) -> Any:
-        function = export_adapter.Exporting(fun_jit, hoist_constants)
+        function = export_adapter.ExportAdapter(fun_jit, hoist_constants)
         to_jax = _jax_export(function, platforms=platforms, disabled_checks=disabled_checks)
         # The export of a derivative may be requested while another program is traced.
         with standing_alone():

@@ -20,7 +20,7 @@ from engine.runtime.lowering import lower_traced
 from engine.stages import Lowered, Traced
 
 
-class Exporting(jax.stages.Wrapped):
+class ExportAdapter(jax.stages.Wrapped):
     """A jitted function as `jax.export.export` sees it; keeps its traced stage and its constants.
 
     With `hoist_constants` the lowered program takes the constants as leading inputs, and the tree

@@ -1,4 +1,4 @@
-"""The house's rules: arrows only go down, and private JAX names live in one file.
+"""The house's rules: arrows only go down, and private JAX names live in one package.
 
 Each rule is checked by its linter, and each check is shown to fail on a planted violation.
 """

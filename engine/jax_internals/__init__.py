@@ -44,7 +44,7 @@ from engine.jax_internals.executable_parts import (  # noqa: E402
     executable_parts,
     platform_version,
 )
-from engine.jax_internals.exporting import (  # noqa: E402
+from engine.jax_internals.export_parts import (  # noqa: E402
     argument_info,
     call_exported,
     can_be_exported,

@@ -78,7 +78,8 @@ class Pool:
             (ratio.low, ratio.high),
             target,
             (own, other),
-        ).model_copy(update={"against": against})
+            against=against,
+        )
 
     def growth(
         self,
@@ -162,12 +163,14 @@ def _line(
     interval: tuple[float, float],
     target: Target | None,
     samples: Iterable[np.ndarray],
+    *,
+    against: Contestant | None = None,
 ) -> BenchLine:
     low, high = interval
     return BenchLine(
         **figure.model_dump(),
         contestant=contestant,
-        against=None,
+        against=against,
         kind=kind,
         low=_known(low),
         high=_known(high),

@@ -10,7 +10,7 @@ import os
 from queue import SimpleQueue
 
 
-class Steps:
+class Turns:
     """The steps of this process; `place` is the place of its row among the rows of the turn."""
 
     def __init__(self, says_on: int, lines: SimpleQueue[str]) -> None:
@@ -24,22 +24,22 @@ class Steps:
         self._lines.get()
 
 
-_steps: list[Steps] = []  # empty where this process is alone
+_turns: list[Turns] = []  # empty where this process is alone
 
 
-def enter(steps: Steps) -> None:
+def enter(turns: Turns) -> None:
     """Have `wait` wait from now on."""
-    _steps.append(steps)
+    _turns.append(turns)
 
 
 def come_to(place: int) -> None:
     """Come to the row at a place among the rows of the turn, and wait for the others there."""
-    for steps in _steps:
-        steps.place = place
+    for turns in _turns:
+        turns.place = place
     wait()
 
 
 def wait() -> None:
     """Before a measurement, wait for the turn of this process; nothing where it is alone."""
-    for steps in _steps:
-        steps.wait()
+    for turns in _turns:
+        turns.wait()

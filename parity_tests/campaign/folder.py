@@ -103,7 +103,7 @@ def check_same_campaign(folder: Path, listing: Listing, setup: Setup) -> None:
             ) from error
         if what := _difference(before, _Identity.model_validate_json(now)):
             raise ResumeError(
-                f"{str(folder)!r} holds a campaign that cannot be gone on with: {what}; name "
+                f"{str(folder)!r} holds a campaign that cannot be resumed: {what}; name "
                 "another folder, or remove this one"
             )
         _drop(folder, _raised(before.setup, setup))

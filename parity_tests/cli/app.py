@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.USAGE if stop.code in (2, Exit.USAGE) else Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except Exception:  # noqa: BLE001 - whatever is left is a fault of ours, and is said to be one
+    except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
         traceback.print_exc()
         print("constparity: internal error; the lines above are for a bug report", file=sys.stderr)
         return Exit.INTERNAL_ERROR

@@ -88,7 +88,15 @@ def reduce(
         fail(f"--beyond {beyond}: it is bitwise, ulp or tolerance")
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
     _check_writable(file)
-    question = Question(target, pair, metric, beyond, max_tries, timeout, side_timeout)
+    question = Question(
+        target,
+        pair,
+        metric,
+        beyond,
+        max_tries,
+        search_timeout=timeout,
+        side_timeout=side_timeout,
+    )
     console = terminal.console()
     try:
         with terminal.progress(console) as advance:
@@ -178,4 +186,4 @@ def print_reduced(console: Console, target: str, file: Path, found: Reduced) -> 
         say(f"  the search was stopped, so a smaller one may exist: {found.stopped}")
     say(f"  written: {file}" + (f" and {file.with_suffix('.npz')}" if found.written.arrays else ""))
     if not found.standalone:
-        say("  it needs constparity: stock JAX alone has not these sides or this metric")
+        say("  it needs constparity: stock JAX alone does not have these sides or this metric")

@@ -44,7 +44,9 @@ def outputs(program: Program, side: Side, *, barriers: bool = False) -> tuple[Va
     """Call a program once on a side and return its output leaves.
 
     With `barriers`, its captured arrays are behind optimization barriers, so that XLA computes
-    nothing of them when it compiles; arrays in the bodies of loops and branches are not. Example::
+    nothing of them when it compiles; arrays in the bodies of loops and branches are not.
+
+    Example::
 
         outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy")[0].array
     """
@@ -60,7 +62,9 @@ def record(
     """Run a program on a side with the result of every equation among its outputs.
 
     `barriers` are as in `outputs`. Without `keep`, no results of equations are returned. Results of
-    extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted. Example::
+    extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted.
+
+    Example::
 
         record(parity_tests.targets.load_one("my_model:step"), "jax-legacy").equations
     """

@@ -9,7 +9,7 @@ LONGEST = 200
 
 
 def sharding_of(array: Any) -> str | None:
-    """Describe where the parts of an array are; None for what is no array of JAX.
+    """Describe where the parts of an array are; None if it is not a JAX array.
 
     By devices and indices and not by the sharding's own text: shardings of several classes and
     spellings place an array alike.
@@ -36,7 +36,7 @@ def sharding_of(array: Any) -> str | None:
 
 
 def is_committed(array: Any) -> bool | None:
-    """Say whether an array is committed to its devices; None for what is no array of JAX."""
+    """Say whether an array is committed to its devices; None if it is not a JAX array."""
     return getattr(array, "committed", None)
 
 

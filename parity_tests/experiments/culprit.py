@@ -40,7 +40,9 @@ def find(program: Program, question: CulpritQuestion) -> CulpritFound:
     """Find a minimal set of captured arrays that differ by being hoisted.
 
     "parity" says that hoisting all arrays at once makes no difference. Raises whatever the program
-    raises. Example::
+    raises.
+
+    Example::
 
         find(targets.load_one("my_model.py:step"), CulpritQuestion(metric="memory")).arrays
     """

@@ -48,7 +48,7 @@ def noise(measured: Iterable[Sequence[float]]) -> float:
 
 
 def ratio(seconds: Sequence[float]) -> float:
-    """That of the longest to the shortest time."""
+    """The ratio of the longest to the shortest time."""
     return max(seconds) / min(seconds)
 
 

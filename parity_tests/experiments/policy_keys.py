@@ -38,7 +38,9 @@ def with_keys(constants: Iterable[CapturedConstant]) -> tuple[KeyedArrays, ...]:
 
     A key is the type alone if no other array has that type. Otherwise it is the type and the end of
     the place, as short as tells it apart. Arrays of one type that are first used in one line share
-    a key. Example::
+    a key.
+
+    Example::
 
         with_keys(constants)[0].key == "float32[64,64] model.py:31"
     """
@@ -69,7 +71,9 @@ def table(
 
     The key of an array without a place is its type, and so names all arrays of this type. Likewise
     a relative path may be the end of another one. Arrays that are named by accident are in the
-    table too, as hoisted. Example::
+    table too, as hoisted.
+
+    Example::
 
         table(arrays, {"float32[64,64]"}) == {"float32[64,64]": "inline"}
     """

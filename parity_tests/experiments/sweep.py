@@ -122,7 +122,9 @@ def recommend(
     """Return the threshold to choose and why; None where there is nothing to choose.
 
     A noise is how far equal measurements are apart, as a ratio less 1. The rule is at the head of
-    this file. Example::
+    this file.
+
+    Example::
 
         recommend(points)[0] == 32
     """

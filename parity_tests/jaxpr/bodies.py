@@ -212,7 +212,9 @@ def bodies_of(equation: Any) -> tuple[Body, ...]:
     """Return the bodies of an equation, with the operands that their inputs stand for.
 
     Of a primitive that is not in the table, every body is found, and nothing is known of its
-    inputs. Example::
+    inputs.
+
+    Example::
 
         [body] = bodies_of(equation_of_a_scan)
         body.operands == (0, None, None)

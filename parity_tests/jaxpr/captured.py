@@ -34,7 +34,9 @@ class CapturedValue:
 def captured_value(value: Any) -> CapturedValue | None:
     """Describe a captured value if it is an array; scalars are inlined in every mode.
 
-    A mutable reference gives None too: it is state, and has no size. Example::
+    A mutable reference gives None too: it is state, and has no size.
+
+    Example::
 
         captured_value(np.arange(3.0)).shape == (3,)
     """

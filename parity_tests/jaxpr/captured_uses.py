@@ -29,7 +29,9 @@ class CapturedUse:
 def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
     """Return the arrays that a closed_jaxpr captured, unique by identity, in the order of use.
 
-    Scalars are left out: every mode inlines them. Example::
+    Scalars are left out: every mode inlines them.
+
+    Example::
 
         captured_uses(jax.make_jaxpr(f)(x))[0].place.line
     """

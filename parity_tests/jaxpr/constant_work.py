@@ -52,7 +52,9 @@ def constant_work(closed: Any, *, threshold: int) -> ConstantWork:
     """Return the equations of a live closed_jaxpr that depend on captured arrays alone.
 
     Captured arrays of at most `threshold` bytes are inlined in both modes, and do not count. A loop
-    is never folded as a whole; an equation in its body may be. Example::
+    is never folded as a whole; an equation in its body may be.
+
+    Example::
 
         constant_work(live_part(traced.jaxpr), threshold=32).equations
     """

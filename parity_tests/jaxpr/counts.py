@@ -50,7 +50,9 @@ def count(closed: Any, *, threshold: int, only_read: bool = False) -> JaxprFacts
     """Count over a closed_jaxpr; arrays larger than `threshold` bytes are captured.
 
     With `only_read`, a constvar that no equation or output reads captures nothing: the body of a
-    jit keeps such constvars when dead code is removed. Example::
+    jit keeps such constvars when dead code is removed.
+
+    Example::
 
         count(jax.make_jaxpr(f)(x), threshold=32).equations
     """

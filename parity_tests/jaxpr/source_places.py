@@ -52,7 +52,9 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
     A library that is installed beside JAX comes last, because the line of a model says more than a
     line of the layer that it calls. `jax.extend.source_info_util.summarize` was no choice: it takes
     these libraries and this tester for users. A file below the working directory has a relative
-    path. Example::
+    path.
+
+    Example::
 
         place_of(jax.make_jaxpr(f)(x).eqns[0]).line
     """

@@ -16,7 +16,9 @@ def stock_const_args(jaxpr: Any, *, threshold: int) -> tuple[Any, ...]:
     Within one jaxpr each Literal is a const arg of its own; the bodies of one equation need each
     array once. That is `core.jaxpr_const_args` of jax 0.10.2, which is private, and empty in a
     process that was not started with the flag. Arrays larger than `threshold` bytes are hoisted.
-    `jaxpr` has no dead code, as `live_part` leaves it. Example::
+    `jaxpr` has no dead code, as `live_part` leaves it.
+
+    Example::
 
         len(stock_const_args(live_part(traced.jaxpr).jaxpr, threshold=32))
     """

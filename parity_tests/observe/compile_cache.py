@@ -65,7 +65,9 @@ def measure(
     """Compile a closed_jaxpr with a persistent cache.
 
     `jit` jits on the side, `inputs` are the leaves of the example arguments, and `captured` has the
-    identities of the arrays that get other values. The settings of JAX are restored. Example::
+    identities of the arrays that get other values. The settings of JAX are restored.
+
+    Example::
 
         measure(jax.jit, traced.jaxpr, [x], [identity(weights)]).recompiles
     """

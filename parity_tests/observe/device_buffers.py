@@ -29,7 +29,9 @@ def alive() -> Arrays:
 def of(values: Iterable[Any]) -> Buffers:
     """Return the buffers of the arrays of JAX among values.
 
-    Typed PRNG keys are left out: the words that they wrap are an array of their own. Example::
+    Typed PRNG keys are left out: the words that they wrap are an array of their own.
+
+    Example::
 
         of([jnp.ones(3), 2.0])
     """
@@ -49,7 +51,9 @@ def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[
     """Return the bytes of the captured arrays and of the buffers that are new since `alive()`.
 
     Buffers of results are left out. Captured values that nobody holds on a device, such as
-    constants within an executable, are not counted. Example::
+    constants within an executable, are not counted.
+
+    Example::
 
         due_to_constants(before, jax.tree.leaves(result), captured)
     """

@@ -39,7 +39,9 @@ def ledger(
     `live` is the same without dead code, `module` has the counts of its StableHLO. `const_args` are
     the values of main's const args in order; None stands for the ones that stock JAX passes.
     `threshold` in bytes is the embed threshold. `optimised_hlo` returns the text of the compiled
-    program, and is called only if something was inlined. Example::
+    program, and is called only if something was inlined.
+
+    Example::
 
         ledger(closed, live_part(closed), module, threshold=32, optimised_hlo=compiled.as_text)
     """

@@ -52,7 +52,9 @@ def measure(
     not. `on_stage` is told the name of each stage as it begins, because a crash tells nothing.
     The program is called at most `most_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
-    the program is exported and read back, and called from a persistent cache. Example::
+    the program is exported and read back, and called from a persistent cache.
+
+    Example::
 
         measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
     """

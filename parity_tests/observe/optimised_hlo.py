@@ -21,7 +21,9 @@ def count(compiled: Any) -> ExecutableCounts:
     """Count over a compiled stage of JAX, on one device or several.
 
     Sizes are in bytes. `serialized_bytes` is None where the executable cannot be serialized, as
-    with callbacks into Python. Example::
+    with callbacks into Python.
+
+    Example::
 
         count(jax.jit(f).lower(x).compile()).fusions
     """

@@ -69,7 +69,9 @@ class ModuleCounts:
 def count(module: Any, *, threshold: int) -> ModuleCounts:
     """Count over an MLIR module, as `lowered.compiler_ir()` returns it.
 
-    `inlined` has the constants larger than `threshold` bytes. Example::
+    `inlined` has the constants larger than `threshold` bytes.
+
+    Example::
 
         count(jax.jit(f).lower(x).compiler_ir(), threshold=32).const_args
     """

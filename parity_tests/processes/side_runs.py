@@ -92,7 +92,7 @@ class SideRun:
         return not self.jobs and self._worker is None
 
     def poll(self) -> None:
-        """Take what is new, and see to the process."""
+        """Record finished programs, and replace the process if it was lost."""
         if self._worker is None:
             if not self.jobs:
                 return

@@ -182,7 +182,7 @@ class Worker:
         return done
 
     def lost(self, limits: Limits) -> Lost | None:
-        """Say how the process is lost, which is then killed; None while it is at work.
+        """Kill a process that ended or exceeds a limit, and say how it was lost; None if it works.
 
         To be called after `listen`, when what the process said last does not finish it.
         """
@@ -220,7 +220,7 @@ class Worker:
             self._killed = True
         self.process.wait()
         if self.process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # of what was given to it in vain
+            with contextlib.suppress(BrokenPipeError):  # the process ended before it read this line
                 self.process.stdin.close()
 
     def idle_seconds(self) -> float:

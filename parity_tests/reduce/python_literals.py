@@ -23,7 +23,9 @@ class UnwritableError(ValueError):
 def source_of(value: Any) -> str:
     """Return the Python source of a value in the parameters of an equation.
 
-    Raises `UnwritableError`. Example::
+    Raises `UnwritableError`.
+
+    Example::
 
         source_of(lax.Precision.HIGHEST) == "lax.Precision.HIGHEST"
     """

@@ -28,7 +28,7 @@ class Question:
 
     Without `metric` it is the one that decided the verdict. The metric "outputs" also asks for
     outputs that are equal though not bitwise, where they are worse than the rung `beyond`.
-    `seconds` bounds the search, `timeout` one candidate on one side.
+    `search_timeout` bounds the search and `side_timeout` one candidate on one side, in seconds.
     """
 
     target: str
@@ -36,8 +36,8 @@ class Question:
     metric: str | None = None
     beyond: str = "bitwise"
     max_tries: int = 500
-    seconds: float = 600.0
-    timeout: float = 30.0
+    search_timeout: float = 600.0
+    side_timeout: float = 30.0
 
 
 def symptom_to_keep(question: Question, seen: Judged) -> Symptom | None:

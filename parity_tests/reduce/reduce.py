@@ -58,7 +58,9 @@ def reduce(
     """Reduce a program; None where there is nothing to reduce, since the sides are at parity.
 
     `on_try` is told how many candidates were tried, and how many equations are left. Raises
-    `TargetError` where the target names no program, and `ReduceError`. Example::
+    `TargetError` where the target names no program, and `ReduceError`.
+
+    Example::
 
         reduce(Question("my_model.py:step", metric="outputs")).written.save(Path("small.py"))
     """
@@ -68,7 +70,7 @@ def reduce(
     with tempfile.TemporaryDirectory(prefix="constparity-reduce-") as name:
         folder = Path(name)
         start, store = _read(question, folder)
-        with warm_pair(*question.sides, folder, timeout=question.timeout) as pair:
+        with warm_pair(*question.sides, folder, timeout=question.side_timeout) as pair:
             symptom = symptom_to_keep(question, pair.judge(question.target))
             if symptom is None:
                 return None
@@ -78,7 +80,7 @@ def reduce(
                 trials.shows,
                 trials.text_of,
                 question.max_tries,
-                question.seconds,
+                question.search_timeout,
                 on_try=lambda tries, best: on_try(tries, _equations(best)),
             )
             search.run()
@@ -105,7 +107,7 @@ def confirm(file: Path, question: Question) -> tuple[int, str]:
     environment = environment_of("jax-legacy")
     if all(side.startswith("jax-") for side in question.sides):
         environment.pop("PYTHONPATH", None)  # it has to run where this project is not
-    seconds = 2 * (question.timeout + START_SECONDS)
+    seconds = 2 * (question.side_timeout + START_SECONDS)
     try:
         done = subprocess.run(
             [sys.executable, str(file)],
@@ -126,7 +128,7 @@ def _equations(draft: Draft) -> int:
 
 def _read(question: Question, folder: Path) -> tuple[Draft, Store]:
     request = ReadDraft(target=question.target)
-    answer = ask(request, "jax-legacy", folder, timeout=question.seconds)
+    answer = ask(request, "jax-legacy", folder, timeout=question.search_timeout)
     if isinstance(answer, Lost):
         raise ReduceError(
             f"{question.target} has no jaxpr to reduce, for tracing it failed: {answer.ending}\n"

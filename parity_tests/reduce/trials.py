@@ -62,7 +62,7 @@ class Trials:
             "metric": self.symptom.metric,
             "fails": dict(self.symptom.fails),
             "tolerances": tolerances_of(self.symptom, (each.type.dtype for each in outputs)),
-            "seconds": self.question.timeout + START_SECONDS,
+            "seconds": self.question.side_timeout + START_SECONDS,
         }
         if self.symptom.metric not in MEASURED or "wrong side" in self.symptom.kind:
             shows["metric"] = "judged by constparity"

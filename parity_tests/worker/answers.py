@@ -139,5 +139,5 @@ def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:
     """Measure rows of the benchmark, each step when the parent says so."""
     from parity_tests.bench import child, stepping
 
-    stepping.enter(stepping.Steps(request.says_on, desk.lines))
+    stepping.enter(stepping.Turns(request.says_on, desk.lines))
     return child.take(request.turn)

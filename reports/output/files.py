@@ -135,7 +135,7 @@ def _remove_folders(folders: list[Path]) -> None:
 
 def _temporary_beside(target: Path) -> Path:
     # In the same folder: os.replace is atomic within one file system only. The name is short,
-    # because that of the target may already be as long as the file system allows.
+    # because the target's name may already be the longest as the file system allows.
     return target.parent / f".constparity-{secrets.token_hex(8)}.tmp"
 
 

@@ -1,4 +1,4 @@
-"""What is declared of a metric: how it is read, judged, held to a limit in a flip, and shown."""
+"""The declaration of a metric: how it is read, judged, held to a limit in a flip, and shown."""
 
 from __future__ import annotations
 

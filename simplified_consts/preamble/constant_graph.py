@@ -45,7 +45,7 @@ CALLS = frozenset(
 
 
 @dataclass(frozen=True, eq=False)
-class Captured:
+class ProgramConstant:
     """A constant of the program itself: a captured array, or a scalar Literal."""
 
     value: Any
@@ -70,7 +70,7 @@ class Computed:
         return math.prod(self.aval.shape) * self.aval.dtype.itemsize
 
 
-Known = Captured | Computed
+Known = ProgramConstant | Computed
 
 
 @dataclass(eq=False)
@@ -83,7 +83,7 @@ class Operation:
 
     eqn: JaxprEqn
     inputs: tuple[Known, ...]
-    within: tuple[Captured, ...]
+    within: tuple[ProgramConstant, ...]
     work: float
     scope: Any
     outputs: list[Computed] = field(default_factory=list)
@@ -170,8 +170,8 @@ class _Walk:
         self._representative = representative
         self._by_meaning: dict[Hashable, Operation] = {}
         self._work = WorkTable()
-        self._captured: dict[Hashable, Captured | None] = {}
-        self._by_value: dict[Hashable, Captured] = {}
+        self._captured: dict[Hashable, ProgramConstant | None] = {}
+        self._by_value: dict[Hashable, ProgramConstant] = {}
         self._scopes: dict[tuple[Any, ...], Scope] = {}
         self._devices: set[Any] | None = None
         self.operations: list[Operation] = []
@@ -186,16 +186,18 @@ class _Walk:
             return self.captured(atom.val, atom)
         return scope.known.get(atom)
 
-    def captured(self, value: Any, atom: Any) -> Captured | None:
+    def captured(self, value: Any, atom: Any) -> ProgramConstant | None:
         key = constant_key(value) if _is_array(value) else id(atom)
         if key not in self._captured:
             captured = None
             if self._is_usable(value) and self._is_constant(value):
                 if _is_array(value):
                     value = self._representative(value)
-                    captured = self._by_value.setdefault(constant_key(value), Captured(value, atom))
+                    captured = self._by_value.setdefault(
+                        constant_key(value), ProgramConstant(value, atom)
+                    )
                 else:
-                    captured = Captured(value, atom)
+                    captured = ProgramConstant(value, atom)
             self._captured[key] = captured
         return self._captured[key]
 
@@ -268,7 +270,7 @@ class _Walk:
         scope: Scope,
         index: int,
         eqn: JaxprEqn,
-        read: tuple[Sequence[Known | None], Sequence[Captured | None]],
+        read: tuple[Sequence[Known | None], Sequence[ProgramConstant | None]],
         work: float,
         place: _Place,
     ) -> None:
@@ -335,7 +337,7 @@ class _Walk:
 
 def _identity(known: Known) -> Hashable:
     """Key of a known value; equal scalar Literals have equal keys wherever they stand."""
-    if isinstance(known, Captured) and not np.ndim(known.value):
+    if isinstance(known, ProgramConstant) and not np.ndim(known.value):
         return meaning_of_param(known.value), known.atom.aval
     return id(known)  # the graph holds it, which prevents reuse of its id
 

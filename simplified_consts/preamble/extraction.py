@@ -21,9 +21,9 @@ from engine import jax_internals
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from simplified_consts.hoisting.liveness import live_part
 from simplified_consts.preamble.constant_graph import (
-    Captured,
     Computed,
     Known,
+    ProgramConstant,
     Scope,
     bodies_within,
     constant_graph,
@@ -224,7 +224,7 @@ def _program_of(
     operations: Sequence[Any], results: Sequence[Computed], closed_jaxpr: ClosedJaxpr
 ) -> ClosedJaxpr:
     """A program of the operations in order, with captured arrays as constvars and no inputs."""
-    constvars: dict[Captured, Var] = {}
+    constvars: dict[ProgramConstant, Var] = {}
     variables: dict[Computed, Var] = {}
 
     def atom_of(known: Known) -> Any:

@@ -31,11 +31,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from simplified_consts.preamble.constant_graph import (
-    Captured,
     Computed,
     ConstantGraph,
     Known,
     Operation,
+    ProgramConstant,
 )
 from simplified_consts.preamble.operation_cost import CHEAP_ELEMENTWISE, ELEMENTWISE, RELABELLING
 
@@ -107,13 +107,13 @@ class _Judge:
         self._heap: list[tuple[int, int]] = []
         self._operations = graph.operations
         self.results: dict[Operation, set[Computed]] = {}
-        self.kept: set[Captured] = set()
+        self.kept: set[ProgramConstant] = set()
         self._bytes = 0
         captured = {k for op in operations_below(graph.demanded) for k in op.reads}
         captured |= set(graph.demanded)
-        self._bytes_without = sum(self._size(k) for k in captured if isinstance(k, Captured))
+        self._bytes_without = sum(self._size(k) for k in captured if isinstance(k, ProgramConstant))
 
-    def _size(self, constant: Captured) -> int:
+    def _size(self, constant: ProgramConstant) -> int:
         return constant.nbytes if constant.nbytes > self._max_bytes else 0
 
     def demand(self, demanded: Sequence[Known]) -> None:
@@ -121,7 +121,7 @@ class _Judge:
         pending = list(demanded)
         while pending:
             known = pending.pop()
-            if isinstance(known, Captured):
+            if isinstance(known, ProgramConstant):
                 if known not in self.kept:
                     self.kept.add(known)
                     self._bytes += self._size(known)

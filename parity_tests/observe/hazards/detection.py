@@ -30,7 +30,9 @@ DETECTORS: dict[HazardKind, Callable[[TracedProgram], Iterable[Hazard]]] = {
 def detect(program: Program) -> tuple[Hazard, ...]:
     """Trace a program as stock JAX would after the flip, and return its hazards.
 
-    Nothing is compiled or run. Raises whatever the program raises. Example::
+    Nothing is compiled or run. Raises whatever the program raises.
+
+    Example::
 
         detect(parity_tests.targets.load_one("my_model:step"))
     """

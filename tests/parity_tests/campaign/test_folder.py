@@ -132,7 +132,7 @@ def test_what_was_measured_otherwise_is_refused(tmp_path, monkeypatch):
         ({"variables": {}}, "its JAX_PLATFORMS was 'cpu' and is None"),
     ):
         now = setup_of(**{"variables": {"JAX_PLATFORMS": "cpu"}, **changed})
-        with pytest.raises(ResumeError, match=f"cannot be gone on with: {said}; name another"):
+        with pytest.raises(ResumeError, match=f"cannot be resumed: {said}; name another"):
             check_same_campaign(folder, Listing(), now)
     monkeypatch.setenv("XLA_FLAGS", "--of_the_user")
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
