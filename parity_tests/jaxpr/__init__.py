@@ -6,6 +6,6 @@ go unnoticed. And stock sides run in processes that must not import the engine a
 `bodies` is the one table of primitives with bodies, `interpreter` the one evaluation, `live_part`
 the one removal of dead code, `replace_captured` the one rewriting. The other files ask questions:
 which arrays were captured (`captured`), how many (`counts`), who reads them (`captured_uses`),
-where that is in the user's code (`source_places`), which work depends on nothing else (`constant_work`),
-and what stock JAX passes as const args (`stock_const_args`).
+where the user's code does so (`source_places`), which work depends on nothing else
+(`constant_work`), and what stock JAX passes as const args (`stock_const_args`).
 """
