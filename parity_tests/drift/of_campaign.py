@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity_tests.drift.attribution import Drift, attribute, drifting_pairs
+from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.row_draft import RowDraft
@@ -87,7 +88,7 @@ def saved_job(
     row = rows[0]
     if not row.target or any(each.target != row.target for each in rows):
         return NotRunAgain("the files do not name the same target for it")
-    own = folder / f"listing-{number}"
+    own = CampaignFiles(folder).listing_again(number)
     own.mkdir()
     try:
         listing = list_programs([row.target], own, timeout=timeout)

@@ -163,6 +163,10 @@ class CampaignFiles:
         """Return the file with the hazards that this process found."""
         return self.hazards(number) / "foreseen.json"
 
+    def listing_again(self, number: int) -> Path:
+        """Return the folder of the process that looks a saved program up again."""
+        return self.folder / f"listing-{number}"
+
     def drift(self, number: int, left: Side, right: Side) -> Path:
         """Return the file that says why the outputs of a program on two sides differ."""
         return self.folder / f"drift-{number}-{left}-{right}.json"

@@ -41,7 +41,7 @@ def measure(
     side: Side,
     *,
     on_stage: Callable[[str], object] = lambda name: None,
-    most_calls: int = 0,
+    steady_calls: int = 0,
     fresh: bool = False,
     reload: bool = False,
 ) -> Measured:
@@ -50,7 +50,7 @@ def measure(
     Whatever the program raises is data: the observation has it as its `failure`, with the stage.
     A stock side must be the one that this process was started for; the proof notices where it is
     not. `on_stage` is told the name of each stage as it begins, because a crash tells nothing.
-    The program is called at most `most_calls` times to time it; with 0 it is not compiled from a
+    The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache.
 
@@ -62,7 +62,7 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
-        return _measure(program, side, clock, most_calls=most_calls, fresh=fresh, reload=reload)
+        return _measure(program, side, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
     except failures.WrongSideError as error:
         failure, proof = failures.wrong_side(error, clock.current), error.proof
         failed = Observation(program=program.name, side=side, failure=failure, proof=proof)
@@ -73,17 +73,17 @@ def measure(
 
 
 def _measure(
-    program: Program, side: Side, clock: StageClock, *, most_calls: int, fresh: bool, reload: bool
+    program: Program, side: Side, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
 ) -> Measured:
     built = stages.build(program, side, clock)
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
-    called = stages.call_program(built, counted, compiled, clock, most_calls=most_calls)
+    called = stages.call_program(built, counted, compiled, clock, steady_calls=steady_calls)
     checks = _checks(built, lowered, counted, called, clock)
     cached = compile_cache.Cached()
-    if most_calls or reload:
+    if steady_calls or reload:
         cached = _compile_from_cache(built, lowered, counted, clock)
     if reload:
         checks += _check_round_trips(built, called, cached, clock)

@@ -203,12 +203,12 @@ def _memory(stats: Any) -> MemoryStats | None:
 
 
 def call_program(
-    built: Built, counted: Counted, made: Compiled, clock: StageClock, *, most_calls: int
+    built: Built, counted: Counted, made: Compiled, clock: StageClock, *, steady_calls: int
 ) -> Called:
     """Call a program through its compiled stage, then through the jitted function, and time that.
 
     Const args are passed in different code in the two ways, and both must work. The jitted function
-    is called again at most `most_calls` times, to time it.
+    is called again at most `steady_calls` times, to time it.
     """
     again = functools.partial(built.jitted, *built.args, **built.kwargs)
     with clock("first call"):
@@ -222,7 +222,7 @@ def call_program(
     with clock("call"):
         with calls.work_of_jax() as work:
             result = jax.block_until_ready(again())
-        times = call_times.take(again, most_calls)
+        times = call_times.take(again, steady_calls)
     with clock("read outputs"):
         first = calls.Result.read(result)
     return Called(again, of_compiled, first, work, times, constant_buffers)

@@ -72,7 +72,7 @@ def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStag
             program,
             how.side,
             on_stage=on_stage,
-            most_calls=how.steady_calls,
+            steady_calls=how.steady_calls,
             fresh=fresh,
             reload=how.reload,
         )
