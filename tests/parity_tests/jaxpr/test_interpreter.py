@@ -64,8 +64,7 @@ def test_each_atom_is_what_the_domain_says():
 
 def test_a_constvar_without_a_value_is_asked_for():
     closed = jax.make_jaxpr(lambda x: x * jnp.asarray(TABLE))(TABLE)
-    if not closed.jaxpr.constvars:
-        pytest.skip("this JAX has no constvars")
+    assert len(closed.jaxpr.constvars) == 1
     assert evaluate(closed.jaxpr, ["x"], Names()) == ["mul(x, unbound)"]
     with pytest.raises(KeyError):
         evaluate(closed.jaxpr, [TABLE], Numbers())
