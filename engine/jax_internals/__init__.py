@@ -16,27 +16,27 @@ from engine.jax_internals.supported_versions import require_supported_version
 
 require_supported_version()  # first: the imports below may fail on another version
 
-from engine.jax_internals.arrays import (  # noqa: E402
+from engine.jax_internals.arrays import (
     buffer_type,
     follows_arguments_as_it_is,
     in_default_memory,
     uncommitted,
     undisturbed,
 )
-from engine.jax_internals.compiling import (  # noqa: E402
+from engine.jax_internals.compiling import (
     Executables,
     compile_into,
     const_shardings,
     holds_callbacks,
     register_cache,
 )
-from engine.jax_internals.dispatch import (  # noqa: E402
+from engine.jax_internals.dispatch import (
     CallCache,
     call_errors,
     count_cache_miss,
     fastpath_data,
 )
-from engine.jax_internals.executable_parts import (  # noqa: E402
+from engine.jax_internals.executable_parts import (
     KINDS_OF_SHARDINGS,
     ExecutableParts,
     all_input_avals,
@@ -44,7 +44,7 @@ from engine.jax_internals.executable_parts import (  # noqa: E402
     executable_parts,
     platform_version,
 )
-from engine.jax_internals.export_parts import (  # noqa: E402
+from engine.jax_internals.export_parts import (
     argument_info,
     call_exported,
     can_be_exported,
@@ -52,7 +52,7 @@ from engine.jax_internals.export_parts import (  # noqa: E402
     exported_shardings,
     tangent_aval,
 )
-from engine.jax_internals.jaxprs import (  # noqa: E402
+from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,
     argument_names,
     give_type_to,
@@ -69,14 +69,14 @@ from engine.jax_internals.jaxprs import (  # noqa: E402
     stand_in_for,
     typeof,
 )
-from engine.jax_internals.lowering import (  # noqa: E402
+from engine.jax_internals.lowering import (
     Computation,
     Hoisted,
     const_operands,
     lower,
     without_arguments,
 )
-from engine.jax_internals.names import (  # noqa: E402
+from engine.jax_internals.names import (
     JAXLIB_VERSION,
     UNSPECIFIED,
     Executable,
@@ -85,12 +85,12 @@ from engine.jax_internals.names import (  # noqa: E402
     PjitParams,
     api_boundary,
 )
-from engine.jax_internals.placement import (  # noqa: E402
+from engine.jax_internals.placement import (
     computing_device,
     placement_errors,
     platforms_of_context,
 )
-from engine.jax_internals.settings import (  # noqa: E402
+from engine.jax_internals.settings import (
     TracedSetting,
     captured_constants_limits,
     jax_embedded_constants_max_bytes,
@@ -98,7 +98,7 @@ from engine.jax_internals.settings import (  # noqa: E402
     settings,
     simplified_jaxprs,
 )
-from engine.jax_internals.source_info import (  # noqa: E402
+from engine.jax_internals.source_info import (
     NO_NAMES,
     are_of_one_place,
     hide_from_tracebacks,
@@ -106,7 +106,7 @@ from engine.jax_internals.source_info import (  # noqa: E402
     names_inside,
     user_frames,
 )
-from engine.jax_internals.tracing import (  # noqa: E402
+from engine.jax_internals.tracing import (
     ProgramName,
     argument_types,
     bind_jit,

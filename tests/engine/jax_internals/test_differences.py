@@ -1,6 +1,8 @@
 """Each difference between JAX versions is decided by what the installed JAX has."""
 
 import dataclasses
+import subprocess
+import sys
 import types
 
 import jax
@@ -15,6 +17,21 @@ def test_an_untried_jax_is_refused_by_name(monkeypatch, version):
     monkeypatch.setattr(jax, "__version__", ".".join(map(str, version)))
     with pytest.raises(ImportError, match=rf"found jax {jax.__version__}.*pip install"):
         supported_versions.require_supported_version()
+
+
+def test_an_untried_jax_is_refused_before_a_private_name_is_missed():
+    script = (
+        "import sys, jax\n"
+        "jax.__version_info__, jax.__version__ = (0, 13, 0), '0.13.0'\n"
+        "for name in ('mesh', 'config', 'pjit', 'core'):  # to import them is now an ImportError\n"
+        "    sys.modules[f'jax._src.{name}'] = None\n"
+        "    delattr(jax._src, name)\n"
+        "import engine\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "found jax 0.13.0" in done.stderr.splitlines()[-1]
 
 
 def test_the_installed_jax_is_supported():

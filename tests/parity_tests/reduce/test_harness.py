@@ -1,5 +1,11 @@
 """The harness of a written file finds in outputs what the judge finds, with NumPy alone."""
 
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -60,3 +66,33 @@ def test_each_output_is_held_to_the_tolerance_of_its_own_dtype():
         "output 1: 1 of 2 elements differ, by up to 0.000999 relative",
         "output 2: 1 of 8 elements differ, by up to 0.5 relative",
     ]
+
+
+def test_a_file_that_constparity_judges_becomes_the_command(tmp_path):
+    """Whoever kills the file kills the command: it is no child, which would live on."""
+    (tmp_path / "parity_tests").mkdir()
+    (tmp_path / "parity_tests" / "__init__.py").touch()
+    # Stands for the command line: it says which process it is, and waits.
+    (tmp_path / "parity_tests" / "cli.py").write_text(
+        "import os, sys, time\nprint(os.getpid(), *sys.argv[1:], flush=True)\ntime.sleep(60)\n"
+    )
+    text = Path(harness.__file__).read_text("utf-8")
+    file = tmp_path / "reduced.py"
+    file.write_text(text.replace("SHOWS: dict[str, Any] = {}", f"SHOWS = {SHOWS!r}"))
+    running = subprocess.Popen(
+        [sys.executable, str(file)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        said = running.stdout.readline().split()
+    finally:
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+    assert said[0] == str(running.pid)
+    assert said[1:] == ["run", f"{file}:program", "--sides", "jax-legacy,jax-simplified"]
+
+
+SHOWS = {"metric": "judged by constparity"}
