@@ -48,7 +48,7 @@ def aa(
     """
     from parity_tests.campaign import self_comparison
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.cli import terminal
+    from parity_tests.cli import campaign_view, terminal
     from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.targets import TargetError
     from reports.rows import SIDES
@@ -59,7 +59,7 @@ def aa(
     requests = checked_reports(report or ())
     console = terminal.console()
     try:
-        with terminal.progress(console) as advance:
+        with terminal.progress() as advance:
             found = self_comparison.run(
                 targets or (),
                 side=chosen,
@@ -79,7 +79,7 @@ def aa(
         print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
         context.obj.code = Exit.NOTHING_COLLECTED
         return
-    terminal.print_campaign(console, found.campaign)
+    campaign_view.print_campaign(console, found.campaign)
     console.print(summary(found), highlight=False, soft_wrap=True)
     trusted = found.is_trustworthy or found.campaign.verdict != "parity"
     context.obj.code = code_of(found.campaign.verdict) if trusted else Exit.DIFFERENCE

@@ -83,7 +83,8 @@ def constparity(
 ) -> None:
     """Compare the two ways in which JAX handles closed-over constants.
 
-    Exit status: 0 parity, 1 a difference, 2 could not compare, 3 internal error, 4 usage,
+    Exit status: 0 nothing breaks, 1 a flip of the default breaks or changes a program or our
+    pipelines differ from stock JAX (see --fail-on), 2 could not compare, 3 internal error, 4 usage,
     5 nothing collected.
     """
 

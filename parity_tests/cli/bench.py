@@ -73,7 +73,7 @@ def bench(
     console = terminal.console()
     turns: list[Bench] = []  # after each turn, the figures of all turns so far
     try:
-        with terminal.progress(console) as advance:
+        with terminal.progress() as advance:
             for found in runner.run(question, timeout=timeout, progress=advance):
                 turns.append(found)
     except processes.BenchError as error:

@@ -12,7 +12,10 @@ from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.report_option import write_reports
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from parity_tests.campaign.options import CampaignOptions
+    from parity_tests.judge.fail_rules import FailRule
     from reports import ReportRequest
     from reports.rows import Campaign
 
@@ -27,7 +30,7 @@ def run_campaign(
     from parity_tests.targets import TargetError
 
     try:
-        with terminal.progress(terminal.console()) as advance:
+        with terminal.progress() as advance:
             result = campaign.run(targets, options, progress=advance)
     except (TargetError, ResumeError) as error:
         fail(str(error))
@@ -44,12 +47,43 @@ def run_campaign(
 
 
 def conclude(
-    context: typer.Context, result: Campaign, requests: Sequence[ReportRequest], exit_zero: bool
+    context: typer.Context,
+    result: Campaign,
+    requests: Sequence[ReportRequest],
+    rules: Sequence[FailRule],
+    exit_zero: bool,
 ) -> None:
     """Print a campaign, write its reports, and set what the process exits with."""
-    from parity_tests.cli import terminal
+    from parity_tests.cli import campaign_view, terminal
 
     console = terminal.console()
-    terminal.print_campaign(console, result)
-    context.obj.code = Exit.PARITY if exit_zero else code_of(result.verdict)
+    campaign_view.print_campaign(console, result)
     write_reports(context, console, requests, result)
+    exit_by_rules(context, console, result, rules, exit_zero)
+
+
+def exit_by_rules(
+    context: typer.Context,
+    console: Console,
+    result: Campaign,
+    rules: Sequence[FailRule],
+    exit_zero: bool,
+) -> None:
+    """Set what the process exits with by the rules that programs break, and say which they are.
+
+    An error before, as of a report that could not be written, keeps its own exit status.
+    """
+    from parity_tests.judge.fail_rules import broken
+    from reports.views.texts import counted
+
+    found = broken(result, rules)
+    code = min((code_of(each.rule.status) for each in found), default=Exit.PARITY)
+    for each in found:
+        programs = counted(len(each.programs), "program")
+        console.print(
+            f"fails on {each.rule.text}: {programs}", highlight=False, markup=False, emoji=False
+        )
+    if found and exit_zero:
+        console.print("exit status 0 all the same (--exit-zero)", highlight=False)
+        code = Exit.PARITY
+    context.obj.code = max(context.obj.code, code)

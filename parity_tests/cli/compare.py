@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.campaign import conclude
 from parity_tests.cli.exit_codes import Exit, fail
-from parity_tests.cli.options import ExitZero, ProgramTimeout, Report
+from parity_tests.cli.options import ExitZero, FailOn, ProgramTimeout, Report, parse_fail_on
 from parity_tests.cli.report_option import checked_reports
 
 
@@ -28,6 +28,7 @@ def compare(
         ),
     ] = False,
     timeout: ProgramTimeout = 120.0,
+    fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
     """Compare two results that `constparity run --save` wrote, with the judge of a live run.
@@ -48,9 +49,9 @@ def compare(
     from parity_tests.cli import terminal
     from parity_tests.evidence.saved import Saved, SavedError
 
-    requests = checked_reports(report or ())
+    requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
     try:
-        with terminal.progress(terminal.console()) as advance:
+        with terminal.progress() as advance:
             result = compare_saved.compare(
                 Saved.read(left),
                 Saved.read(right),
@@ -64,4 +65,4 @@ def compare(
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
-    conclude(context, result, requests, exit_zero)
+    conclude(context, result, requests, rules, exit_zero)

@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.campaign import run_campaign
-from parity_tests.cli.exit_codes import Exit, code_of
-from parity_tests.cli.options import ALL_SIDES, ExitZero, ProgramTimeout, Sides, parse_sides
+from parity_tests.cli.campaign import exit_by_rules, run_campaign
+from parity_tests.cli.options import (
+    ALL_SIDES,
+    ExitZero,
+    FailOn,
+    ProgramTimeout,
+    Sides,
+    parse_fail_on,
+    parse_sides,
+)
 
 
 def explain(
@@ -19,12 +26,12 @@ def explain(
     ],
     sides: Sides = ALL_SIDES,
     timeout: ProgramTimeout = 120.0,
+    fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
     """Print what each program captured, what became of it on each side, and what a flip may change.
 
-    A hazard is possible and not certain, and does not change the exit status, which is that of
-    `run`.
+    A hazard is possible and not certain. The exit status is that of `run`.
 
     Examples:
 
@@ -35,11 +42,13 @@ def explain(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import explain_view, terminal
 
+    rules = parse_fail_on(fail_on)
     result = run_campaign(
         context,
         targets,
         CampaignOptions(sides=parse_sides(sides), timeout=timeout, steady_calls=0),
     )
     if result is not None:
-        explain_view.print_explanation(terminal.console(), result)
-        context.obj.code = Exit.PARITY if exit_zero else code_of(result.verdict)
+        console = terminal.console()
+        explain_view.print_explanation(console, result)
+        exit_by_rules(context, console, result, rules, exit_zero)

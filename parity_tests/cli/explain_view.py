@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from parity_tests.cli.terminal import FLIP_STYLES, STYLES, print_flip
-from reports.rows import Campaign, Hazard, ProgramRow, Side
+from parity_tests.cli.campaign_view import print_flip, print_headline
+from parity_tests.cli.terminal import FLIP_STYLES, STYLES
+from reports.rows import Campaign, Hazard, ProgramRow, Side, worst_first
 from reports.views import cells
 from reports.views import ledger as ledger_view
 
@@ -23,7 +24,9 @@ def print_explanation(console: Console, campaign: Campaign) -> None:
 
         print_explanation(terminal.console(), campaign.run(["my_model.py"]))
     """
-    for row in campaign.programs:
+    print_headline(console, campaign)
+    console.print()
+    for row in worst_first(campaign.programs):
         console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")
         console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
         _print_ledger(console, row, campaign.sides)

@@ -8,8 +8,17 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, fail
-from parity_tests.cli.options import ALL_SIDES, ProgramTimeout, Report, Sides, parse_sides
+from parity_tests.cli.campaign import exit_by_rules
+from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.options import (
+    ALL_SIDES,
+    FailOn,
+    ProgramTimeout,
+    Report,
+    Sides,
+    parse_fail_on,
+    parse_sides,
+)
 from parity_tests.cli.report_option import checked_reports, write_reports
 
 
@@ -27,6 +36,7 @@ def fuzz(
         Path, typer.Option(metavar="DIR", help="Where programs that failed are written.")
     ] = Path("constparity-fuzz"),
     timeout: ProgramTimeout = 120.0,
+    fail_on: FailOn = None,
 ) -> None:
     """Generate programs that capture arrays, and compare them on every side.
 
@@ -39,7 +49,7 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
-    from parity_tests.cli import terminal
+    from parity_tests.cli import campaign_view, terminal
     from reports.views.texts import counted
 
     try:
@@ -48,13 +58,13 @@ def fuzz(
         if missing.name != "hypothesis":
             raise
         fail("generating programs needs hypothesis: install constparity[fuzz]")
-    chosen = parse_sides(sides)
+    chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
     requests = checked_reports(report or ())
     console = terminal.console()
     try:
-        with terminal.progress(console) as advance:
+        with terminal.progress() as advance:
             fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=advance)
-        terminal.print_campaign(console, fuzzed.campaign)
+        campaign_view.print_campaign(console, fuzzed.campaign)
         if fuzzed.refused:
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)
@@ -65,4 +75,4 @@ def fuzz(
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
-    context.obj.code = max(context.obj.code, code_of(fuzzed.campaign.verdict))
+    exit_by_rules(context, console, fuzzed.campaign, rules, exit_zero=False)

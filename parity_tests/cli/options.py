@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from parity_tests.judge.fail_rules import FailRule
     from reports.rows import Side
 
 OneTarget = Annotated[
@@ -27,6 +28,18 @@ Report = Annotated[
     list[str] | None,
     typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
 ]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULES",
+        help="For which findings to exit with 1, or with 2 for not-compared: different, "
+        "new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, separated by "
+        "commas. Default: fail-on of [tool.constparity] in pyproject.toml, else "
+        "different,new-failure,not-compared, so that a price or an explained drift alone exits "
+        "with 0.",
+        show_default=False,
+    ),
+]
 ExitZero = Annotated[
     bool,
     typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
@@ -42,6 +55,27 @@ Resume = Annotated[
         show_default=False,
     ),
 ]
+
+
+def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
+    """Read the rules of the option --fail-on, else those of the project, else the default ones.
+
+    Raises `typer.BadParameter`; leaves with `Exit.USAGE` where the project's cannot be read.
+
+    Example::
+
+        parse_fail_on("different,slower:20%")[1].limit == 1.2
+    """
+    from parity_tests.cli.project_settings import project_settings
+    from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, parse
+
+    try:
+        if text is not None:
+            return parse(text)
+        return parse(project_settings().fail_on or DEFAULT)
+    except FailRuleError as error:
+        where = "--fail-on" if text is not None else "fail-on of [tool.constparity]"
+        raise typer.BadParameter(f"{where}: {error}") from error
 
 
 def parse_sides(text: str) -> tuple[Side, ...]:

@@ -99,7 +99,7 @@ def reduce(
     )
     console = terminal.console()
     try:
-        with terminal.progress(console) as advance:
+        with terminal.progress() as advance:
             found = reduced_of(
                 question,
                 on_try=lambda tries, left: advance(

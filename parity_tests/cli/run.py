@@ -11,10 +11,12 @@ from parity_tests.cli.campaign import conclude, run_campaign
 from parity_tests.cli.options import (
     ALL_SIDES,
     ExitZero,
+    FailOn,
     ProgramTimeout,
     Report,
     Resume,
     Sides,
+    parse_fail_on,
     parse_sides,
 )
 from parity_tests.cli.report_option import checked_reports
@@ -85,6 +87,7 @@ def run(
             help="Do not run programs again to find out why outputs are not bitwise equal.",
         ),
     ] = False,
+    fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
     """Run programs on every side and compare them.
@@ -102,7 +105,7 @@ def run(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.processes.options import STEADY_CALLS
 
-    chosen = parse_sides(sides)
+    chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
     saving = [f"json:{save}"] if save else []
     requests = checked_reports([*saving, *(report or ())])[len(saving) :]
     options = CampaignOptions(
@@ -119,4 +122,4 @@ def run(
     )
     result = run_campaign(context, targets or (), options)
     if result is not None:
-        conclude(context, result, requests, exit_zero)
+        conclude(context, result, requests, rules, exit_zero)

@@ -34,6 +34,14 @@ _OF_XLA: dict[DriftCause, str] = {
     "keep the array inlined (constant_policy)",
     "layout or fusion": "nothing; or for the same bits keep the array inlined (constant_policy)",
 }
+# The same where values are beyond the tolerance: the program magnifies what XLA rounds otherwise.
+_BEYOND_TOLERANCE: dict[DriftCause, str] = {
+    "constant folding": "compute what is folded before tracing, or keep the array inlined "
+    "(constant_policy), for the values of today; the program magnifies a rounding, so check "
+    "whether either result is to be relied on",
+    "layout or fusion": "keep the array inlined (constant_policy) for the values of today; the "
+    "program magnifies a rounding, so check whether either result is to be relied on",
+}
 
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
@@ -46,6 +54,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         alike = "alike" if after.failure else f"and {flip.right} works"
         return FlipReason(
             outcome="could not compare",
+            kind="failure",
             what=f"{flip.left} fails today, {alike}: {what}",
             action="make the program run before the flip, then compare again",
         )
@@ -60,6 +69,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         action = "raise --timeout or --memory-limit, or find out why the side is not there"
     return FlipReason(
         outcome="different" if broken else "could not compare",
+        kind="failure",
         what=f"works on {flip.left} and fails on {flip.right}: {what}",
         where=lines_of(cause) if cause else "",
         action=action,
@@ -78,6 +88,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
         cause = flip.hazard("placement of outputs")
         yield FlipReason(
             outcome="different",
+            kind="placement",
             what=what,
             where=lines_of(cause) if cause else "",
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
@@ -85,6 +96,8 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     elif outcome == "different":
         yield FlipReason(
             outcome="safe but slower or larger" if metric in OF_SPEED else "different",
+            kind="structure or count",
+            subject=metric,
             what=what,
             action=flip.how_to_find_the_culprit,
         )
@@ -92,7 +105,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
 
 def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     if outputs.outcome == "not compared":
-        yield FlipReason(outcome="could not compare", what=outputs.detail)
+        yield FlipReason(outcome="could not compare", kind="outputs", what=outputs.detail)
         return
     if worst_rung(outputs.leaves) == "bitwise":
         return
@@ -101,9 +114,21 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     if drift:
         what = f"{what}; {_cause_of(drift)}"
         where = place(drift.file, drift.line) if drift.file else where
-    if drift and drift.cause in _OF_XLA:
+    of_xla = drift is not None and drift.cause in _OF_XLA
+    if of_xla and outputs.outcome == "different":
+        # XLA may do so, and the program's values are others all the same.
+        assert drift is not None
+        yield FlipReason(
+            outcome="different",
+            kind="outputs",
+            what=what.replace("not bitwise equal", "different in their values", 1),
+            where=where,
+            action=_BEYOND_TOLERANCE[drift.cause],
+        )
+    elif drift and of_xla:
         yield FlipReason(
             outcome="numerics drift, explained",
+            kind="outputs",
             what=what,
             where=where,
             action=_OF_XLA[drift.cause],
@@ -111,11 +136,16 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
     elif drift or outputs.outcome == "different":
         yield FlipReason(
-            outcome="different", what=what, where=where, action=flip.how_to_find_the_culprit
+            outcome="different",
+            kind="outputs",
+            what=what,
+            where=where,
+            action=flip.how_to_find_the_culprit,
         )
     else:
         yield FlipReason(
             outcome="numerics drift, explained",
+            kind="outputs",
             what=f"{what}; that is within the rounding of the outputs' dtypes",
             where=where,
             action="nothing, or for the same bits keep the array inlined (constant_policy)",
@@ -147,7 +177,15 @@ def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:
             f"{arrays} are handed over as const args: raise the embed threshold (constparity "
             "sweep recommends one), or keep this array inlined (constant_policy)"
         )
-    yield FlipReason(outcome="safe but slower or larger", what=what, where=where, action=action)
+    yield FlipReason(
+        outcome="safe but slower or larger",
+        kind="time",
+        subject=time.metric,
+        ratio=time.ratio,
+        what=what,
+        where=where,
+        action=action,
+    )
 
 
 def of_size(
@@ -164,6 +202,9 @@ def of_size(
         folded = flip.hazard("folded by legacy alone")
         yield FlipReason(
             outcome="safe but slower or larger",
+            kind="size",
+            subject=metric.name,
+            ratio=new / old if old else None,
             what=f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}",
             where=lines_of(folded) if folded else flip.largest,
             action=folded[0].fix
@@ -180,6 +221,8 @@ def of_hazards(hazards: Sequence[Hazard]) -> FlipReason:
     fails = hazard.kind == "captured and donated"
     return FlipReason(
         outcome="different" if fails else "safe",
+        kind="hazard",
+        subject=hazard.kind,
         what=f"{hazard.kind}: {hazard.what}",
         where=lines_of(hazards),
         action=hazard.fix,

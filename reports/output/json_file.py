@@ -45,7 +45,9 @@ def render(campaign: Campaign) -> str:
     # Not Campaign.model_dump_json: it writes infinities as null, which does not load again, and
     # it raises on the lone surrogates that file names outside UTF-8 bring into messages. JSON can
     # escape these, and the escape is what "backslashreplace" spells them with.
-    text = json.dumps(_strict(campaign.model_dump()), ensure_ascii=False, allow_nan=False, indent=2)
+    rows = campaign.model_dump()
+    answer_first = {"headline": rows.pop("headline"), **rows}
+    text = json.dumps(_strict(answer_first), ensure_ascii=False, allow_nan=False, indent=2)
     return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 

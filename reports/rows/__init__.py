@@ -5,11 +5,7 @@
 
 from reports.rows.campaign import (
     SCHEMA_VERSION,
-    VERDICTS,
     Campaign,
-    Environment,
-    ProgramRow,
-    Verdict,
 )
 from reports.rows.captured_array import (
     CapturedArray,
@@ -35,6 +31,15 @@ from reports.rows.flip import (
     FlipOutcome,
     FlipReason,
     FlipVerdict,
+    ReasonKind,
+)
+from reports.rows.headline import (
+    ANSWER_OF,
+    FLIP_ANSWERS,
+    FlipAnswer,
+    Headline,
+    answer_of,
+    worst_first,
 )
 from reports.rows.observation import (
     Check,
@@ -49,6 +54,12 @@ from reports.rows.observation import (
     StableHloCounts,
     StageTimes,
 )
+from reports.rows.program_row import (
+    VERDICTS,
+    Environment,
+    ProgramRow,
+    Verdict,
+)
 from reports.rows.row import (
     SIDES,
     Row,
@@ -56,6 +67,8 @@ from reports.rows.row import (
 )
 
 __all__ = [
+    "ANSWER_OF",
+    "FLIP_ANSWERS",
     "FLIP_OUTCOMES",
     "SCHEMA_VERSION",
     "SIDES",
@@ -72,11 +85,13 @@ __all__ = [
     "ExecutableCounts",
     "Failure",
     "Fate",
+    "FlipAnswer",
     "FlipOutcome",
     "FlipReason",
     "FlipVerdict",
     "Hazard",
     "HazardKind",
+    "Headline",
     "HostMemory",
     "JaxprCounts",
     "LeafComparison",
@@ -85,6 +100,7 @@ __all__ = [
     "OutputLeaf",
     "ProgramRow",
     "Proof",
+    "ReasonKind",
     "Row",
     "Rung",
     "Side",
@@ -95,4 +111,6 @@ __all__ = [
     "TimeSamples",
     "TimeVerdict",
     "Verdict",
+    "answer_of",
+    "worst_first",
 ]

@@ -7,52 +7,15 @@ Sizes are in bytes, times in seconds. A field that is None was not measured; it 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
-from reports.rows.captured_array import Hazard
-from reports.rows.comparison import Comparison, TimeComparison, TimeSamples
-from reports.rows.flip import DriftAttribution, FlipVerdict
-from reports.rows.observation import Observation
+from pydantic import computed_field, model_validator
+
+from reports.rows.headline import Headline, headline
+from reports.rows.program_row import VERDICTS, Environment, ProgramRow, Verdict
 from reports.rows.row import Row, Side
 
-SCHEMA_VERSION = 2
-
-Verdict = Literal["parity", "difference", "could not compare"]
-VERDICTS: tuple[Verdict, ...] = ("parity", "could not compare", "difference")  # best to worst
-
-
-class Environment(Row):
-    """What the numbers were measured with; figures from unequal environments do not compare."""
-
-    constparity: str
-    python: str
-    jax: str
-    jaxlib: str
-    numpy: str
-    backend: str
-    device_kind: str
-    device_count: int
-    cpu_count: int
-    system: str
-
-
-class ProgramRow(Row):
-    """All that is known of one program."""
-
-    name: str
-    source: str  # file:line, relative to the working directory where it lies below it
-    target: str = ""  # loads it again; "" in reports older than this field
-    digest: str = ""  # SHA-256 of the file of `source`
-    summary: str
-    verdict: Verdict
-    reasons: tuple[str, ...]
-    observations: tuple[Observation, ...]
-    comparisons: tuple[Comparison, ...]
-    time_samples: tuple[TimeSamples, ...] = ()
-    times: tuple[TimeComparison, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
-    drift: tuple[DriftAttribution, ...] = ()  # empty where there is none, or nobody asked
-    flip: FlipVerdict | None = None  # None: the campaign compares no two sides across the flip
+SCHEMA_VERSION = 3
 
 
 class Campaign(Row):
@@ -63,6 +26,19 @@ class Campaign(Row):
     environment: Environment
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def headline(self) -> Headline:
+        """May the default be flipped? It is in the JSON, and worked out again when that is read."""
+        return headline(self.programs)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_headline(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            return {name: value for name, value in data.items() if name != "headline"}
+        return data
 
     @property
     def verdict(self) -> Verdict:

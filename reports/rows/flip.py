@@ -29,10 +29,17 @@ FlipOutcome = Literal[
     "safe",
     "safe but slower or larger",
     "numerics drift, explained",
-    "different",
+    "not repeatable",
     "could not compare",
+    "different",
 ]
 FLIP_OUTCOMES: tuple[FlipOutcome, ...] = get_args(FlipOutcome)  # from the best to the worst
+
+
+# What a reason rests on: the rules of `--fail-on` go by it.
+ReasonKind = Literal[
+    "failure", "outputs", "placement", "structure or count", "time", "size", "hazard", "note"
+]
 
 
 class FlipReason(Row):
@@ -40,6 +47,9 @@ class FlipReason(Row):
 
     outcome: FlipOutcome
     what: str
+    kind: ReasonKind = "note"
+    ratio: float | None = None  # of a time or a size, after the flip to before it
+    subject: str = ""  # the kind of a hazard, the metric of a time or a size
     where: str = ""  # the lines that the captured arrays are first used on, "model.py:12"
     action: str = ""  # the smallest that helps; "" where nothing needs to be done
 

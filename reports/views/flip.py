@@ -26,8 +26,9 @@ _OUTCOMES: dict[FlipOutcome, Tone] = {
     "safe": "good",
     "safe but slower or larger": "warn",
     "numerics drift, explained": "note",
-    "different": "bad",
+    "not repeatable": "warn",
     "could not compare": "warn",
+    "different": "bad",
 }
 _CAUSES: dict[DriftCause, Tone] = {
     "constant folding": "note",

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reports.rows import SIDES, Campaign, Environment, ProgramRow, Side, Verdict
+from reports.rows import (
+    SIDES,
+    VERDICTS,
+    Campaign,
+    Environment,
+    FlipAnswer,
+    ProgramRow,
+    Side,
+    worst_first,
+)
 from reports.views import flip
 from reports.views.cells import Cell, Column, Table, Tone
 from reports.views.overview import anchor_of, overview
@@ -16,15 +25,27 @@ from reports.views.program import MARKS, Section, section
 from reports.views.texts import cut
 
 MAX_PROGRAMS = 500
+_ANSWERS: dict[FlipAnswer, Tone] = {
+    "yes": "good",
+    "yes, at a price": "note",
+    "not known": "warn",
+    "no": "bad",
+}
 _VALUE_LENGTH = 200
 
 
 @dataclass(frozen=True)
 class Page:
-    """A whole report: the first screen, then one section per program."""
+    """A whole report: the first screen, then one section per program.
+
+    `question` answers whether the default may be flipped, `agreement` says how our pipelines stand
+    to stock JAX.
+    """
 
     title: str
     tone: Tone
+    question: str
+    agreement: str
     counts: str
     flips: str  # the same for a flip of the default; "" where no flip was judged
     created: str
@@ -35,20 +56,25 @@ class Page:
 
 
 def page(campaign: Campaign) -> Page:
-    """The page of a campaign, its programs sorted so that what differs comes first.
+    """The page of a campaign, its programs sorted so that what a flip breaks comes first.
 
     Example::
 
         page(load_campaign("report.json")).counts == "3 programs: 2 parity, 1 difference"
     """
+    headline = campaign.headline
     mark, tone = MARKS[campaign.verdict]
+    title = f"{mark} {campaign.verdict}"
+    if headline.flip is not None:
+        title, tone = f"flip: {headline.flip}", _ANSWERS[headline.flip]
     sides = _sides(campaign)
-    order = list(MARKS)
-    programs = sorted(campaign.programs, key=lambda row: order.index(row.verdict))
+    programs = worst_first(campaign.programs)
     shown = programs[:MAX_PROGRAMS]
     return Page(
-        title=f"{mark} {campaign.verdict}",
+        title=title,
         tone=tone,
+        question=headline.question,
+        agreement=headline.agreement,
         counts=_counts(programs),
         flips=flip.totals(campaign),
         created=campaign.created,
@@ -70,8 +96,7 @@ def _sides(campaign: Campaign) -> tuple[Side, ...]:
 def _counts(programs: list[ProgramRow]) -> str:
     if not programs:
         return "no program was run"
-    verdicts: tuple[Verdict, ...] = ("parity", "difference", "could not compare")
-    counts = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in verdicts]
+    counts = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in VERDICTS]
     listed = ", ".join(f"{count:,} {verdict}" for count, verdict in counts if count)
     return f"{len(programs):,} program{'s' if len(programs) != 1 else ''}: {listed}"
 

@@ -1,0 +1,172 @@
+"""The rules of `--fail-on`: for which findings the process exits with a failure.
+
+A rule is a word, and after a colon its limit or its subject: "different", "slower:20%",
+"hazard:donated". The rules read the reasons of the verdicts, and judge nothing themselves.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from reports.rows import Campaign, FlipReason, HazardKind, ProgramRow
+
+RuleName = Literal[
+    "different", "new-failure", "not-compared", "drift", "slower", "larger", "hazard"
+]
+RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
+# A rule that says that something could not be judged has an exit status of its own.
+Status = Literal["difference", "could not compare"]
+
+DEFAULT = "different,new-failure,not-compared"
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%|x)")
+
+
+class FailRuleError(ValueError):
+    """A rule is written wrongly; the message names it and says how it is written."""
+
+
+@dataclass(frozen=True)
+class FailRule:
+    """One rule: `limit` is the largest ratio that passes, `subject` a word of a hazard's kind."""
+
+    text: str
+    name: RuleName
+    limit: float = 1.0
+    subject: str = ""
+
+    @property
+    def status(self) -> Status:
+        """What the process exits with where the rule is broken."""
+        return "could not compare" if self.name == "not-compared" else "difference"
+
+    def is_broken_by(self, row: ProgramRow) -> bool:
+        """Say whether a program breaks the rule."""
+        return any(_BROKEN[self.name](self, row))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule that programs broke, by their names."""
+
+    rule: FailRule
+    programs: tuple[str, ...]
+
+
+def parse(text: str) -> tuple[FailRule, ...]:
+    """Read rules that commas separate. Raises `FailRuleError`.
+
+    Example::
+
+        parse("different,slower:20%")[1].limit == 1.2
+    """
+    return tuple(_rule(each.strip()) for each in text.split(",") if each.strip())
+
+
+def broken(campaign: Campaign, rules: Sequence[FailRule]) -> list[Broken]:
+    """Return the rules that programs of a campaign break, in the order in which they are written.
+
+    Example::
+
+        [each.rule.name for each in broken(campaign, parse(DEFAULT))] == ["different"]
+    """
+    found = [
+        Broken(rule, tuple(row.name for row in campaign.programs if rule.is_broken_by(row)))
+        for rule in rules
+    ]
+    return [each for each in found if each.programs]
+
+
+def _rule(text: str) -> FailRule:
+    name, colon, rest = text.partition(":")
+    known = next((each for each in RULE_NAMES if each == name), None)
+    if known is None:
+        close = difflib.get_close_matches(name, RULE_NAMES, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise FailRuleError(f"no rule {name!r}{hint}; the rules are {', '.join(RULE_NAMES)}")
+    if colon and known in ("slower", "larger"):
+        return FailRule(text, known, limit=_limit(text, rest))
+    if colon and known == "hazard":
+        return FailRule(text, known, subject=_subject(text, rest))
+    if colon:
+        raise FailRuleError(f"the rule {known!r} takes nothing after a colon, got {text!r}")
+    return FailRule(text, known)
+
+
+def _limit(text: str, rest: str) -> float:
+    number = _NUMBER.fullmatch(rest)
+    if number is None:
+        raise FailRuleError(
+            f"{text!r} has no limit that can be read: write slower:20% or larger:2x"
+        )
+    value, unit = float(number[1]), number[2]
+    limit = 1 + value / 100 if unit == "%" else value
+    if limit < 1:
+        raise FailRuleError(f"{text!r} has a limit below 1x, which every program exceeds")
+    return limit
+
+
+def _subject(text: str, rest: str) -> str:
+    kinds = get_args(HazardKind)
+    if not rest or not any(rest.lower() in kind.lower() for kind in kinds):
+        raise FailRuleError(f"{text!r} names no hazard; the hazards are {', '.join(kinds)}")
+    return rest.lower()
+
+
+# -- what breaks each rule -------------------------------------------------------------------------
+
+
+def _reasons(row: ProgramRow) -> tuple[FlipReason, ...]:
+    return row.flip.reasons if row.flip else ()
+
+
+def _different(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield row.verdict == "difference"
+    yield from (each.outcome == "different" and each.kind != "failure" for each in _reasons(row))
+
+
+def _new_failure(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield from (each.outcome == "different" and each.kind == "failure" for each in _reasons(row))
+
+
+def _not_compared(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    unknown = ("could not compare", "not repeatable")
+    # A program that a flip breaks is judged, though it left no outputs to compare.
+    judged = row.flip is not None and row.flip.outcome == "different"
+    yield row.verdict in unknown and not judged
+    yield row.flip is not None and row.flip.outcome in unknown
+
+
+def _drift(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield from (each.outcome == "numerics drift, explained" for each in _reasons(row))
+
+
+def _slower(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield from (each.kind == "time" and (each.ratio or 0) > rule.limit for each in _reasons(row))
+
+
+def _larger(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    # What was nothing before has no ratio, and is larger than any limit.
+    yield from (
+        each.kind == "size" and (each.ratio is None or each.ratio > rule.limit)
+        for each in _reasons(row)
+    )
+
+
+def _hazard(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield from (rule.subject in each.kind.lower() for each in row.hazards)
+
+
+_BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
+    "different": _different,
+    "new-failure": _new_failure,
+    "not-compared": _not_compared,
+    "drift": _drift,
+    "slower": _slower,
+    "larger": _larger,
+    "hazard": _hazard,
+}

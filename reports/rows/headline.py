@@ -1,0 +1,155 @@
+"""The headline of a campaign: may the default be flipped, and do our pipelines agree with stock's.
+
+Both lines are worked out from the rows. Every output begins with them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict
+from reports.rows.program_row import VERDICTS, ProgramRow
+from reports.rows.row import Row
+
+FlipAnswer = Literal["yes", "yes, at a price", "not known", "no"]
+FLIP_ANSWERS: tuple[FlipAnswer, ...] = get_args(FlipAnswer)  # from the best to the worst
+
+ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
+    "safe": "yes",
+    "safe but slower or larger": "yes, at a price",
+    "numerics drift, explained": "yes, at a price",
+    "not repeatable": "not known",
+    "could not compare": "not known",
+    "different": "no",
+}
+_NAMES_SHOWN = 3
+
+
+class Headline(Row):
+    """What a reader wants to know first; `flip` is None where no two sides across it were run.
+
+    `counts` has the number of programs by what a flip comes to for them, `first` what to do first.
+    """
+
+    flip: FlipAnswer | None
+    counts: dict[FlipAnswer, int]
+    question: str  # the first line: "flip: no. It breaks 2 of 12 programs (step, init); ..."
+    first: str  # "" where nothing needs to be done
+    agreement: str  # the second line, on our pipelines and stock JAX
+
+
+def answer_of(flip: FlipVerdict | None) -> FlipAnswer | None:
+    """Return what a flip comes to for one program; None where no flip was judged.
+
+    Example::
+
+        answer_of(row.flip) == "yes"
+    """
+    return ANSWER_OF[flip.outcome] if flip else None
+
+
+def headline(programs: Sequence[ProgramRow]) -> Headline:
+    """Work out the headline of the programs of a campaign.
+
+    Example::
+
+        headline(campaign.programs).flip == "yes, at a price"
+    """
+    judged = worst_first([row for row in programs if row.flip is not None])
+    answers = Counter(answer_of(row.flip) for row in judged)
+    counts = {each: answers[each] for each in reversed(FLIP_ANSWERS) if answers[each]}
+    flip = next(iter(counts), None)
+    first = _first_action(judged)
+    return Headline(
+        flip=flip,
+        counts=counts,
+        question=_question(flip, counts, judged, first),
+        first=first,
+        agreement=_agreement(programs),
+    )
+
+
+def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:
+    """Sort programs by what a flip does to them, then by their verdict; equals keep their order."""
+
+    def badness(row: ProgramRow) -> tuple[int, int]:
+        answer = answer_of(row.flip)
+        of_flip = FLIP_ANSWERS.index(answer) if answer else -1
+        return -of_flip, -VERDICTS.index(row.verdict)
+
+    return sorted(programs, key=badness)
+
+
+def _question(
+    flip: FlipAnswer | None, counts: dict[FlipAnswer, int], judged: Sequence[ProgramRow], first: str
+) -> str:
+    if flip is None:
+        return "flip: not asked, for no two sides across the flip were compared"
+    names = [row.name for row in judged if answer_of(row.flip) == flip]
+    total = f"{len(judged):,} program{'s' if len(judged) != 1 else ''}"
+    said = {
+        "yes": f"{counts.get('yes', 0):,} of {total} keep their results and their costs",
+        "yes, at a price": f"{counts.get(flip, 0):,} of {total} pay for it{_listed(names)}",
+        "not known": f"{counts.get(flip, 0):,} of {total} could not be judged{_listed(names)}",
+        "no": f"it breaks or changes {counts.get(flip, 0):,} of {total}{_listed(names)}",
+    }[flip]
+    others = [f"{count:,} {each}" for each, count in counts.items() if each != flip]
+    rest = f"; the others: {', '.join(others)}" if others else ""
+    todo = f". First: {first}" if first else ""
+    return f"flip: {flip}. {said[0].upper()}{said[1:]}{rest}{todo}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
+    return f" ({', '.join(names[:_NAMES_SHOWN])}{more})"
+
+
+def _first_action(judged: Sequence[ProgramRow]) -> str:
+    """Say what helps the worst program; what costs nothing needs nothing."""
+    for row in judged:
+        if row.flip is not None and row.flip.outcome != "safe" and row.flip.reasons:
+            return _action(row, row.flip.reasons[0])
+    return ""
+
+
+def _action(row: ProgramRow, reason: FlipReason) -> str:
+    at = f"{reason.where}: " if reason.where else ""
+    return f"{row.name}: {at}{reason.action or reason.what}"
+
+
+def _agreement(programs: Sequence[ProgramRow]) -> str:
+    """Say on how many programs our pipelines agree with stock JAX in the same mode."""
+    states = [_state(row) for row in programs]
+    compared = [state for state in states if state]
+    if not compared:
+        return "pipelines: constparity's own were not compared with stock JAX"
+    differing = [row.name for row, state in zip(programs, states, strict=True) if state == "differ"]
+    lost = compared.count("not compared")
+    beside = f"; {lost:,} could not be compared" if lost else ""
+    if differing:
+        return (
+            f"pipelines: constparity's own differ from stock JAX on {len(differing):,} of "
+            f"{len(compared):,} programs{_listed(differing)}{beside}"
+        )
+    agreeing = compared.count("agree")
+    return (
+        f"pipelines: constparity's own agree with stock JAX on {agreeing:,} of {len(compared):,} "
+        f"program{'s' if len(compared) != 1 else ''}{beside}"
+    )
+
+
+def _state(row: ProgramRow) -> str:
+    """Say how our sides stand to stock JAX in one program; "" where they were not both run."""
+    outcomes = [
+        (each.metric, each.outcome)
+        for each in row.comparisons
+        if each.left != each.right
+        and each.left.removeprefix("jax-") == each.right.removeprefix("jax-")
+    ]
+    if any(outcome == "different" for _, outcome in outcomes):
+        return "differ"
+    if ("outputs", "not compared") in outcomes:
+        return "not compared"
+    return "agree" if outcomes else ""

@@ -1,0 +1,48 @@
+"""The row of one program: all that is known of it, and the environment that it was measured in."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from reports.rows.captured_array import Hazard
+from reports.rows.comparison import Comparison, TimeComparison, TimeSamples
+from reports.rows.flip import DriftAttribution, FlipVerdict
+from reports.rows.observation import Observation
+from reports.rows.row import Row
+
+Verdict = Literal["parity", "could not compare", "not repeatable", "difference"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # from the best to the worst
+
+
+class Environment(Row):
+    """What the numbers were measured with; figures from unequal environments do not compare."""
+
+    constparity: str
+    python: str
+    jax: str
+    jaxlib: str
+    numpy: str
+    backend: str
+    device_kind: str
+    device_count: int
+    cpu_count: int
+    system: str
+
+
+class ProgramRow(Row):
+    """All that is known of one program."""
+
+    name: str
+    source: str  # file:line, relative to the working directory where it lies below it
+    target: str = ""  # loads it again; "" in reports older than this field
+    digest: str = ""  # SHA-256 of the file of `source`
+    summary: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    observations: tuple[Observation, ...]
+    comparisons: tuple[Comparison, ...]
+    time_samples: tuple[TimeSamples, ...] = ()
+    times: tuple[TimeComparison, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    drift: tuple[DriftAttribution, ...] = ()  # empty where there is none, or nobody asked
+    flip: FlipVerdict | None = None  # None: the campaign compares no two sides across the flip
