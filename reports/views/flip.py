@@ -46,7 +46,7 @@ _TIMES: dict[TimeVerdict, Tone] = {
 
 
 def outcome(flip: FlipVerdict | None) -> Cell:
-    """The verdict in one cell, its reasons as the title.
+    """Make a cell of the verdict, its reasons as the title.
 
     Example::
 
@@ -59,7 +59,7 @@ def outcome(flip: FlipVerdict | None) -> Cell:
 
 
 def totals(campaign: Campaign) -> str:
-    """The number of programs with each verdict, in one line; "" where no flip was judged.
+    """Count the programs with each verdict, in one line; "" where no flip was judged.
 
     Example::
 
@@ -71,7 +71,7 @@ def totals(campaign: Campaign) -> str:
 
 
 def reasons(flip: FlipVerdict | None) -> Table:
-    """One line for each reason of the verdict, the worst first.
+    """Make one line for each reason of the verdict, the worst first.
 
     Example::
 
@@ -96,7 +96,7 @@ def reasons(flip: FlipVerdict | None) -> Table:
 
 
 def drift(found: Sequence[DriftAttribution]) -> Table:
-    """One line for each pair of sides whose difference was attributed.
+    """Make one line for each pair of sides whose difference was attributed.
 
     Example::
 
@@ -119,7 +119,7 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
 
 
 def times(judged: Sequence[TimeComparison]) -> Table:
-    """One line for each stage and pair of sides whose times were judged.
+    """Make one line for each stage and pair of sides whose times were judged.
 
     Example::
 
