@@ -34,7 +34,7 @@ _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, N
 
 
 def pipeline_of(side: Side) -> Pipeline:
-    """The pipeline of a side, imported late: the pipelines import the engine's lower layers."""
+    """Import and return a side's pipeline, late: pipelines import the engine's lower layers."""
     if side == "legacy":
         from legacy_closedjaxpr.pipeline import PIPELINE
     else:
@@ -127,7 +127,7 @@ def jit(
 
 
 def _signature() -> inspect.Signature:
-    """The signature that `help` and editors show: the parameters of `jax.jit`, and ours."""
+    """Return the signature that `help` and editors show: the parameters of `jax.jit`, and ours."""
     ours = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
         for name in (

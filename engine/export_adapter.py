@@ -90,7 +90,7 @@ class ExportAdapter(jax.stages.Wrapped):
 def derivative(
     closed_jaxpr: ClosedJaxpr, exported: jax.export.Exported | HoistedExport
 ) -> tuple[Callable[..., Any], dict[str, Any], list[Any]]:
-    """The reverse derivative of an exported program: a flat function, its jit options and avals.
+    """Return an exported program's reverse derivative: a flat function, its jit options and avals.
 
     The function takes the arguments and the cotangents of the results, and returns the cotangents
     of the arguments.

@@ -47,7 +47,7 @@ _MANIFEST: dict[str, Any] = {
 
 
 def serialize(compiled: Compiled) -> bytearray:
-    """The bytes of a compiled program of `engine.jit`, without its const args.
+    """Return the bytes of a compiled program of `engine.jit`, without its const args.
 
     Arguments and results may contain named tuples and other node types if these are registered with
     `engine.export.register_namedtuple_serialization` or
@@ -270,7 +270,7 @@ def _check_const_args(avals: Sequence[Any], const_args: Sequence[Any]) -> None:
 
 
 def _held(given: Any, donated: Set[tuple[tuple[int, ...], Any]]) -> Any:
-    """A const arg that nobody else can change, of its own dtype in every x64 mode.
+    """Return a const arg that nobody else can change, of its own dtype in every x64 mode.
 
     A NumPy array is copied once for all programs. A JAX array is copied in two cases: if it has the
     shape and dtype of a donated argument, since the caller could pass it as one; and if its layout

@@ -46,7 +46,7 @@ def const_args(plan: LoweringPlan, request: ConstArgsRequest) -> tuple[Any, ...]
 
 
 def captured_arrays(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ...]:
-    """Views of the captured arrays of a plan, which share their buffers and follow the arguments.
+    """Return views of a plan's captured arrays, which share their buffers and follow the arguments.
 
     Two kinds of arrays are copied. First, arrays that the user may also donate to this program,
     because donation frees the buffer; arrays of the shape and dtype of a donated argument count,

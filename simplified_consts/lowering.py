@@ -43,7 +43,7 @@ class PlanWithPreamble(LoweringPlan):
     preamble: Preamble = field(kw_only=True)
 
     def with_results(self, const_args: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
-        """The const args, with `results` of the preamble in the place of its `Result`s."""
+        """Return the const args, with `results` of the preamble in the place of its `Result`s."""
         return tuple(results[c.index] if isinstance(c, Result) else c for c in const_args)
 
 

@@ -87,12 +87,12 @@ class Container:
 
 
 def format_dtype(dtype: np.dtype) -> str:
-    """The format's name of a dtype; "U8" for a dtype without one, which is stored as bytes."""
+    """Return the format's name of a dtype; "U8", which means bytes, for a dtype without one."""
     return _FORMAT_NAMES.get(dtype.name, "U8")
 
 
 def as_tensor(name: str, array: np.ndarray) -> Tensor:
-    """The tensor of an array in row-major order; copies only if the array has another order.
+    """Make the tensor of an array in row-major order; copy only if the array has another order.
 
     For a dtype without a name in the format, the tensor has one more dimension: the item's bytes.
     """
@@ -105,7 +105,7 @@ def as_tensor(name: str, array: np.ndarray) -> Tensor:
 
 
 def raw_tensor(name: str, data: bytes | bytearray) -> Tensor:
-    """A U8 tensor of bytes that are no array."""
+    """Make a U8 tensor of bytes that are no array."""
     return Tensor(name, "U8", (len(data),), memoryview(data).toreadonly())
 
 
@@ -113,7 +113,7 @@ def raw_tensor(name: str, data: bytes | bytearray) -> Tensor:
 
 
 def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes | memoryview]:
-    """The bytes of a file, in pieces; the tensors' own bytes are not copied.
+    """Return the bytes of a file, in pieces; the tensors' own bytes are not copied.
 
     Raises ValueError for a name that a reader would refuse.
 
@@ -178,7 +178,7 @@ def write(path: str | os.PathLike, pieces: Iterable[bytes | memoryview]) -> None
 
 
 def mapped(path: str | os.PathLike) -> memoryview:
-    """The bytes of a file, mapped and read-only; the mapping lives as long as a view on it.
+    """Map a file and return its bytes, read-only; the mapping lives as long as a view on it.
 
     Raises OSError as `open` does, and ContainerError where the file is empty or not a regular one.
     """
@@ -227,7 +227,7 @@ _DAMAGED = "it was damaged or cut off on its way: copy it again, or export again
 
 
 def looks_like_a_container(data: bytes | bytearray | memoryview) -> bool:
-    """Whether bytes begin like a container; the rest may be damaged.
+    """Say whether bytes begin like a container; the rest may be damaged.
 
     Either of two signs is enough, so that `parse` reports damage to the other one.
     """

@@ -71,14 +71,14 @@ class Inputs:
         self.args = tuple(args)
 
     def tree_flatten_with_keys(self) -> tuple:
-        """The constants under a name, the arguments under their positions."""
+        """Return the constants under a name, the arguments under their positions."""
         children: list[Any] = [(jax.tree_util.GetAttrKey("constants"), self.constants)]
         children += [(jax.tree_util.SequenceKey(i), arg) for i, arg in enumerate(self.args)]
         return children, None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Sequence[Any]) -> Inputs:
-        """The inverse of `tree_flatten_with_keys`."""
+        """Invert `tree_flatten_with_keys`."""
         constants, *args = children
         return cls(constants, args)
 
@@ -156,23 +156,23 @@ class HoistedExport:
         return tuple(i - n for i in self.program.module_kept_var_idx if i >= n)
 
     def in_shardings_jax(self, mesh: Any) -> Sequence[Any]:
-        """The shardings of the arguments over a mesh."""
+        """Return the shardings of the arguments over a mesh."""
         return self.program.in_shardings_jax(mesh)[len(self.held) :]
 
     def out_shardings_jax(self, mesh: Any) -> Sequence[Any]:
-        """The shardings of the results over a mesh."""
+        """Return the shardings of the results over a mesh."""
         return self.program.out_shardings_jax(mesh)
 
     def mlir_module(self, serialized: bool = True) -> Any:
-        """The StableHLO: as text, or as a module where `serialized` is False."""
+        """Return the StableHLO: as text, or as a module where `serialized` is False."""
         return self.program.mlir_module(serialized)
 
     def has_vjp(self) -> bool:
-        """Whether the function can be differentiated."""
+        """Say whether the function can be differentiated."""
         return self._get_vjp is not None
 
     def vjp(self) -> HoistedExport:
-        """The exported derivative: from arguments and output cotangents to input cotangents.
+        """Return the exported derivative: from arguments and output cotangents to input cotangents.
 
         Raises ValueError where no derivative was exported.
         """
@@ -204,7 +204,7 @@ class HoistedExport:
         return jax.tree.unflatten(self.out_tree, outputs)
 
     def serialize(self, vjp_order: int = 0) -> bytearray:
-        """The bytes of the file that `save` writes, with derivatives up to `vjp_order`.
+        """Return the bytes of the file that `save` writes, with derivatives up to `vjp_order`.
 
         Raises ValueError where no derivative of that order was exported, and for a constant that
         cannot be written: an array of which this process holds only a part, or a PRNG key of a
@@ -256,7 +256,7 @@ class HoistedExport:
 
 
 def _arguments(tree: PyTreeDef) -> tuple[list[PyTreeDef], PyTreeDef]:
-    """The structure of each positional argument, and the structure of the keyword arguments.
+    """Return the structure of each positional argument, and the structure of the keyword arguments.
 
     Structures are taken apart, never filled with placeholders: a user's node may inspect its
     leaves.
@@ -266,13 +266,13 @@ def _arguments(tree: PyTreeDef) -> tuple[list[PyTreeDef], PyTreeDef]:
 
 
 def _of_default_registry(tree: PyTreeDef) -> PyTreeDef:
-    """The same structure in JAX's default registry; `jax.export` flattens with another one."""
+    """Return the structure in JAX's default registry; `jax.export` flattens with another one."""
     children = [_of_default_registry(child) for child in treedef_children(tree)]
     return node(tree.node_data(), children)
 
 
 def takes_constants(program: jax.export.Exported, count: int) -> bool:
-    """Whether the first argument of a program is a tuple of `count` constants."""
+    """Say whether the first argument of a program is a tuple of `count` constants."""
     tree: Any = program.in_tree
     children = tree.children()
     args = children[0].children() if children else []

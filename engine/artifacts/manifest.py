@@ -116,7 +116,7 @@ _MANIFEST: dict[str, Any] = {
 
 
 def described(program: jax.export.Exported, num_constants: int) -> dict[str, Any]:
-    """The part of a manifest that describes a program to people; a reader compares it, too."""
+    """Describe a program to people, as a part of a manifest; a reader compares it, too."""
     return {
         "function": program.fun_name,
         "inputs": [spelled(aval) for aval in program.in_avals[num_constants:]],
@@ -128,7 +128,7 @@ def described(program: jax.export.Exported, num_constants: int) -> dict[str, Any
 
 
 def spelled(aval: Any) -> str:
-    """The dtype and shape of an aval, as in float32[8,n]; JAX's own spelling varies by version."""
+    """Spell dtype and shape of an aval, as in float32[8,n]; JAX's spelling varies by version."""
     dtype = "float0" if aval.dtype == jax.dtypes.float0 else str(aval.dtype)
     return f"{dtype}[{','.join(map(str, aval.shape))}]"
 
@@ -138,7 +138,7 @@ _KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
 
 
 def fits(value: Any, form: Any) -> bool:
-    """Whether a value parsed from JSON has a form.
+    """Say whether a value parsed from JSON has a form.
 
     A form is a type or a tuple of types; `[form]`, a list of such items; `{str: form}`, a map to
     such values; or a dict from all names of an object to their forms.
@@ -184,7 +184,7 @@ _DTYPES = frozenset(
 
 
 def stored_dtype(name: str) -> np.dtype:
-    """The dtype of that name; raises ContainerError if constants of it cannot be in a file."""
+    """Return the dtype of that name; raise ContainerError if no file can hold constants of it."""
     if name not in _DTYPES:
         raise ContainerError(
             f"constants of dtype {name} cannot be kept in a file, since jax.export cannot encode "

@@ -47,7 +47,7 @@ _UNREGISTERED = "Cannot deserialize a PyTreeDef containing an unregistered type"
 def read(
     container: Container, constants: Replacements | None = None, mesh: Any = None
 ) -> HoistedExport:
-    """The export in a container; `constants` replaces the file's constants, by number or all.
+    """Read the export in a container; `constants` replaces the file's constants, by number or all.
 
     Raises ContainerError where the container holds no export, a program is damaged, or the manifest
     contradicts a program; ValueError where a replacement has another shape, dtype or sharding.
@@ -100,21 +100,21 @@ def check_constants(container: Container, manifest: Manifest) -> None:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of JAX or NumPy, but not a masked one: JAX drops masks."""
+    """Say whether a value is an array of JAX or NumPy, but not a masked one: JAX drops masks."""
     return isinstance(value, jax.Array | np.ndarray | np.generic) and not isinstance(
         value, np.ma.MaskedArray
     )
 
 
 def named(value: Any) -> str:
-    """The value that was given for an array, in words for an error."""
+    """Describe the value that was given for an array, in words for an error."""
     if not is_array(value):
         return f"{type(value).__name__}, which is no array of JAX or NumPy"
     return f"{value.dtype} of shape {value.shape}"
 
 
 def _numbered(given: Replacements | None, count: int) -> dict[int, Any]:
-    """The replacements, keyed by the number of the constant that each replaces."""
+    """Return the replacements, keyed by the number of the constant that each replaces."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -201,7 +201,7 @@ class _File:
         return _type_of_keys(shape, entry["key_impl"])
 
     def checked_bytes(self, number: int) -> memoryview:
-        """The bytes of a constant, compared with their checksum."""
+        """Compare the bytes of a constant with their checksum, and return them."""
         name = self.manifest.constants[number]["tensor"]
         data = self.container.tensors[name].data
         if zlib.crc32(data) != self.manifest.crc32[name]:
@@ -212,7 +212,7 @@ class _File:
         return data
 
     def array(self, number: int, in_host_memory: bool) -> Any:
-        """A constant as an uncommitted array of the default device: it follows a call's arguments.
+        """Put a constant on the default device, uncommitted: it follows a call's arguments.
 
         Nothing is copied where the backend can use mapped bytes in place, as XLA's CPU can. Raises
         ContainerError where the bytes do not match their checksum.
@@ -232,7 +232,7 @@ class _File:
     def replaced(
         self, given: Replacements | None, programs: Sequence[jax.export.Exported], mesh: Any
     ) -> list[Constant]:
-        """The constants of the file or their replacements, on `mesh` if there is one."""
+        """Return the constants of the file or their replacements, on `mesh` if there is one."""
         count = len(self.manifest.constants)
         numbered = _numbered(given, count)
         held: list[Constant] = []
@@ -259,7 +259,7 @@ class _File:
         raise ContainerError(f"no program of the file takes its constant {number}")
 
     def _checked(self, number: int, given: Any, program: jax.export.Exported, place: int) -> Any:
-        """A replacement that fits the constant; NumPy arrays are copied, lest others change them.
+        """Check that a replacement fits the constant; copy NumPy arrays, lest others change them.
 
         Raises ValueError for another shape, dtype or sharding.
         """
@@ -297,7 +297,7 @@ def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -
 
 
 def _sharding_on(mesh: Any, program: jax.export.Exported, place: int) -> NamedSharding:
-    """The sharding of an input over a mesh of devices; replicated if the export names none.
+    """Return the sharding of an input over a mesh of devices; replicated if the export names none.
 
     Unlike in JAX's `in_shardings_jax`, the axes of the mesh may be explicit or not. Raises
     ValueError for a mesh with other axes.

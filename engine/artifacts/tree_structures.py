@@ -22,7 +22,7 @@ _BUILT_IN = (type(None), tuple, list, dict)
 
 
 def node(node_data: tuple[type, Any] | None, children: Sequence[PyTreeDef]) -> PyTreeDef:
-    """A structure of the default registry, from a node's `PyTreeDef.node_data` and children."""
+    """Make a structure of the default registry from a node's `PyTreeDef.node_data` and children."""
     structure: Any = PyTreeDef  # its stubs do not know the registry's type
     return structure.from_node_data_and_children(
         jax.tree_util.default_registry, node_data, children
@@ -66,7 +66,7 @@ jax.export.register_pytree_node_serialization(
 
 
 def writable(tree: PyTreeDef) -> PyTreeDef:
-    """An equivalent structure that `jax.export` can write; reading it gives the original again.
+    """Return an equivalent that `jax.export` can write; reading it gives the original again.
 
     Raises ValueError for a type that is not registered with `jax.export`, and for a dictionary with
     a key that is no string, number, or tuple of these.

@@ -42,7 +42,7 @@ class Constant(Protocol):
 def pieces(
     programs: Sequence[tuple[jax.export.Exported, Sequence[Constant]]],
 ) -> list[bytes | memoryview]:
-    """The bytes of a file, in pieces: a program, its derivatives, and the constants of each.
+    """Return the bytes of a file, in pieces: a program, its derivatives, and the constants of each.
 
     The bytes of the constants are not copied. Raises ValueError for a constant that cannot be
     written: an array of which this process holds only a part, or a PRNG key of a user's own
@@ -91,7 +91,7 @@ def pieces(
 
 
 def _stored_form(value: Any, i: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """The array to store for a constant, and its entry in the manifest."""
+    """Return the array to store for a constant, and its entry in the manifest."""
     impl = None
     if isinstance(value, jax.Array):
         if not value.is_fully_addressable:

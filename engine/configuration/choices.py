@@ -61,7 +61,7 @@ def parse_jit_keywords(
 
 
 def choices_now(keywords: JitKeywords) -> Choices:
-    """The choices of a function that is traced now: its keywords, else the settings."""
+    """Return the choices of a function that is traced now: its keywords, else the settings."""
     policy, precompute, deduplicate = keywords
     return Choices(
         policy if policy is not None else constant_policy.value,

@@ -45,7 +45,7 @@ class Entry:
     choice: Choice | None
 
     def names(self, constant: Any) -> bool:
-        """Whether the entry matches an `engine.CapturedConstant` (a class of a higher layer)."""
+        """Say whether the entry matches an `engine.CapturedConstant`, a class of a higher layer."""
         if self.aval is not None and self.aval != constant.aval:
             return False
         if self.place is None:
@@ -80,7 +80,7 @@ class PolicyTable:
     entries: tuple[Entry, ...]
 
     def __call__(self, constant: Any) -> Choice | None:
-        """The choice for a captured array; None (the embed threshold decides) if no key matches."""
+        """Return an array's choice; None (the embed threshold decides) if no key matches."""
         named = [entry for entry in self.entries if entry.names(constant)]
         return max(named, key=lambda entry: entry.specificity).choice if named else None
 

@@ -63,7 +63,7 @@ class Setting:
 
 
 def _jax_flag() -> bool:
-    """The value of JAX's environment variable: the flag's initial value where ours is unset."""
+    """Read JAX's environment variable: the flag's initial value where ours is unset."""
     variable = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
     return parse_bool(os.environ.get(variable, "0") or "0", f"the environment variable {variable}")
 

@@ -21,7 +21,7 @@ _program_side = jax_internals.TracedSetting("constparity_program_side", None, in
 
 
 def side_now(constants: Side | None) -> Side:
-    """The side of a function traced now: the enclosing program's, else its own, else the flag's.
+    """Return the side of a traced function: the enclosing program's, else its own, else the flag's.
 
     The enclosing program may belong to plain `jax.jit`. JAX will lower it whole, so the function
     takes the form that JAX is tracing in: JAX would inline the other form's Literals once per use.
@@ -36,7 +36,7 @@ def side_now(constants: Side | None) -> Side:
 
 
 def tracing_a_program() -> bool:
-    """Whether a program of the engine is being traced in this thread."""
+    """Say whether a program of the engine is being traced in this thread."""
     return _program_side.value is not None
 
 

@@ -106,7 +106,7 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _may_change(value: Any) -> bool:
-    """Whether somebody could write to the memory of a captured value, now or later.
+    """Say whether somebody could write to the memory of a captured value, now or later.
 
     Only memory that is immutable by type is trusted: `bytes`, and memory that a `jax.Array` owns. A
     read-only flag can be cleared again, and a bytearray or a mapped file can change under a
@@ -131,19 +131,19 @@ def _is_writeable(memory: np.ndarray | memoryview) -> bool:
 
 
 def _copy(value: np.ndarray) -> np.ndarray:
-    """A read-only copy of an array, of its dtype, without its repeats (zero strides)."""
+    """Make a read-only copy of an array, of its dtype, without its repeats (zero strides)."""
     copied = without_repeats(value).copy(order="K")
     copied.flags.writeable = False
     return copied
 
 
 def without_repeats(value: np.ndarray) -> np.ndarray:
-    """A broadcast array cut to its own elements: size 1 where the stride is 0."""
+    """Return a broadcast array cut to its own elements: size 1 where the stride is 0."""
     return value[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)]
 
 
 def _same_bits(copied: np.ndarray, value: np.ndarray) -> bool:
-    """Whether two arrays of one shape and dtype are equal bit by bit: NaN is NaN, -0.0 is not 0.0.
+    """Say whether two arrays of one shape and dtype are equal bitwise: NaN is NaN, -0.0 not 0.0.
 
     Compared as bytes, because NumPy compares numbers, and in the memory order of the copy.
     """

@@ -48,19 +48,19 @@ class CapturedConstant:
         return jax_internals.typeof(self.value).str_short()
 
     def captured_at(self) -> tuple[str, int, str] | None:
-        """File, line and function of the first use; None if the array is only an output."""
+        """Return file, line and function of the first use; None if the array is only an output."""
         for info in self.source_infos:
             if frames := jax_internals.user_frames(info, 1):
                 return frames[0]
         return None
 
     def describe(self) -> str:
-        """Type, shape and size, as in `ArrayImpl float32[64,64] (16384 bytes)`."""
+        """Describe type, shape and size, as in `ArrayImpl float32[64,64] (16384 bytes)`."""
         return f"{type(self.value).__name__} {self.aval} ({self.nbytes} bytes)"
 
 
 def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
-    """The arrays that a program captured, in either form, unique by identity, largest first.
+    """Return the arrays that a program captured, in either form, unique by identity, largest first.
 
     Scalars are left out.
 

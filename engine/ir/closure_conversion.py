@@ -157,7 +157,7 @@ class Conversion:
     _keys: dict[int, tuple[Any, Hashable | None]] = field(default_factory=dict)
 
     def needs(self, body: Body) -> dict[Hashable, Any]:
-        """The wanted constants of a body and of its inner bodies, as far as `rules` reach."""
+        """Return the wanted constants of a body and of its inner bodies as far as `rules` reach."""
         if id(body) not in self._needs:
             self._needs[id(body)] = body, self._find_needs(body)  # holding it prevents id reuse
         return self._needs[id(body)][1]
@@ -201,7 +201,7 @@ class Conversion:
             found.setdefault(key, value)
 
     def body(self, body: B, constants: Mapping[Hashable, Any]) -> B:
-        """The body with `constants` as its leading inputs, in that order."""
+        """Return the body with `constants` as its leading inputs, in that order."""
         if not constants and not self.needs(body):
             return body
         memo_key = (id(body), tuple(constants))

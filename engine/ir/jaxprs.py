@@ -36,7 +36,7 @@ __all__ = [
 
 
 def is_literalable(value: Any) -> bool:
-    """Whether a captured value may be a Literal in a jaxpr.
+    """Say whether a captured value may be a Literal in a jaxpr.
 
     True for Python and NumPy scalars, and for `np.ndarray` and `jax.Array` of any shape. False for
     PRNG key arrays and mutable references, which stay constvars, as in JAX.
@@ -55,7 +55,7 @@ def is_literalable(value: Any) -> bool:
 
 
 def is_hoistable(value: Any, max_bytes: int) -> bool:
-    """Whether a constant becomes a const arg: it is an array of more than `max_bytes` bytes.
+    """Say whether a constant becomes a const arg: it is an array of more than `max_bytes` bytes.
 
     A negative `max_bytes` sets no threshold. Scalars are left for XLA to fold; mutable references
     are state, not constants.
@@ -78,7 +78,7 @@ def is_hoistable(value: Any, max_bytes: int) -> bool:
 
 
 def constant_key(value: Any) -> Hashable:
-    """Key of a constant: the identity of its array, never its value.
+    """Return the key of a constant: the identity of its array, never its value.
 
     JAX wraps a captured NumPy array anew in each function that captures it, so the key of a NumPy
     array is the memory that it views. The key is valid only while the array is alive.
@@ -94,7 +94,7 @@ def constant_key(value: Any) -> Hashable:
 
 
 def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
-    """The jaxprs among the params of an equation."""
+    """Return the jaxprs among the params of an equation."""
     # A list: every walk over a program calls this for each equation, and a generator is slower.
     # The walks of a first call skip equations without params, as most are.
     bodies: list[Jaxpr | ClosedJaxpr] = []
@@ -107,7 +107,7 @@ def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
 
 
 def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
-    """A program and the bodies within it, at any depth, each once."""
+    """Yield a program and the bodies within it, at any depth, each once."""
     # A list of what is left to visit: a recursive inner function would be a reference cycle, which
     # keeps the arrays alive until garbage is collected.
     bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
@@ -122,7 +122,7 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 
 def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
-    """The consts and Literal values of a program and its bodies, one for each occurrence."""
+    """Yield the consts and Literal values of a program and its bodies, one for each occurrence."""
     for body in bodies_in(closed_jaxpr):
         if isinstance(body, ClosedJaxpr):
             yield from body.consts
@@ -134,7 +134,7 @@ def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
 
 
 def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:
-    """The constants above the embed threshold in a jaxpr and its bodies, unique by identity.
+    """Return the constants above the embed threshold in a jaxpr and its bodies, unique by identity.
 
     `max_bytes` defaults to `engine.config.embedded_constants_max_bytes`. Constants of outputs come
     first, then those of each equation and its bodies, in program order. Memoized per jaxpr with

@@ -18,7 +18,7 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_ke
 
 
 def is_array(value: Any) -> bool:
-    """Whether a captured value is an array, of any shape; `lift` leaves Python scalars alone."""
+    """Say whether a captured value is an array of any shape; `lift` leaves Python scalars alone."""
     return isinstance(value, jax.Array) or np.ndim(value) > 0
 
 

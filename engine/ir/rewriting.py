@@ -27,22 +27,22 @@ class BodyRewriting:
         self._done: dict[int, tuple[Any, Any]] = {}
 
     def constant(self, value: Any) -> Any:
-        """The new value of a constvar."""
+        """Return the new value of a constvar."""
         return value
 
     def atom(self, atom: Any) -> Any:
-        """The new Var or Literal for one that an equation or a body reads."""
+        """Return the new Var or Literal for one that an equation or a body reads."""
         return atom
 
     def params(self, eqn: JaxprEqn) -> dict[str, Any]:
-        """The new params of an equation; the same object if nothing changes."""
+        """Return the new params of an equation; the same object if nothing changes."""
         if not bodies_of(eqn):
             return eqn.params
         params = {name: self.param(value) for name, value in eqn.params.items()}
         return eqn.params if _are_same(params.values(), eqn.params.values()) else params
 
     def param(self, value: Any) -> Any:
-        """A param with its bodies rewritten."""
+        """Return a param with its bodies rewritten."""
         if isinstance(value, ClosedJaxpr):
             return self.closed(value)
         if isinstance(value, Jaxpr):
@@ -54,7 +54,7 @@ class BodyRewriting:
         return value
 
     def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        """The rewritten program; the same object if nothing changes."""
+        """Return the rewritten program; the same object if nothing changes."""
         if id(closed_jaxpr) not in self._done:
             jaxpr = self.jaxpr(closed_jaxpr.jaxpr)
             consts = [self.constant(const) for const in closed_jaxpr.consts]
@@ -65,7 +65,7 @@ class BodyRewriting:
         return cast(ClosedJaxpr, self._done[id(closed_jaxpr)][1])
 
     def jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        """The rewritten body; the same object if nothing changes."""
+        """Return the rewritten body; the same object if nothing changes."""
         if id(jaxpr) not in self._done:
             eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
             outvars = [self.atom(atom) for atom in jaxpr.outvars]

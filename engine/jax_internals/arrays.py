@@ -21,20 +21,20 @@ _ABSTRACT_MESH = holder_of("abstract_mesh_context_manager")
 
 
 def buffer_type(aval: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and dtype of an array's buffer; the buffer of PRNG keys holds their words."""
+    """Return shape and dtype of an array's buffer; the buffer of PRNG keys holds their words."""
     physical = core.physical_aval(aval)
     return physical.shape, physical.dtype
 
 
 def in_default_memory(value: jax.Array) -> bool:
-    """Whether an array is in the default memory of its devices."""
+    """Say whether an array is in the default memory of its devices."""
     devices: set[Any] = value.sharding.device_set
     kind = value.sharding.memory_kind
     return kind is None or all(kind == device.default_memory().kind for device in devices)
 
 
 def uncommitted(value: Any) -> Any:
-    """A view of a single-device array that follows the arguments of a call to their device.
+    """Return a view of a single-device array that follows the arguments of a call to their device.
 
     The view shares the buffer; nothing is copied. An array over several devices is returned
     unchanged, because its placement has a meaning.
@@ -70,7 +70,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def follows_arguments_as_it_is(value: Any) -> bool:
-    """Whether `uncommitted` may be applied: not to a single-device array with a layout of its own.
+    """Say whether `uncommitted` applies: not to a single-device array with a layout of its own.
 
     JAX assumes that uncommitted arrays have the device's default layout (jax 0.10.2). Raises
     RuntimeError for a deleted array.
@@ -93,6 +93,6 @@ def follows_arguments_as_it_is(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=2048)
 def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
-    """`pxla.is_default_layout` for a layout of PJRT; cached, because converting one is slow."""
+    """Call `pxla.is_default_layout` on a layout of PJRT; cached, because converting one is slow."""
     layout = jax.experimental.layout.Layout.from_pjrt_layout(layout)
     return pxla.is_default_layout(layout, sharding, aval)

@@ -84,7 +84,7 @@ def compile_into(
 
 
 def _module_for(module: Any, now: Settings) -> Any:
-    """The module, or a copy where it was compiled under other settings: JAX's key omits them."""
+    """Return the module, or a copy if other settings compiled it before: JAX's key omits them."""
     if _first_settings.setdefault(module, now) == now:
         return module
     with module.context:
@@ -92,7 +92,7 @@ def _module_for(module: Any, now: Settings) -> Any:
 
 
 def holds_callbacks(computation: Computation) -> bool:
-    """Whether a lowered program calls the user's functions, which its executable keeps alive."""
+    """Say whether a program calls the user's functions, which its executable keeps alive."""
     return bool(computation.compile_args["host_callbacks"] or computation.compile_args["keepalive"])
 
 
@@ -102,5 +102,5 @@ def register_cache(cache: Any, name: str) -> None:
 
 
 def const_shardings(executable: Any, count: int) -> Sequence[Any]:
-    """The shardings of the first `count` inputs of an executable: its const args."""
+    """Return the shardings of the first `count` inputs of an executable: its const args."""
     return executable._in_shardings[:count]

@@ -41,7 +41,7 @@ def mark_const_args(module: Any, count: int, after: int) -> None:
 
 
 def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> dict[str, set[int]]:
-    """The indices of the const args of each function: in main, `first` up to `end`.
+    """Return the indices of the const args of each function: in main, `first` up to `end`.
 
     An inner function gets its constants as operands of its calls, so this follows the uses of
     main's const args: the cost grows with the uses of constants, not with the size of the module.
@@ -71,7 +71,7 @@ def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> d
 
 
 def _is_invariant(loop: Any, index: int) -> bool:
-    """Whether each iteration of a stablehlo.while passes an operand on unchanged."""
+    """Say whether each iteration of a stablehlo.while passes an operand on unchanged."""
     body = loop.regions[1].blocks[0]
     last = list(body.operations)[-1]
     return last.operands[index] == body.arguments[index]

@@ -14,17 +14,17 @@ from jax._src.export import _export
 
 
 def holder_of(name: str) -> Any:
-    """The Config object of a context, which jax 0.11.2 moved from `config` to `mesh`."""
+    """Return the Config object of a context, which jax 0.11.2 moved from `config` to `mesh`."""
     return getattr(config if hasattr(config, name) else mesh, name)
 
 
 def is_reference_type(aval: Any) -> bool:
-    """Whether an aval is the type of mutable state; only JAX before 0.11.1 has such avals."""
+    """Say whether an aval is the type of mutable state; only JAX before 0.11.1 has such avals."""
     return bool(getattr(aval, "has_qdd", False))
 
 
 def exported_fields() -> dict[str, Any]:
-    """The fields of an `Exported` that only some versions need.
+    """Return the fields of an `Exported` that only some versions need.
 
     Before jax 0.11.1 a flag says that an export has named shardings; since then each has them.
     """

@@ -31,7 +31,7 @@ def fastpath_data(
     closed_jaxpr: core.ClosedJaxpr,
     const_args: Sequence[Any],
 ) -> Any:
-    """The data with which the C++ dispatcher runs the next call alone; None where it cannot."""
+    """Return the data for the C++ dispatcher to run the next call alone; None where it cannot."""
     return pjit._get_fastpath_data(
         executable, out_tree, args, outputs, closed_jaxpr.effects, closed_jaxpr.consts, None,
         const_args,
@@ -82,17 +82,17 @@ class CallCache:
         self._cache.clear()
 
     def cache_info(self) -> str:
-        """How full the table is, in words; part of JAX's protocol of caches."""
+        """Say how full the table is, in words; part of JAX's protocol of caches."""
         return f"{self._cache.size()} of {self._cache.capacity()} functions"
 
     def cache_keys(self) -> list:
-        """No keys, because jaxlib does not show them; part of JAX's protocol of caches."""
+        """Return no keys, because jaxlib does not show them; part of JAX's protocol of caches."""
         return []
 
     def dispatcher(
         self, fun: Callable, info: JitInfo, choices: Any, cache_miss: Callable, trace: Callable
     ) -> Any:
-        """jaxlib's callable for `fun`, which calls `cache_miss` for arguments of unseen types.
+        """Make jaxlib's callable for `fun`, which calls `cache_miss` for arguments of unseen types.
 
         `choices` completes JAX's key: two dispatchers of one function may differ in it. `trace`
         becomes the callable's method of that name; its `lower` and `eval_shape` begin with it.
@@ -157,7 +157,7 @@ class CallCache:
 
 @_util.weakref_lru_cache
 def _function_of(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
-    """The function that is the key of a derived program in a `CallCache`, while `jaxpr` lives.
+    """Make the function that is the key of a derived program in a `CallCache`, while `jaxpr` lives.
 
     Side and choices are parameters beside the name in `params`: names are equal as plain strings.
     """
@@ -165,7 +165,7 @@ def _function_of(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple
     program = weakref.ref(jaxpr)  # weak, because the value in a cache must not hold its key
 
     def derived(*operands: Any) -> Sequence[Any]:
-        """The program itself; the dispatcher calls it only where jit is disabled."""
+        """Evaluate the program itself; the dispatcher calls this only where jit is disabled."""
         closed_jaxpr = program()
         assert closed_jaxpr is not None
         return core.jaxpr_as_fun(closed_jaxpr)(*operands)

@@ -56,14 +56,14 @@ KINDS_OF_SHARDINGS = ("device", "mesh", "xla")
 
 
 def _kind_of(sharding: Any) -> str:
-    """One device, a mesh, or XLA's choice, which the loaded executable tells."""
+    """Name the kind of a sharding: one device, a mesh, or XLA's choice, told by the executable."""
     if isinstance(sharding, jax.sharding.SingleDeviceSharding):
         return "device"
     return "mesh" if isinstance(sharding, jax.sharding.NamedSharding) else "xla"
 
 
 def platform_version(device: jax.Device) -> str:
-    """The client's version and the kind of device, which compiled code is tied to."""
+    """Return the client's version and the kind of device, which compiled code is tied to."""
     kind = device.device_kind
     if device.platform == "cpu":  # the kind of every CPU is "cpu"
         kind += f" with instructions {_cpu_fingerprint():016x}"
@@ -72,7 +72,7 @@ def platform_version(device: jax.Device) -> str:
 
 @functools.cache
 def _cpu_fingerprint() -> int:
-    """A fingerprint of the CPU's instruction set and of the part that XLA may use.
+    """Return a fingerprint of the CPU's instruction set and of the part that XLA may use.
 
     JAX uses it in the keys of its persistent cache (jax 0.10.2). It also depends on the number of
     devices of the client, so this makes a client with one device, in a millisecond.
@@ -148,7 +148,7 @@ def _abstract(sharding: Any) -> Any:
 
 
 def all_input_avals(executable: Executable) -> Sequence[Any]:
-    """The avals of all const args and arguments, used or not."""
+    """Return the avals of all const args and arguments, used or not."""
     return executable._unloaded_executable.all_args_info.in_avals
 
 
@@ -190,7 +190,7 @@ def _loaded_code(code: bytes, devices: Sequence[jax.Device], device_list: Any) -
 
 
 def _avals(parts: ExecutableParts) -> tuple[list, list]:
-    """The avals of all inputs and of the outputs, weak types and shardings included."""
+    """Return the avals of all inputs and of the outputs, weak types and shardings included."""
     interface = parts.interface
     in_avals = [
         aval.update(weak_type=weak)
@@ -206,7 +206,7 @@ def _avals(parts: ExecutableParts) -> tuple[list, list]:
 
 
 def _shardings(parts: ExecutableParts, device: jax.Device, device_list: Any) -> tuple[Any, Any]:
-    """The shardings of kept inputs and of outputs; unspecified where XLA chose them."""
+    """Return the shardings of kept inputs and of outputs; unspecified where XLA chose them."""
 
     def concrete(source: tuple[str, str | None, Any]) -> Any:
         kind, memory, named = source

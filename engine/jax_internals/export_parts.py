@@ -11,7 +11,7 @@ from jax._src.export import _export
 
 
 def argument_info(aval: Any, donated: bool = False) -> Any:
-    """The record that a stage keeps of each argument."""
+    """Make the record that a stage keeps of each argument."""
     return stages.ArgInfo(aval, donated)
 
 
@@ -21,22 +21,22 @@ def call_exported(exported: _export.Exported, operands: Sequence[Any]) -> list[A
 
 
 def cotangent(value: Any, aval: Any) -> Any:
-    """A cotangent as an exported derivative takes it: zeros of float0 where `aval` is float0."""
+    """Return a cotangent as an exported derivative takes it: float0 zeros if `aval` is float0."""
     return _ad_util.zeros_like_jaxval(value) if aval.dtype == dtypes.float0 else value
 
 
 def tangent_aval(aval: Any) -> Any:
-    """The aval of the cotangent of an output; float0 where it has no derivative."""
+    """Return the aval of the cotangent of an output; float0 where it has no derivative."""
     return aval.to_tangent_aval()
 
 
 def can_be_exported(node_type: type) -> bool:
-    """Whether a type of nodes of pytrees is registered with `jax.export`."""
+    """Say whether a type of nodes of pytrees is registered with `jax.export`."""
     return node_type in _export.serialization_registry
 
 
 def exported_shardings(exported: _export.Exported) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The shardings of inputs and outputs over the abstract mesh of an export; None if unspecified.
+    """Return input and output shardings over an export's abstract mesh; None if unspecified.
 
     The public `in_shardings_jax` needs a concrete mesh, and an `Exported` has none.
     """

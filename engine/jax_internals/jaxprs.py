@@ -20,22 +20,22 @@ from engine.jax_internals.differences import is_reference_type
 
 
 def new_var(aval: Any) -> core.Var:
-    """A fresh Var of the given aval."""
+    """Make a fresh Var of the given aval."""
     return core.Var(aval)
 
 
 def literal(value: np.ndarray, aval: Any) -> core.Literal:
-    """A Literal of an array, as JAX's tracer makes it: it keeps its dtype with and without x64."""
+    """Make a Literal of an array as JAX's tracer does: it keeps its dtype with and without x64."""
     return core.Literal(of_its_own_type(value, aval), aval)
 
 
 def of_its_own_type(value: np.ndarray, aval: Any = None) -> np.ndarray:
-    """A view of a NumPy array whose dtype JAX keeps, with and without x64."""
+    """Return a view of a NumPy array whose dtype JAX keeps, with and without x64."""
     return _literals.TypedNdArray(value, aval)
 
 
 def typeof(value: Any) -> Any:
-    """The aval of a constant; the mesh of its sharding is not resolved."""
+    """Return the aval of a constant; the mesh of its sharding is not resolved."""
     if type(value) is array.ArrayImpl and type(value.sharding) is jax.sharding.SingleDeviceSharding:
         return value.aval  # the answer of `core.typeof`, without its look-up in a cache
     return core.typeof(value)
@@ -45,7 +45,7 @@ _PLAIN_ARRAYS = (array.ArrayImpl, np.ndarray)
 
 
 def nbytes(value: Any) -> int:
-    """The size of a captured value in bytes; 0 for Python numbers and for tracers."""
+    """Return the size of a captured value in bytes; 0 for Python numbers and for tracers."""
     if type(value) is array.ArrayImpl:  # nearly always; called several times for each value
         return _nbytes(value.aval)
     return 0 if is_tracer(value) else getattr(value, "nbytes", 0)
@@ -57,19 +57,19 @@ def _nbytes(aval: Any) -> int:
 
 
 def is_plain_array(value: Any) -> bool:
-    """Whether a value is an array of JAX or NumPy: neither traced nor a reference."""
+    """Say whether a value is an array of JAX or NumPy: neither traced nor a reference."""
     return type(value) in _PLAIN_ARRAYS
 
 
 def is_reference(value: Any) -> bool:
-    """Whether a captured value is a mutable array reference: state, and so never a constant."""
+    """Say whether a captured value is a mutable array reference: state, and so never a constant."""
     if is_plain_array(value):  # `core.typeof` for each value takes a tenth of lowering
         return False
     return isinstance(value, core.Ref) or is_reference_type(core.typeof(value))
 
 
 def is_tracer(value: Any) -> bool:
-    """Whether a value is being traced."""
+    """Say whether a value is being traced."""
     return isinstance(value, core.Tracer)
 
 
@@ -89,7 +89,7 @@ COMPARED_BY_EQUALITY = (
 
 
 def stand_in_for(rule: Any) -> Any:
-    """A function to replace a rule for derivatives in a program that is only lowered.
+    """Make a function to replace a rule for derivatives in a program that is only lowered.
 
     JAX wraps such rules when it removes dead equations, but never calls them (jax 0.10.2).
     """
@@ -104,7 +104,7 @@ def stand_in_for(rule: Any) -> Any:
 
 
 def is_plain_equation(eqn: core.JaxprEqn) -> bool:
-    """Whether an equation only takes and returns arrays in the memory of its own device.
+    """Say whether an equation only takes and returns arrays in the memory of its own device.
 
     False with references, tokens, dimension variables in shapes, manual axes, host memory,
     computing on the host, metadata for XLA, and for inner jits with shardings or layouts.
@@ -136,7 +136,7 @@ def give_type_to(stand_in: type) -> None:
 
 
 def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """The same program without dead equations; all inputs stay.
+    """Return the same program without dead equations; all inputs stay.
 
     JAX prunes again while it lowers. This pass comes first, so that an array which only dead
     equations use is never hoisted.
@@ -147,10 +147,10 @@ def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
 
 
 def prunes_operands(primitive: core.Primitive) -> bool:
-    """Whether JAX's dead code elimination has a rule for a primitive."""
+    """Say whether JAX's dead code elimination has a rule for a primitive."""
     return primitive in _partial_eval.dce_rules
 
 
 def argument_names(closed_jaxpr: core.ClosedJaxpr) -> Sequence[str]:
-    """The names of the arguments of a program, for messages."""
+    """Return the names of the arguments of a program, for messages."""
     return closed_jaxpr.jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))

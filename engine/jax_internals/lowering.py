@@ -112,7 +112,7 @@ def _mark_kept(lowered: pxla.MeshComputation, num_const_args: int) -> None:
 
 
 def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict) -> list:
-    """The types of const args; without placement where one follows the arguments elsewhere."""
+    """Return the types of const args, without placement where one follows arguments elsewhere."""
     const_types = list(map(_const_type, hoisted.const_args))
     if not hoisted.follow_arguments or all(t.sharding is None for t in const_types):
         return const_types
@@ -135,7 +135,7 @@ def _const_type(value: Any) -> Any:
 
 
 def const_operands(params: dict, count: int) -> dict:
-    """The params of jit with `count` unconstrained operands before the others."""
+    """Return the params of jit with `count` unconstrained operands before the others."""
     return dict(
         params,
         in_shardings=(UNSPECIFIED,) * count + tuple(params["in_shardings"]),
@@ -145,7 +145,7 @@ def const_operands(params: dict, count: int) -> dict:
 
 
 def without_arguments(params: dict, closed_jaxpr: core.ClosedJaxpr, name: str) -> dict:
-    """The params of jit for a program without arguments; the rest is as in `params`."""
+    """Return the params of jit for a program without arguments; the rest is as in `params`."""
     num_results = len(closed_jaxpr.jaxpr.outvars)
     return params | {
         "jaxpr": closed_jaxpr,

@@ -33,7 +33,7 @@ def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) 
 
 
 def platforms_of_context(params: dict) -> tuple[str, ...] | None:
-    """The platform that an abstract mesh, in context at tracing, names; None without one."""
+    """Return the platform that an abstract mesh, in context at tracing, names; None without one."""
     mesh = params["ctx_mesh"]
     if not isinstance(mesh, jax.sharding.AbstractMesh) or mesh.abstract_device is None:
         return None
@@ -41,7 +41,7 @@ def platforms_of_context(params: dict) -> tuple[str, ...] | None:
 
 
 def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
-    """The first device of this process on which a program with arguments of these types will run.
+    """Return this process's first device that a program with arguments of these types runs on.
 
     None where there is none: with an abstract mesh, or with devices that exist only as a target for
     compiling. Raises the error of lowering for incompatible devices.
@@ -59,7 +59,7 @@ def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
 def devices_of(
     types: Sequence[Any], params: dict, num_const_args: int = 0
 ) -> tuple[tuple[jax.Device, ...] | None, bool]:
-    """The devices that a program will run on, const args aside, and whether anything decides them.
+    """Return the devices of a program, const args aside, and whether anything decides them.
 
     The devices are in order; None for an abstract mesh, the default where nothing decides. `params`
     include the shardings of `num_const_args` const args, which come first; `types` do not.

@@ -46,7 +46,7 @@ class _Held:
 
 
 def jax_embedded_constants_max_bytes() -> int:
-    """JAX's own embed threshold, in bytes."""
+    """Return JAX's own embed threshold, in bytes."""
     return config.embedded_constants_max_bytes.value
 
 
@@ -60,12 +60,12 @@ def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager[None]:
 
 
 def jax_emits_simplified_jaxprs() -> bool:
-    """The value of JAX's own flag in this thread."""
+    """Return the value of JAX's own flag in this thread."""
     return config.use_simplified_jaxpr_constants.value
 
 
 def captured_constants_limits() -> tuple[int, int]:
-    """JAX's `captured_constants_warn_bytes` and `captured_constants_report_frames`."""
+    """Return JAX's `captured_constants_warn_bytes` and `captured_constants_report_frames`."""
     return (
         config.captured_constants_warn_bytes.value,
         config.captured_constants_report_frames.value,
@@ -91,7 +91,7 @@ class Settings:
 
 
 def settings() -> Settings:
-    """The values of all settings of JAX (jax 0.10.2) that may change a compiled program.
+    """Return the values of all settings of JAX (jax 0.10.2) that may change a compiled program.
 
     JAX lowers and compiles each function for itself, so its keys omit some settings that lowering
     and compiling read. A list of these was the alternative; it could miss one.
@@ -120,6 +120,6 @@ _CHANGE_NO_PROGRAM = frozenset(
 
 @functools.lru_cache(maxsize=1)
 def _value_holders(count: int) -> tuple[Any, ...]:
-    """JAX's settings that may change a program; `count` is the cache key: imports register some."""
+    """List JAX's settings that may change a program; `count`, the cache key, grows with imports."""
     holders = list(config.config._value_holders.items())
     return tuple(holder for name, holder in holders if name not in _CHANGE_NO_PROGRAM)

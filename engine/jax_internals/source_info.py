@@ -27,7 +27,7 @@ NO_NAMES = _source_info_util.new_name_stack()
 
 
 def names_inside(names: Any, eqn: core.JaxprEqn) -> Any:
-    """The name stack inside the bodies of an equation; `names` is the stack around the equation."""
+    """Return the name stack inside the bodies of an equation; `names` is the stack around it."""
     inside = names + eqn.source_info.name_stack
     if eqn.primitive is pjit.jit_p:
         return inside.extend(_util.wrap_name("jit", eqn.params["name"]))
@@ -35,13 +35,13 @@ def names_inside(names: Any, eqn: core.JaxprEqn) -> Any:
 
 
 def named_within(names: Any, eqn: core.JaxprEqn) -> core.JaxprEqn:
-    """An equation moved out of a function or loop of name stack `names`, which it keeps."""
+    """Return an equation moved out of a function or loop of name stack `names`, which it keeps."""
     name_stack = names + eqn.source_info.name_stack
     return eqn.replace(source_info=eqn.source_info.replace(name_stack=name_stack))
 
 
 def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
-    """File, line and function of the user's frames that made an equation, innermost first.
+    """Return file, line and function of the user's frames that made an equation, innermost first.
 
     At most `count` frames; -1 means all.
     """
@@ -51,7 +51,7 @@ def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:
 
 
 def are_of_one_place(one: Any, other: Any) -> bool:
-    """Whether two equations have the same name stack and the same place in the user's files.
+    """Say whether two equations have the same name stack and the same place in the user's files.
 
     JAX makes the locations in a module from these two alone (jax 0.10.2).
     """

@@ -46,12 +46,12 @@ def infer_params(
 
 
 def argument_types(args: Sequence[Any]) -> list:
-    """JAX's type of each argument: its aval, sharding, format, and whether it is committed."""
+    """Return JAX's type of each argument: aval, sharding, format, and whether it is committed."""
     return [pjit.convert_to_metaty(arg) for arg in args]
 
 
 def staged_by_jax() -> bool:
-    """Whether a function called now becomes a part of a program that JAX is tracing."""
+    """Say whether a function called now becomes a part of a program that JAX is tracing."""
     trace = core.trace_ctx.trace
     while trace is not None:
         if isinstance(trace, _partial_eval.DynamicJaxprTrace):
@@ -61,7 +61,7 @@ def staged_by_jax() -> bool:
 
 
 def outside_of_transformations() -> bool:
-    """Whether a call made now executes, rather than being traced or differentiated."""
+    """Say whether a call made now executes, rather than being traced or differentiated."""
     return core.trace_state_clean() and not config.debug_key_reuse.value
 
 

@@ -85,7 +85,7 @@ def _forget(key: Hashable, owner: weakref.ref) -> None:
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
-    """The array at the bottom of a chain of views."""
+    """Return the array at the bottom of a chain of views."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

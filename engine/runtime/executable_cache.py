@@ -67,7 +67,7 @@ class _FirstSeen(Generic[T]):
         are_equal: Callable[[T, T], bool] = lambda first, value: True,
         copied: Callable[[T], T] = lambda value: value,
     ) -> T:
-        """The cached value with this key that equals `value`; if there is none, cache `value`.
+        """Return the cached value with this key that equals `value`; cache `value` if none does.
 
         The cache holds `copied(value)`, and returns that. Values are compared and copied without
         the lock, because reading an array waits until it is computed.
@@ -117,7 +117,7 @@ class _FirstSeen(Generic[T]):
                 table.clear()
 
     def cache_info(self) -> str:
-        """How full the cache is, in words; part of JAX's protocol of caches."""
+        """Say how full the cache is, in words; part of JAX's protocol of caches."""
         alive = sum(reference() is not None for reference in self._seen_once.values())
         return (
             f"{alive} of {MAX_SEEN_ONCE} {self._what} seen once, "
@@ -125,7 +125,7 @@ class _FirstSeen(Generic[T]):
         )
 
     def cache_keys(self) -> list[Hashable]:
-        """The keys of the cache; part of JAX's protocol of caches."""
+        """Return the keys of the cache; part of JAX's protocol of caches."""
         with self._lock:
             return [*self._seen_once, *self._seen_twice]
 
@@ -169,7 +169,7 @@ def forget() -> None:
 
 
 def as_lowered_first(closed_jaxpr: ClosedJaxpr, num_const_args: int) -> ClosedJaxpr:
-    """The first program seen that equals this one, for JAX to lower in its place; or itself.
+    """Return the first program seen that equals this one, for JAX to lower in its place; or itself.
 
     The first `num_const_args` inputs of the program are const args.
 
@@ -207,7 +207,7 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
 
 
 def _executables_of_text(module: Any) -> jax_internals.Executables:
-    """The executables of all modules with the same text, without source locations."""
+    """Return the executables of all modules with the same text, without source locations."""
     text = module.operation.get_asm(enable_debug_info=False)
     digest = hashlib.sha256(text.encode()).digest()
     return _modules.first_like({}, (digest, jax_internals.settings()))

@@ -144,7 +144,7 @@ def _lower(
 def _request(
     pipeline: Pipeline, types: list, params: dict, donated: Sequence[Any], *, may_run: bool
 ) -> ConstArgsRequest:
-    """The request to a pipeline for the const args of a lowering, with the runtime's services."""
+    """Make the request to a pipeline for a lowering's const args, with the runtime's services."""
 
     def plan_without_choices(closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
         return plan_of(pipeline, closed_jaxpr, NO_CHOICES)

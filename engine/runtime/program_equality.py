@@ -58,7 +58,7 @@ class Outline:
 
 
 def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
-    """The outline of a program; None for a program that equals no other one.
+    """Return the outline of a program; None for a program that equals no other one.
 
     Example::
 
@@ -99,7 +99,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
 
 
 def _is_param(param: Any, bodies: list[Body]) -> bool:
-    """Whether a param can be compared; adds its bodies, the same as `bodies_of`, to `bodies`."""
+    """Say whether a param can be compared; add its bodies, the same as `bodies_of`, to `bodies`."""
     several = isinstance(param, (tuple, list)) and not isinstance(param, COMPARED_BY_EQUALITY)
     for each in param if several else (param,):
         if isinstance(each, (Jaxpr, ClosedJaxpr)):
@@ -122,7 +122,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_embedded_value(value: Any, max_bytes: int) -> bool:
-    """Whether a value can be compared: a number, or an array within the embed threshold.
+    """Say whether a value can be compared: a number, or an array within the embed threshold.
 
     JAX tells larger arrays, which only a policy embeds, apart by placement and identity.
     """
@@ -137,7 +137,7 @@ def _is_embedded_value(value: Any, max_bytes: int) -> bool:
 
 
 def kept(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """A copy of a program that holds none of the user's objects, to be lowered and cached.
+    """Copy a program, to be lowered and cached: the copy holds none of the user's objects.
 
     Embedded arrays are copied; params that lowering does not read become stand-ins.
 
@@ -171,7 +171,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _private_copy(value: Any) -> np.ndarray:
-    """A copy of an array that keeps its repeats (zero strides): JAX inlines them as a broadcast."""
+    """Copy an array with its repeats (zero strides): JAX inlines them as a broadcast."""
     array = np.asarray(value)
     small = without_repeats(array).copy()
     strides = [
@@ -181,7 +181,7 @@ def _private_copy(value: Any) -> np.ndarray:
 
 
 def are_equal(one: ClosedJaxpr, other: ClosedJaxpr) -> bool:
-    """Whether two programs with equal outlines are equal.
+    """Say whether two programs with equal outlines are equal.
 
     Example::
 
@@ -279,7 +279,7 @@ class _Comparison:
 
 
 def _are_equal_embedded(one: Any, other: Any) -> bool:
-    """Whether two numbers or arrays have the same type and bits: 0.0 is not -0.0, 1 is not True.
+    """Say whether two numbers or arrays have equal type and bits: 0.0 is not -0.0, 1 is not True.
 
     An array of JAX may equal one of NumPy.
     """

@@ -40,6 +40,6 @@ def come_to(place: int) -> None:
 
 
 def wait() -> None:
-    """Before a measurement, wait for the turn of this process; nothing where it is alone."""
+    """Wait, before a measurement, for the turn of this process; do nothing where it is alone."""
     for turns in _turns:
         turns.wait()

@@ -20,6 +20,6 @@ FIGURE_COLUMNS = tuple(heading for heading, _ in _FIGURES)
 
 
 def figure_cells(figures: ProgramFigures) -> list[str]:
-    """The counts of a variant, in the order of `FIGURE_COLUMNS`."""
+    """Return the counts of a variant, in the order of `FIGURE_COLUMNS`."""
     counts = (getattr(figures, field) for _, field in _FIGURES)
     return ["-" if count is None else f"{count:,}" for count in counts]

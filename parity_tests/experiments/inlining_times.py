@@ -54,11 +54,11 @@ class InliningTimes:
         return max(CALL_SLACK, self.call_noise)
 
     def is_faster(self, one: Inlined, other: Inlined) -> bool:
-        """Whether a call is faster by more than the slack, which is at least the noise."""
+        """Say whether a call is faster by more than the slack, which is at least the noise."""
         return self.call[one] * (1 + self.slack) < self.call[other]
 
     def compiles_too_long(self, inlined: Inlined) -> bool:
-        """Whether lowering and compiling exceed the allowed multiple of all arrays hoisted."""
+        """Say whether lowering and compiling exceed the allowed multiple of all arrays hoisted."""
         return self.first[inlined] > self.compile_factor * self.first[NOTHING]
 
 

@@ -31,14 +31,14 @@ def interleaved(
 
 
 def seconds_of(action: Callable[[], object]) -> float:
-    """How long an action takes."""
+    """Run an action, and return how many seconds it takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def noise(measured: Iterable[Sequence[float]]) -> float:
-    """The largest ratio, less 1, of the medians of odd and of even samples of one program.
+    """Return the largest ratio, less 1, of the medians of odd and of even samples of one program.
 
     noise([[1.0, 1.1, 1.0, 1.1]])  # 0.1
     """
@@ -48,12 +48,12 @@ def noise(measured: Iterable[Sequence[float]]) -> float:
 
 
 def ratio(seconds: Sequence[float]) -> float:
-    """The ratio of the longest to the shortest time."""
+    """Return the ratio of the longest to the shortest time."""
     return max(seconds) / min(seconds)
 
 
 def figures(lowered: Any, compiled: Any) -> dict[str, Any]:
-    """The fields of `reports.rows.experiments.ProgramFigures`, read off the stages of a program."""
+    """Read the fields of `reports.rows.experiments.ProgramFigures` off the stages of a program."""
     module = stablehlo.count(lowered.compiler_ir(), threshold=0)
     memory = compiled.memory_analysis()
     return {

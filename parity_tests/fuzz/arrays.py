@@ -48,7 +48,7 @@ class ArrayText:
         return f"c{self.index}"
 
     def definition(self) -> str:
-        """The statements that make the array."""
+        """Return the statements that make the array."""
         kind = self.kind
         if kind.storage == "view":
             return f"{self.name} = c{self.index - 1}[...]"
@@ -123,7 +123,7 @@ class ArrayText:
     # -- operands ----------------------------------------------------------------------------------
 
     def floats(self) -> str:
-        """The array as float32 in its own shape; keys become random numbers."""
+        """Return the array as float32 in its own shape; keys become random numbers."""
         match self.kind.dtype:
             case "float32":
                 return self.name
@@ -139,7 +139,7 @@ class ArrayText:
                 return f"lax.convert_element_type({self.name}, np.float32)"
 
     def value(self, rank: int, option: int) -> str:
-        """An operand that broadcasts to a state of a rank; `option` chooses a row of a matrix."""
+        """Return an operand that broadcasts to a state of a rank; `option` picks a matrix row."""
         shape = "vector" if self.kind.dtype == "key" else self.kind.shape
         floats = self.floats()
         if shape == "empty":
@@ -153,7 +153,7 @@ class ArrayText:
         return f"{floats}[{option % 3}]"
 
     def host(self) -> str:
-        """A NumPy expression of the array's values, computed while the function is traced."""
+        """Return a NumPy expression of the array's values, made while the function is traced."""
         if self.kind.dtype == "key":
             return f"draw({self.kind.seed}, {self.recipe.size})"
         return f"np.cos(np.asarray({self.name}).real.astype(np.float32))"

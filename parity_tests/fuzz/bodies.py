@@ -6,7 +6,7 @@ from parity_tests.fuzz.construct import ALL, Construct, Site
 
 
 def _predicate(s: Site) -> str:
-    """A predicate that is true or false by a wide margin; XLA can fold some of them."""
+    """Return a predicate that is true or false by a wide margin; XLA can fold some of them."""
     return (
         "jnp.sum(x) < 1000.0",
         "jnp.sum(x) > 1000.0",

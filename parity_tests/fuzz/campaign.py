@@ -82,7 +82,7 @@ def keep(
 
 
 def is_refused(row: ProgramRow) -> bool:
-    """Whether every failure is an exception that stock JAX raises in the same mode, too.
+    """Say whether every failure is an exception that stock JAX raises in the same mode, too.
 
     A side of ours that fails is not excused where its partner of stock JAX did not run, nor where
     it crashes or runs out of time instead of raising.

@@ -43,23 +43,23 @@ class Site:
         return self.step.option
 
     def raw(self, k: int = 0) -> str:
-        """The captured array itself, of any dtype and shape."""
+        """Return the captured array itself, of any dtype and shape."""
         return self._array(k).name
 
     def value(self, k: int = 0) -> str:
-        """A float32 operand that broadcasts to the state."""
+        """Return a float32 operand that broadcasts to the state."""
         return self._array(k).value(self.rank, self.option)
 
     def full(self, k: int = 0) -> str:
-        """A float32 operand of the state's shape."""
+        """Return a float32 operand of the state's shape."""
         return f"jnp.broadcast_to({self.value(k)}, x.shape)"
 
     def row(self, k: int = 0) -> str:
-        """A float32 vector."""
+        """Return a float32 vector."""
         return f"jnp.broadcast_to({self._array(k).value(1, self.option)}, ({self.size},))"
 
     def matrix(self, k: int = 0) -> str:
-        """A float32 matrix: the captured array itself where it is a matrix."""
+        """Return a float32 matrix: the captured array itself where it is a matrix."""
         array = self._array(k)
         value = array.value(2, self.option)
         if array.kind.shape == "matrix" and array.kind.dtype != "key":
@@ -67,7 +67,7 @@ class Site:
         return f"jnp.broadcast_to({value}, ({self.size}, {self.size}))"
 
     def scalar(self, k: int = 0) -> str:
-        """A float32 scalar."""
+        """Return a float32 scalar."""
         array = self._array(k)
         if array.kind.shape == "scalar" and array.kind.dtype != "key":
             return array.floats()
@@ -75,18 +75,18 @@ class Site:
         return f"jnp.sum({array.floats()}) / {2 * self.size**2}"
 
     def indices(self, k: int = 0) -> str:
-        """A permutation of the indices of a row."""
+        """Return a permutation of the indices of a row."""
         return f"jnp.argsort({self.row(k)})"
 
     def key(self, k: int = 0) -> str:
-        """A PRNG key: captured where the captured array holds keys."""
+        """Return a PRNG key: captured where the captured array holds keys."""
         array = self._array(k)
         if array.kind.dtype != "key":
             return f"jax.random.key({array.kind.seed})"
         return array.name if array.kind.shape == "scalar" else f"{array.name}[1]"
 
     def host(self, k: int = 0) -> str:
-        """A NumPy array of the state's shape, made while the function is traced."""
+        """Return a NumPy array of the state's shape, made while the function is traced."""
         return f"np.resize({self._array(k).host()}, x.shape)"
 
     @property

@@ -241,7 +241,7 @@ def constants_of(body: Any) -> dict[Any, Any]:
 
 
 def is_body(value: Any) -> bool:
-    """Whether a value of a parameter is a body."""
+    """Say whether a value of a parameter is a body."""
     return isinstance(value, (core.Jaxpr, core.ClosedJaxpr))
 
 

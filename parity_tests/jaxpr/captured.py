@@ -67,5 +67,5 @@ def digest_of(value: Any) -> str:
 
 
 def is_key(dtype: Any) -> bool:
-    """Whether a dtype is a dtype of typed PRNG keys; None is not."""
+    """Say whether a dtype is a dtype of typed PRNG keys; None is not."""
     return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)

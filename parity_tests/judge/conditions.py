@@ -33,7 +33,7 @@ def ruling_on(rule: Rule, pair: Pair, left: Any, right: Any) -> Ruling:
 
 
 def _stock_keeps_keys(pair: Pair, left: object, right: object) -> bool:
-    """Whether stock JAX kept typed PRNG keys as constvars, which its proof allows it alone."""
+    """Say whether stock JAX kept typed PRNG keys as constvars, which its proof allows it alone."""
     proof = pair.right.proof
     return pair.right.side == "jax-simplified" and proof is not None and proof.constvars > 0
 

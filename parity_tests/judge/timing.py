@@ -157,7 +157,7 @@ class PairedRatio:
 
 
 def _interval(samples: tuple[np.ndarray, ...], statistic: Callable[..., Any]) -> list[float]:
-    """The bootstrap interval of a statistic of logarithms, as ratios."""
+    """Return the bootstrap interval of a statistic of logarithms, as ratios."""
     interval = stats.bootstrap(
         samples,
         statistic,
@@ -194,7 +194,7 @@ def _corrected(
 
 
 def one_sided(comparisons: Sequence[TimeComparison]) -> bool:
-    """Whether alarms point one way more often than chance lets them: distrust the measurement.
+    """Say whether alarms point one way more often than chance lets them: distrust the measurement.
 
     It is asked of a side compared with itself, where slower and faster are equally likely.
     """

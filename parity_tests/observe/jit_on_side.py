@@ -15,7 +15,7 @@ from reports.rows import Side
 
 
 def is_ours(side: Side) -> TypeGuard[Literal["legacy", "simplified"]]:
-    """Whether a side runs the engine rather than stock JAX."""
+    """Say whether a side runs the engine rather than stock JAX."""
     return side in ("legacy", "simplified")
 
 

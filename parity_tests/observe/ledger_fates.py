@@ -135,7 +135,7 @@ class OptimisedConstants:
         self._optimised_hlo = optimised_hlo
 
     def may_have(self, array: CapturedValue) -> bool:
-        """Whether a constant has as many elements as an array; if none has, XLA folded it away."""
+        """Say whether a constant has as many elements as an array; if none has, XLA folded it."""
         return self._by_elements[int(np.prod(_physical(array).shape, dtype=np.int64))] > 0
 
     @cached_property

@@ -58,7 +58,7 @@ def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int)
 
 
 def _is_inlined(array: CapturedValue, module: ModuleCounts) -> bool:
-    """Whether a module holds a captured array, by content where MLIR's bindings can read it.
+    """Say whether a module holds a captured array, by content where MLIR's bindings can read it.
 
     Typed PRNG keys, arrays that repeat themselves by a stride of zero and elements of less than a
     byte are inlined in another shape or size. They are taken to be inlined.

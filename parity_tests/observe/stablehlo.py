@@ -167,7 +167,7 @@ def _is_splat(operation: Any) -> bool:
 
 
 def _element_bytes(element: str) -> int:
-    """Bytes of one element as NumPy stores it: `f32` 4, `complex<f32>` 8, `i1` and `i4` 1."""
+    """Return an element's bytes as NumPy stores it: `f32` 4, `complex<f32>` 8, `i1` and `i4` 1."""
     bits = re.search(r"\d+", element)
     if bits is None:
         return 0  # tokens and the like hold no data

@@ -38,7 +38,7 @@ class Symptom:
     fails: tuple[tuple[Side, str], ...] = ()
 
     def is_like(self, other: Symptom) -> bool:
-        """Whether another program shows the same."""
+        """Say whether another program shows the same."""
         mine, theirs = (
             (each.verdict, each.metric, each.kind, each.fails) for each in (self, other)
         )

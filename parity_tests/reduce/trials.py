@@ -70,7 +70,7 @@ class Trials:
 
 
 def is_standalone(question: Question, symptom: Symptom) -> bool:
-    """Whether a file that shows a symptom needs stock JAX alone."""
+    """Say whether a file that shows a symptom needs stock JAX alone."""
     return symptom.metric in MEASURED and all(each.startswith("jax-") for each in question.sides)
 
 

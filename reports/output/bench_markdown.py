@@ -10,7 +10,7 @@ COLUMNS = ("row", "case", "contestants", "figure", "95 % interval", "target", "o
 
 
 def cells(line: BenchLine) -> tuple[str, ...]:
-    """The texts of a line, one for each of `COLUMNS`.
+    """Return the texts of a line, one for each of `COLUMNS`.
 
     Example::
 
@@ -31,7 +31,7 @@ def cells(line: BenchLine) -> tuple[str, ...]:
 
 
 def render(bench: Bench) -> str:
-    """The benchmark as Markdown, with what it was measured with.
+    """Render the benchmark as Markdown, with what it was measured with.
 
     Example::
 
@@ -46,7 +46,7 @@ def render(bench: Bench) -> str:
 
 
 def facts(bench: Bench) -> list[str]:
-    """What the figures were measured with, one text for each subject.
+    """Say what the figures were measured with, one text for each subject.
 
     Example::
 

@@ -51,7 +51,7 @@ class Drawing:
 
 
 def render(bench: Bench) -> str:
-    """The ratios of a benchmark as SVG; counts and bytes are in its table.
+    """Render the ratios of a benchmark as SVG; counts and bytes are in its table.
 
     Example::
 
@@ -62,7 +62,7 @@ def render(bench: Bench) -> str:
 
 
 def drawing(bench: Bench) -> Drawing:
-    """Where each ratio of a benchmark is drawn, from the top down in the order of its lines.
+    """Place the ratios of a benchmark, from the top down in the order of its lines.
 
     Example::
 
@@ -103,14 +103,14 @@ def drawing(bench: Bench) -> Drawing:
 
 
 def _label(line: BenchLine) -> str:
-    """Like `row 1, 10 const args: seconds of a call: legacy / jax-legacy (as fast)`."""
+    """Describe a line: `row 1, 10 const args: seconds of a call: legacy / jax-legacy (as fast)`."""
     fast = " (times as fast)" if line.target is not None and line.target.bound == "at least" else ""
     who = line.contestant if line.against is None else f"{line.contestant} / {line.against}"
     return f"{line.row}  {line.case}: {line.what}: {who}{fast}"
 
 
 def _reach(lines: Iterable[BenchLine]) -> float:
-    """A power of two that no value or target lies beyond, from 2 to `FURTHEST`."""
+    """Return a power of two that no value or target lies beyond, from 2 to `FURTHEST`."""
     values = [v for line in lines for v in (line.value, line.low, line.high) if v is not None]
     values += [line.target.value for line in lines if line.target is not None]
     furthest = max((abs(math.log2(value)) for value in values if value > 0), default=1.0)

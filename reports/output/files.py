@@ -83,7 +83,7 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """The file that `path` stands for, links followed: a link keeps pointing where it did."""
+    """Return the file that `path` stands for, links followed: a link keeps its target."""
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):

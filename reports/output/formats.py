@@ -36,7 +36,7 @@ class ReportRequest:
 
 
 def parse_report_option(option: str, formats: Sequence[ReportFormat] = FORMATS) -> ReportRequest:
-    """The request that an option such as `html:out/report.html` makes.
+    """Parse an option such as `html:out/report.html` into the request that it makes.
 
     Raises `ValueError` where the format is not one of `formats`, or the path is missing or names a
     folder.

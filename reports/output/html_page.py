@@ -15,7 +15,7 @@ LIMIT_BYTES = 8 * 1024 * 1024  # browsers stay quick, and mail and issue attachm
 
 
 def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
-    """The campaign as one HTML document of at most about `limit_bytes`, without scripts.
+    """Render the campaign as one HTML document of at most about `limit_bytes`, without scripts.
 
     Where programs do not fit, the page says how many were left out.
 

@@ -29,7 +29,7 @@ No such file or directory; check the path, or write one with --report json:no/su
 
 
 def render(campaign: Campaign) -> str:
-    """The campaign as JSON text.
+    """Render the campaign as JSON text.
 
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
     which `load` turns back into floats.
@@ -52,7 +52,7 @@ def render(campaign: Campaign) -> str:
 
 
 def load(path: str | os.PathLike[str]) -> Campaign:
-    """The campaign that a JSON report holds.
+    """Load the campaign that a JSON report holds.
 
     Raises `ReportReadError` where the file cannot be read, is not JSON, has another schema version
     than this constparity, or has fields that are missing, unknown or of another type.
@@ -92,7 +92,7 @@ JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report j
 
 
 def _strict(value: Any) -> Any:
-    """`value` with the floats that JSON lacks as strings, in the spelling that pydantic reads."""
+    """Replace the floats that JSON lacks by strings, in the spelling that pydantic reads."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):

@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"[\\`*\[|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
-    """The campaign as Markdown of at most about `limit_bytes`, the verdicts first.
+    """Render the campaign as Markdown of at most about `limit_bytes`, the verdicts first.
 
     Where programs do not fit, the page says how many were left out.
 
@@ -34,7 +34,7 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
 
 def escape(text: str) -> str:
-    r"""`text` as Markdown that shows it on one line and in one table cell, whatever is in it.
+    r"""Escape `text` as Markdown that shows it, whatever it holds, on one line in one table cell.
 
     It is not safe at the beginning of a line, where `#` and `-` have a meaning; no template puts
     it there.
@@ -49,7 +49,7 @@ def escape(text: str) -> str:
 
 
 def fenced(text: str) -> Markup:
-    """`text` as a code block, with a fence that nothing in it can close.
+    """Fence `text` as a code block that nothing in it can close.
 
     Example::
 

@@ -15,7 +15,7 @@ _TEMPLATES = Path(reports.__file__).parent / "templates"
 
 
 def environment(finalize: Callable[[object], object]) -> Environment:
-    """Templates in which every expression passes through `finalize` and is then escaped.
+    """Make templates in which every expression passes through `finalize` and is then escaped.
 
     Nothing reaches a page past these two, so a template cannot forget to escape; what `finalize`
     returns as Markup is escaped already. An unknown name in a template is an error.
@@ -32,7 +32,7 @@ def environment(finalize: Callable[[object], object]) -> Environment:
 
 
 def fill(environment: Environment, suffix: str, page: Page, limit_bytes: int) -> str:
-    """`report.<suffix>` with as many `program.<suffix>` as keep it within `limit_bytes` of UTF-8.
+    """Fill `report.<suffix>` with as many `program.<suffix>` as fit within `limit_bytes` of UTF-8.
 
     The page without its programs always comes; the caps in `reports.views.page` bound its size.
     """

@@ -90,7 +90,7 @@ def plot(tuning: Tuning) -> Plot:
 
 
 def render(tuning: Tuning) -> str:
-    """The curve as one SVG document, without scripts.
+    """Render the curve as one SVG document, without scripts.
 
     Example::
 

@@ -45,12 +45,12 @@ Rule = tuple[Ruling, ...]
 
 
 def expected(why: str, *when: Condition) -> Ruling:
-    """A difference that the migration makes on purpose, or that is known of stock JAX."""
+    """Rule on a difference that the migration makes on purpose, or that is known of stock JAX."""
     return Ruling("expected difference", why, when)
 
 
 def different(why: str = "", *when: Condition) -> Ruling:
-    """A difference that nothing explains."""
+    """Rule on a difference that nothing explains."""
     return Ruling("different", why, when)
 
 

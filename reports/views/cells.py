@@ -56,7 +56,7 @@ class Table:
         return tuple((group, len(list(columns))) for (group, _), columns in runs)
 
     def with_groups_folded(self, separator: str = " · ") -> Table:
-        """The same table with one column per group, for pages whose tables have one heading.
+        """Return the same table with one column per group, for pages whose tables have one heading.
 
         Example::
 
@@ -88,7 +88,7 @@ def _joined(cells: Sequence[Cell], separator: str) -> Cell:
 
 
 def columns(titles: Sequence[str], numeric: bool = False) -> tuple[Column, ...]:
-    """A column for each title.
+    """Make a column for each title.
 
     Example::
 

@@ -13,7 +13,7 @@ _WORDS_LENGTH = 120
 
 
 def humanise_bytes(count: int) -> str:
-    """Bytes in the largest binary unit that leaves at least one.
+    """Format bytes in the largest binary unit that leaves at least one.
 
     Example::
 
@@ -29,7 +29,7 @@ def humanise_bytes(count: int) -> str:
 
 
 def humanise_seconds(seconds: float) -> str:
-    """Seconds with three significant digits, in the unit that suits them.
+    """Format seconds with three significant digits, in the unit that suits them.
 
     Example::
 
@@ -47,7 +47,7 @@ def humanise_seconds(seconds: float) -> str:
 
 
 def humanise_ratio(ratio: float) -> str:
-    """A ratio of two measurements; 1.00x means equal.
+    """Format a ratio of two measurements; 1.00x means equal.
 
     Example::
 
@@ -64,7 +64,7 @@ def humanise_ratio(ratio: float) -> str:
 
 
 def humanise_share(share: float) -> str:
-    """A share of one, in per cent with three significant digits.
+    """Format a share of one in per cent, with three significant digits.
 
     Example::
 
@@ -75,7 +75,7 @@ def humanise_share(share: float) -> str:
 
 
 def humanise_index(index: tuple[int, ...]) -> str:
-    """An index into an array, as one writes it.
+    """Format an index into an array as code writes it.
 
     Example::
 
@@ -86,27 +86,27 @@ def humanise_index(index: tuple[int, ...]) -> str:
 
 
 def bytes_cell(count: int) -> Cell:
-    """A size, with the exact number of bytes behind it."""
+    """Make a cell of a size, with the exact number of bytes behind it."""
     return Cell(humanise_bytes(count), f"{count:,} bytes")
 
 
 def seconds_cell(seconds: float) -> Cell:
-    """A duration, with all its digits behind it."""
+    """Make a cell of a duration, with all its digits behind it."""
     return Cell(humanise_seconds(seconds), f"{seconds!r} s")
 
 
 def count_cell(count: int) -> Cell:
-    """A count, which needs no rounding."""
+    """Make a cell of a count, which needs no rounding."""
     return Cell(f"{count:,}")
 
 
 def float_cell(value: float | None) -> Cell:
-    """A float with three significant digits, with all of them behind it."""
+    """Make a cell of a float with three significant digits, with all of them behind it."""
     return Cell(f"{value:.3g}", repr(value)) if value is not None else NOTHING
 
 
 def cell(value: Any, unit: Unit) -> Cell:
-    """The value of a metric in its unit; a dash where it was not measured.
+    """Make a cell of a metric's value in its unit; a dash where it was not measured.
 
     Example::
 

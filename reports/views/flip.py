@@ -47,7 +47,7 @@ _TIMES: dict[TimeVerdict, Tone] = {
 
 
 def outcome(flip: FlipVerdict | None) -> Cell:
-    """The verdict in one cell, its reasons as the title.
+    """Make a cell of the verdict, its reasons as the title.
 
     Example::
 
@@ -60,7 +60,7 @@ def outcome(flip: FlipVerdict | None) -> Cell:
 
 
 def totals(campaign: Campaign) -> str:
-    """The number of programs with each verdict, in one line; "" where no flip was judged.
+    """Count the programs with each verdict, in one line; "" where no flip was judged.
 
     Example::
 
@@ -72,7 +72,7 @@ def totals(campaign: Campaign) -> str:
 
 
 def reasons(flip: FlipVerdict | None) -> Table:
-    """One line for each reason of the verdict, the worst first.
+    """Make one line for each reason of the verdict, the worst first.
 
     Example::
 
@@ -97,7 +97,7 @@ def reasons(flip: FlipVerdict | None) -> Table:
 
 
 def drift(found: Sequence[DriftAttribution]) -> Table:
-    """One line for each pair of sides whose difference was attributed.
+    """Make one line for each pair of sides whose difference was attributed.
 
     Example::
 
@@ -120,7 +120,7 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
 
 
 def times(judged: Sequence[TimeComparison]) -> Table:
-    """One line for each stage and pair of sides whose times were judged.
+    """Make one line for each stage and pair of sides whose times were judged.
 
     Example::
 

@@ -18,7 +18,7 @@ _UNUSUAL: dict[str, Tone] = {"not found": "warn", "unused": "note", "folded": "n
 
 
 def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
-    """One line for each captured array and one column for its fate on each side, largest first.
+    """Make a line for each captured array, largest first, and a column for its fate on each side.
 
     Arrays of two sides are one where type and content agree, and their order among equals: places
     and shardings may be known on one side alone.
@@ -51,7 +51,7 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
 
 
 def hazards(found: Sequence[Hazard]) -> Table:
-    """One line for each kind of hazard: what may change when the default flips, where, the fix.
+    """Make a line for each kind of hazard: what may change when the default flips, where, the fix.
 
     Example::
 
@@ -75,7 +75,7 @@ def hazards(found: Sequence[Hazard]) -> Table:
 
 
 def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
-    """The hazards that say the same of several arrays, together.
+    """Group the hazards that say the same of several arrays.
 
     Example::
 
@@ -88,7 +88,7 @@ def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
 
 
 def place(file: str, line: int) -> str:
-    """A place as editors read it.
+    """Format a place as editors read it.
 
     Example::
 
@@ -99,7 +99,7 @@ def place(file: str, line: int) -> str:
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Each text once, those beyond the first few counted.
+    """List each text once, and count those beyond the first few.
 
     Example::
 

@@ -15,7 +15,7 @@ _TEXT_LENGTH = 500
 
 
 def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
-    """Counts, memory and times: one line per metric, one column per side.
+    """Make a table of counts, memory and times: one line per metric, one column per side.
 
     A heading none of whose metrics was measured has one line for all of them.
 
@@ -38,7 +38,7 @@ def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -
 
 
 def proofs(observations: Sequence[Observation]) -> Table:
-    """One line for each side: the evidence that it was in force, in words and counts.
+    """Make one line for each side: the evidence that it was in force, in words and counts.
 
     Example::
 
@@ -59,7 +59,7 @@ def proofs(observations: Sequence[Observation]) -> Table:
 
 
 def _by_heading() -> dict[str, list[tuple[Metric, Figure]]]:
-    """The metrics that are shown, by heading, in the order in which a page has them."""
+    """Group the metrics that are shown by heading, in the order in which a page has them."""
     shown = [(metric, metric.figure) for metric in metrics.METRICS if metric.figure]
     headings = dict.fromkeys((*metrics.HEADINGS, *(figure.heading for _, figure in shown)))
     return {

@@ -15,7 +15,7 @@ _VALUE_LENGTH = 120
 
 
 def outputs(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
-    """One line for each output leaf and one column for each side: its type and its digest.
+    """Make a line for each output leaf and a column for each side: its type and its digest.
 
     Example::
 
@@ -45,7 +45,7 @@ def _output(leaf: OutputLeaf | None) -> Cell:
 
 
 def operations(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
-    """One line for each operation of StableHLO: how often each side has it, unequal counts first.
+    """Make a line for each operation: how often each side has it, unequal counts first.
 
     Example::
 

@@ -16,7 +16,7 @@ _TITLE_LENGTH = 200
 
 
 def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: int) -> Table:
-    """The programs of a page in a table, each metric with a column for each of `sides`.
+    """Make the table of a page's programs, each metric with a column for each of `sides`.
 
     Example::
 
@@ -50,7 +50,7 @@ def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: 
 
 
 def anchor_of(index: int) -> str:
-    """The anchor of the section of a program, which is numbered from 0.
+    """Return the anchor of the section of a program, which is numbered from 0.
 
     Example::
 
@@ -83,7 +83,7 @@ def _line(
 
 
 def _reference(sides: tuple[Side, ...]) -> Side | None:
-    """The side that ratios are to: what people have today, where it was run."""
+    """Return the side that ratios are to: the side that people have today, where it was run."""
     candidates: tuple[Side, ...] = ("jax-legacy", "legacy")
     return next((side for side in candidates if side in sides), None)
 
@@ -117,7 +117,7 @@ def _cell(
 
 
 def _beside(metric: Metric, other: Metric, seen: Observation) -> Cell:
-    """A count with another one in brackets, which it should not exceed."""
+    """Make a cell of a count with another one in brackets, which it should not exceed."""
     count, most = metric.read(seen), other.read(seen)
     tone: Tone = "warn" if count > most else ""
     title = f"{count:,} {metric.name}, {most:,} {other.name}"

@@ -56,7 +56,7 @@ class Page:
 
 
 def page(campaign: Campaign) -> Page:
-    """The page of a campaign, its programs sorted so that what a flip breaks comes first.
+    """Make the page of a campaign, the programs first that a flip breaks.
 
     Example::
 
@@ -86,7 +86,7 @@ def page(campaign: Campaign) -> Page:
 
 
 def _sides(campaign: Campaign) -> tuple[Side, ...]:
-    """The sides of the campaign, and any other that was observed all the same."""
+    """Return the sides of the campaign, and any other that was observed all the same."""
     observed = {item.side for row in campaign.programs for item in row.observations}
     return campaign.sides + tuple(
         side for side in SIDES if side in observed and side not in campaign.sides

@@ -81,7 +81,7 @@ class Section:
 
 
 def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
-    """The section of one program, with a column for each of `sides`.
+    """Make the section of one program, with a column for each of `sides`.
 
     Example::
 

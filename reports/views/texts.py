@@ -15,7 +15,7 @@ _TERMINAL_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def visible(text: str) -> str:
-    r"""`text` with one kind of newline, and with its invisible characters spelled out.
+    r"""Return `text` with one kind of newline, and with its invisible characters spelled out.
 
     Example::
 
@@ -27,7 +27,7 @@ def visible(text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """`text`, or its first `length` characters and how many more there are.
+    """Return `text`, or its first `length` characters and how many more there are.
 
     Example::
 
@@ -40,7 +40,7 @@ def cut(text: str, length: int) -> str:
 
 
 def cut_middle(text: str, head: int, tail: int) -> str:
-    r"""`text`, or its beginning and its end, which in a traceback is what matters most.
+    r"""Return `text`, or its beginning and its end, which in a traceback is what matters most.
 
     Example::
 
@@ -55,7 +55,7 @@ def cut_middle(text: str, head: int, tail: int) -> str:
 
 
 def left_out(found: Sequence[object], shown: Sequence[object], what: str) -> str:
-    """How many of `found` are not among those `shown`, in a sentence; "" where all are.
+    """Say how many of `found` are not among those `shown`, in a sentence; "" where all are.
 
     Example::
 
@@ -66,7 +66,7 @@ def left_out(found: Sequence[object], shown: Sequence[object], what: str) -> str
 
 
 def more(count: int, what: str) -> str:
-    """The sentence that says that `count` more are in the JSON report alone.
+    """Say that `count` more are in the JSON report alone.
 
     Example::
 

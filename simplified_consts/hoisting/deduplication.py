@@ -38,11 +38,11 @@ class Deduplication:
         self._known: dict[Hashable, tuple[Any, Any]] = {}
 
     def key(self, value: Any) -> Hashable:
-        """Key of a constant: the `constant_key` of its representative."""
+        """Return the key of a constant: the `constant_key` of its representative."""
         return constant_key(self.representative(value))
 
     def representative(self, value: Any) -> Any:
-        """The array that stands for a captured value."""
+        """Return the array that stands for a captured value."""
         key = constant_key(value)
         if key not in self._known:
             self._known[key] = value, self._find(value)
@@ -70,7 +70,7 @@ class Deduplication:
 
 
 def _digest(value: Any) -> bytes:
-    """A hash of the bytes and of all else that distinguishes arrays as const args."""
+    """Return a hash of the bytes and of all else that distinguishes arrays as const args."""
     placement: tuple[Any, ...] = ()
     if not isinstance(value, np.ndarray):
         # With the order of the devices, which the text of a sharding leaves out.

@@ -29,17 +29,17 @@ class Selection:
     chosen: Mapping[Hashable, Choice] = field(default_factory=dict)
 
     def is_hoisted(self, value: Any) -> bool:
-        """Whether a captured value becomes a const arg."""
+        """Say whether a captured value becomes a const arg."""
         # The fast path: nearly all programs have no policy, and each constant is asked about.
         choice = self._choice(value) if self.chosen else None
         return is_hoistable(value, self.max_bytes) if choice is None else choice == "hoist"
 
     def is_inlined_by_policy(self, value: Any) -> bool:
-        """Whether the policy wants a captured value inlined, once per function."""
+        """Say whether the policy wants a captured value inlined, once per function."""
         return self._choice(value) == "inline"
 
     def is_left_to_xla(self, value: Any) -> bool:
-        """Whether the policy wants a captured value in the module, for XLA to compute with."""
+        """Say whether the policy wants a captured value in the module, for XLA to compute with."""
         return self._choice(value) in ("inline", "embed")
 
     def _choice(self, value: Any) -> Choice | None:

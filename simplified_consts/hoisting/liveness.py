@@ -9,7 +9,7 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Var, bodies_of
 
 
 def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The same program without dead equations; all inputs stay.
+    """Return the same program without dead equations; all inputs stay.
 
     Most programs have no dead equations. A quick check finds most of these and saves JAX's pass,
     which each first call would wait for. Never returns the argument itself: a table of plans, keyed
@@ -25,7 +25,7 @@ def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> bool:
-    """Whether all inputs and the results of all equations are read: a sufficient sign of liveness.
+    """Say whether all inputs and all equations' results are read: a sufficient sign of liveness.
 
     One result of an equation must be read, or all if it has bodies or a pruning rule. Only an
     output can read the last equation, so that one is live, and so, in turn, are the equations that

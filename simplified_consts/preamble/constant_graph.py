@@ -336,14 +336,14 @@ class _Walk:
 
 
 def _identity(known: Known) -> Hashable:
-    """Key of a known value; equal scalar Literals have equal keys wherever they stand."""
+    """Return the key of a known value; equal scalar Literals have equal keys everywhere."""
     if isinstance(known, ProgramConstant) and not np.ndim(known.value):
         return meaning_of_param(known.value), known.atom.aval
     return id(known)  # the graph holds it, which prevents reuse of its id
 
 
 def _identity_of_param(param: Any) -> Hashable:
-    """`meaning_of_param`, but by identity for bodies: their meaning would be costly in sum."""
+    """Return `meaning_of_param`, but identity for bodies: their meaning would be costly in sum."""
     if isinstance(param, (Jaxpr, ClosedJaxpr)):
         return id(param)
     if isinstance(param, (tuple, list)):
@@ -356,7 +356,7 @@ def _captured_in_bodies(eqn: JaxprEqn) -> list[Any]:
 
 
 def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int]]:
-    """The bodies of control flow, each with the index and the number of operands passed to it.
+    """Yield the bodies of control flow, each with the index and the number of operands passed.
 
     These operands are the leading inputs of the body; its other inputs change from turn to turn.
     """

@@ -55,7 +55,7 @@ class Preamble:
     _computing: threading.RLock = field(default_factory=threading.RLock)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """The result of `compute` for a key, called at most once; a re-entrant call recomputes."""
+        """Compute the result for a key at most once; return it. A re-entrant call recomputes."""
         with self._computing:
             if key not in self.results:
                 computed = compute()
@@ -168,7 +168,7 @@ def _with_bodies(params: Mapping[str, Any], changed: Mapping[int, Any]) -> dict[
 
 
 def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
-    """An equation without dead code in its bodies, and without the operands that these do not read.
+    """Cut dead code from the bodies of an equation, and operands that these then do not read.
 
     JAX does this for other primitives when it removes dead code (jax 0.10.2). An unread operand
     would keep alive all that it is computed from. Derivative rules may want all operands, but
@@ -201,7 +201,7 @@ def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
 
 
 def _without_unread_inputs(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[bool]]:
-    """A body without the unread ones among its first `count` inputs; and a flag for each: kept?"""
+    """Cut unread inputs from the first `count` of a body; return it, and a flag for each: kept?"""
     jaxpr = live_part(body).jaxpr
     if jaxpr.effects:  # effects on references name their input by its index
         return ClosedJaxpr(jaxpr, body.consts), [True] * count
@@ -223,7 +223,7 @@ def _without_unread_inputs(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, 
 def _program_of(
     operations: Sequence[Any], results: Sequence[Computed], closed_jaxpr: ClosedJaxpr
 ) -> ClosedJaxpr:
-    """A program of the operations in order, with captured arrays as constvars and no inputs."""
+    """Make a program of the operations in order: captured arrays as constvars, no inputs."""
     constvars: dict[ProgramConstant, Var] = {}
     variables: dict[Computed, Var] = {}
 

@@ -129,7 +129,7 @@ class WorkTable:
         self._bodies: dict[int, tuple[Any, Work | None]] = {}
 
     def of(self, eqn: JaxprEqn) -> Work | None:
-        """The work of an equation; None if it is more than a function of its operands."""
+        """Return the work of an equation; None if it is more than a function of its operands."""
         if eqn.effects or not jax_internals.is_plain_equation(eqn):
             return None
         name = eqn.primitive.name

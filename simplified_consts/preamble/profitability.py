@@ -60,7 +60,7 @@ LIMITS = Limits()
 
 
 def choose_results(graph: ConstantGraph, max_bytes: int, limits: Limits = LIMITS) -> list[Computed]:
-    """The values to compute in a preamble, in the order of their operations; none if not worth it.
+    """Choose the values to compute in a preamble, in their operations' order; none if not worth it.
 
     Captured arrays of at most `max_bytes` bytes are embedded in the program and do not count.
 
@@ -80,7 +80,7 @@ def choose_results(graph: ConstantGraph, max_bytes: int, limits: Limits = LIMITS
 
 
 def operations_below(values: Iterable[Known]) -> set[Operation]:
-    """The operations that compute values, directly or indirectly."""
+    """Return the operations that compute values, directly or indirectly."""
     found: set[Operation] = set()
     pending = list(values)
     while pending:
@@ -157,7 +157,7 @@ class _Judge:
                     self._drop(chain[0])
 
     def _cheap_chain(self, operation: Operation) -> list[Operation]:
-        """An operation and its sources, as long as each reads one array and little work adds up."""
+        """Return an operation and its sources, while each reads one array and adds little work."""
         chain, work = [operation], operation.work
         while work < self._limits.least_operations_of_a_result:
             arrays = {known for known in chain[-1].reads if _shape(known)}
@@ -187,7 +187,7 @@ class _Judge:
 
 
 def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
-    """The operations that stay in the program and take their inputs from the preamble.
+    """Return the operations that stay in the program and take their inputs from the preamble.
 
     The work of a result is the work of the longest chain that leads to it: a sum over all its
     sources would count shared ones many times.
@@ -221,7 +221,7 @@ def _staying(operations: Sequence[Operation], least: float) -> set[Operation]:
 
 
 def _widens(operation: Operation) -> bool:
-    """Whether an operation converts a computed float to a wider one.
+    """Say whether an operation converts a computed float to a wider one.
 
     Where XLA sees both operations, it computes in the wider type from the start: a result passed in
     the narrow type would be rounded, unlike anywhere in the program.
@@ -244,7 +244,7 @@ _A_NUMBER: _Repetition = (), ()
 def _repetition(
     operation: Operation, repetitions: Mapping[Operation, _Repetition]
 ) -> _Repetition | None:
-    """How the result of an operation repeats elements; None if it does not.
+    """Return how the result of an operation repeats elements; None if it does not.
 
     `repetitions` has the answers for the operations before. An elementwise operation on numbers and
     one repeated array repeats like this array: XLA computes it before it repeats.

@@ -12,7 +12,7 @@ from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var, constant_key
 
 
 def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
-    """Hashable key of a program; programs that differ only in their variables have equal keys.
+    """Return the hashable key of a program; programs that differ only in variables have equal ones.
 
     Functions and unhashable params count by identity, so equal keys mean equal programs, but equal
     programs may have different keys. Arrays count by identity, too: keep them alive with the key.
@@ -48,7 +48,7 @@ def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
 
 
 def meaning_of_param(value: Any) -> Hashable:
-    """Hashable key of a param, or of a value in it."""
+    """Return the hashable key of a param, or of a value in it."""
     if isinstance(value, (Jaxpr, ClosedJaxpr)):
         return meaning_of(value)
     if isinstance(value, (tuple, list)):

@@ -23,7 +23,7 @@ def results_of(
     request: ConstArgsRequest,
     captured_arrays: Callable[[LoweringPlan, Sequence[Any]], tuple[Any, ...]],
 ) -> Sequence[Any] | None:
-    """The results of a preamble, which runs once for each device and `request.circumstances`.
+    """Run a preamble once for each device and `request.circumstances`, and return its results.
 
     None where no device can run it (lowering for another platform, an abstract mesh), and where
     results of sharded constants would be copied to each device. `captured_arrays(plan, donated)`
@@ -52,7 +52,7 @@ def _run(
 
 
 def _copied_bytes(arrays: Sequence[Any]) -> int:
-    """The bytes that all devices together hold beyond one copy of each array."""
+    """Count the bytes that all devices together hold beyond one copy of each array."""
     return sum(
         sum(shard.data.nbytes for shard in array.addressable_shards) - array.nbytes
         for array in arrays

@@ -71,7 +71,7 @@ def _content(value: Any) -> tuple[Any, ...]:
 
 
 def _pointer(value: Any) -> int | None:
-    """Where the one buffer of an array is; None for NumPy's, keys, shards and own layouts."""
+    """Return the address of the array's one buffer; None for NumPy's, keys, shards, own layouts."""
     if not isinstance(value, jax.Array) or jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
         return None
     if placement.devices_of(value) > 1 or not value.size:

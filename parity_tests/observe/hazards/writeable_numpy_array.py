@@ -46,7 +46,7 @@ def _views(values: Iterable[Any]) -> Counter[int]:
 
 
 def _can_be_written_to(array: np.ndarray[Any, Any], views: Mapping[int, int]) -> bool:
-    """Whether somebody holds an array that shares its memory, and may write to it.
+    """Say whether somebody holds an array that shares its memory, and may write to it.
 
     JAX captures a view. If that view has the only reference to an array, the array was made while
     the function was traced, as `np.ones(9)` in the middle of it is, and nobody can write to it.
