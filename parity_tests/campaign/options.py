@@ -18,8 +18,9 @@ class CampaignOptions(RunOptions):
 
     `resume` is a folder that keeps the results of finished programs. The same campaign, started
     again with this folder, runs the remaining programs. If its limits are larger, it also runs the
-    programs again that exceeded the old limits. With `rounds`, times are judged: each round runs
-    every program that all sides could run twice on each side, in fresh processes, one at a time.
+    programs again that exceeded the old limits. With `rounds`, times are judged: each round
+    takes the programs that all sides could run, and runs each twice on every side, in fresh
+    processes, one at a time.
     `save` is a file for the results; the arrays of all outputs are written beside it, so that both
     can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
     equal are run again to find out why.
