@@ -16,12 +16,14 @@ _DETECT_HAZARDS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "
 class CampaignOptions(RunOptions):
     """On which sides programs are run, how each is run, and what is done besides.
 
-    `resume` is a folder that keeps what is finished: the same campaign, started again with it, goes
-    on where it was interrupted, and with larger limits runs again what had exceeded them. With
-    `rounds`, times are judged: each round takes the programs that every side could run through each
-    side twice, in fresh processes and one at a time. `save` is a file that gets the results and,
-    beside it, the arrays of all outputs, to be judged again. With `attribute`, both sides of a
-    program whose outputs are not bitwise equal are run again to find out why.
+    `resume` is a folder that keeps the results of finished programs. The same campaign, started
+    again with this folder, runs the remaining programs. If its limits are larger, it also runs the
+    programs again that exceeded the old limits. With `rounds`, times are judged: each round
+    takes the programs that all sides could run, and runs each twice on every side, in fresh
+    processes, one at a time.
+    `save` is a file for the results; the arrays of all outputs are written beside it, so that both
+    can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
+    equal are run again to find out why.
     """
 
     sides: tuple[Side, ...] = SIDES

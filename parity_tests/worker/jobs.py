@@ -103,10 +103,10 @@ def arbitrate(job: Job, files: TruthFiles) -> None:
 
 
 def _start_up() -> None:
-    """Start JAX, its backend and the tester itself: the first program is not charged for them.
+    """Start JAX, its backend and the tester before the time limit of the first program begins.
 
-    With a short time limit on a slow machine it would be given up, and then so would the next one,
-    which is the first of the process that takes over.
+    On a slow machine with a short limit, the start alone could exceed it. The first program would
+    be given up, and so would the next one, because it is the first in the replacement process.
     """
     import jax
 

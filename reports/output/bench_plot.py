@@ -11,7 +11,7 @@ from reports.rows.bench import Bench, BenchLine
 
 # In units of the drawing, which are pixels where nobody scales it.
 WIDTH, LABELS, MARGIN, HEIGHT = 960, 520, 24, 20
-# The axis reaches to what is drawn, and not further than this either way.
+# The axis covers all values, but ends at this ratio and its inverse at the latest.
 FURTHEST = 64.0
 
 

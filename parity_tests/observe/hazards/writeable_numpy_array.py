@@ -46,10 +46,10 @@ def _views(values: Iterable[Any]) -> Counter[int]:
 
 
 def _can_be_written_to(array: np.ndarray[Any, Any], views: Mapping[int, int]) -> bool:
-    """Say whether somebody holds an array that shares its memory, and may write to it.
+    """Say whether the user holds a writeable array on the memory that a captured array uses.
 
-    JAX captures a view. If that view has the only reference to an array, the array was made while
-    the function was traced, as `np.ones(9)` in the middle of it is, and nobody can write to it.
+    JAX captures a view of the user's array. An array that only this view refers to was made during
+    the trace, like `np.ones(9)` inside the traced function, and nobody can write to it any more.
     """
     base: Any = array.base
     if base is None:
