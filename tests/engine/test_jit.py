@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from profiled import frames_of
+from program_files import script_file
 
 import engine
 from engine.jax_internals import lowering
@@ -325,22 +326,11 @@ def test_derived_programs_may_be_lowered_by_many_threads(table, monkeypatch):
         np.testing.assert_allclose(result[0], table @ table, rtol=1e-5)
 
 
-ON_EACH_DEVICE = """
-import jax, jax.numpy as jnp, engine
-table, shift = jnp.ones((7, 7)), jnp.full((7, 7), 2.0)
-jitted = engine.jit(lambda x, y, z: x * table + y + z + shift, constants="simplified")
-for device in jax.devices():
-    x = jax.device_put(table, device)
-    assert jitted(x, x, x).devices() == {device}
-    text = jitted.lower(x, x, x).as_text()
-    assert text.count("jax.const") == 2, text
-"""
-
-
 def test_one_program_on_several_devices():
     """JAX shares one module between them, whose const args must be marked once."""
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
-    subprocess.run([sys.executable, "-c", ON_EACH_DEVICE], env=environment, check=True)
+    script = script_file("one_program_on_each_device")
+    subprocess.run([sys.executable, str(script)], env=environment, check=True)
 
 
 def test_the_engine_works_in_the_place_of_jax(side, table, monkeypatch):

@@ -7,6 +7,7 @@ import types
 
 import jax
 import pytest
+from program_files import script_file
 
 from engine.jax_internals import differences, supported_versions
 
@@ -20,16 +21,11 @@ def test_an_untried_jax_is_refused_by_name(monkeypatch, version):
 
 
 def test_an_untried_jax_is_refused_before_a_private_name_is_missed():
-    script = (
-        "import sys, jax\n"
-        "jax.__version_info__, jax.__version__ = (0, 13, 0), '0.13.0'\n"
-        "for name in ('mesh', 'config', 'pjit', 'core'):  # to import them is now an ImportError\n"
-        "    sys.modules[f'jax._src.{name}'] = None\n"
-        "    delattr(jax._src, name)\n"
-        "import engine\n"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, str(script_file("import_under_untried_jax"))],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert "found jax 0.13.0" in done.stderr.splitlines()[-1]
 
