@@ -177,13 +177,13 @@ def test_forward_mode_from_outside(side, table):
 def test_programs_derived_by_a_transformation_keep_their_side(side, table, monkeypatch):
     """jax.grad(engine.jit(f)) runs derived programs on f's side, not on the process's default."""
     executed = []
-    execute = engine.api._execute
+    lower_plan = engine.api.lower_plan
 
-    def recording(pipeline, plan, operands, params):
+    def recording(pipeline, plan, *args):
         executed.append((pipeline.side, plan.num_const_args))
-        return execute(pipeline, plan, operands, params)
+        return lower_plan(pipeline, plan, *args)
 
-    monkeypatch.setattr(engine.api, "_execute", recording)
+    monkeypatch.setattr(engine.api, "lower_plan", recording)
     jitted = engine.jit(lambda x: jnp.tanh(x * table).sum(), constants=side)
     jax.grad(jitted)(jnp.ones((7, 7)))
     jax.vmap(jitted)(jnp.ones((3, 7, 7)))
