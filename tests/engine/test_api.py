@@ -356,6 +356,6 @@ def test_source_locations_of_a_program_are_in_the_code_of_the_user(side, table):
     """No equation has a frame of the engine as its location, nor has the HLO or a profile."""
     inner = engine.jit(lambda x: x + table, constants=side)
     text = engine.jit(lambda x: inner(x) * 2, constants=side).lower(1.0).as_text(debug_info=True)
-    assert "test_jit.py" in text
+    assert "test_api.py" in text
     assert "engine/api.py" not in text
     assert "engine/jax_internals/" not in text
