@@ -101,11 +101,11 @@ def test_a_planted_broken_link_is_found(tmp_path):
 
 
 def test_a_planted_path_is_found(tmp_path):
-    for file in ("engine/api.py", "tests/engine/test_jit.py"):
+    for file in ("engine/api.py", "tests/engine/test_api.py"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     page = tmp_path / "page.md"
-    page.write_text("`engine/api.py` `engine/*.py` `engine/gone.py` `test_jit.py` `test_gone.py`\n")
+    page.write_text("`engine/api.py` `engine/*.py` `engine/gone.py` `test_api.py` `test_gone.py`\n")
     assert list(missing_paths(page, tmp_path)) == ["engine/gone.py", "test_gone.py"]
 
 

@@ -16,6 +16,7 @@ import pytest
 from jax.experimental.layout import Format, Layout
 from jax.sharding import AxisType, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from program_files import script_file
 
 import engine
 from engine import export
@@ -329,21 +330,12 @@ def test_devices_are_needed(blob, table):
         deserialize_and_load(blob, [table], execution_devices=[])
 
 
-MADE_FOR = """
-import sys
-import jax.numpy as jnp
-import engine
-lowered = engine.jit(lambda x: x + 1).lower(jnp.ones(7))
-sys.stdout.buffer.write(engine.serialize_executable.serialize(lowered.compile()))
-"""
-
-
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the instructions are those of x86")
 @pytest.mark.parametrize("flag", ["--xla_cpu_max_isa=SSE4_2", ""])
 def test_code_for_other_instructions_is_refused(flag):
     """XLA:CPU would load it and only log that it may crash; the number of devices is the same."""
     done = subprocess.run(
-        [sys.executable, "-c", MADE_FOR],
+        [sys.executable, str(script_file("serialize_for_this_machine"))],
         env=os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count=2 {flag}"},
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
@@ -360,16 +352,13 @@ def test_in_another_process(side, tmp_path, table):
     compiled = compiled_of(side, lambda x: x @ table, jnp.ones(7))
     (tmp_path / "program").write_bytes(serialize(compiled))
     np.save(tmp_path / "table.npy", table)
-    script = (
-        "import jax, engine, numpy as np, pathlib\n"
-        f"folder = pathlib.Path({str(tmp_path)!r})\n"
-        f"const_args = [np.load(folder / 'table.npy')] if {side == 'simplified'} else []\n"
-        "load = engine.serialize_executable.deserialize_and_load\n"
-        "loaded = load((folder / 'program').read_bytes(), const_args)\n"
-        "print(np.asarray(loaded(np.ones(7, np.float32))).tobytes().hex())\n"
-    )
+    const_args = [tmp_path / "table.npy"] if side == "simplified" else []
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, str(script_file("load_executable")), tmp_path / "program", *const_args],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert done.stdout.strip() == np.asarray(compiled(jnp.ones(7))).tobytes().hex()
 

@@ -149,13 +149,7 @@ def test_stock_jax_reads_plain_exports_in_another_process(plain_exports, mode):
 
 
 OTHER_PYTHON = "CONSTPARITY_OTHER_PYTHON"
-HOISTED_READER = """
-import sys
-import jax, numpy as np, safetensors.numpy
-tensors = safetensors.numpy.load_file(sys.argv[1])
-program = jax.export.deserialize(bytearray(tensors["program.0"].tobytes()))
-print(np.asarray(program.call((tensors["constant.0"],), np.float32(0.3))).tobytes().hex())
-"""
+HOISTED_READER = script_file("call_hoisted_export")
 
 
 @pytest.mark.skipif(
@@ -171,21 +165,21 @@ def test_another_version_of_jax_reads_exports(plain_exports, tmp_path):
     jitted = engine.jit(f, constants="simplified")
     export.export(jitted, hoist_constants=True)(spec()).save(tmp_path / "f")
 
-    def read(how, argument):
+    def read(script, *arguments):
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         return subprocess.run(
-            [os.environ[OTHER_PYTHON], *how, str(argument)],
+            [os.environ[OTHER_PYTHON], str(script), *map(str, arguments)],
             env=environment, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300,
         ).stdout  # fmt: skip
 
     def number(hexadecimal):
         return np.frombuffer(bytes.fromhex(hexadecimal), F32)[0]
 
-    found = dict(line.split() for line in read([str(STOCK_READER)], folder).splitlines())
+    found = dict(line.split() for line in read(STOCK_READER, folder).splitlines())
     assert found.keys() == expected.keys()
     for name, bits in found.items():
         np.testing.assert_allclose(number(bits), number(expected[name]), rtol=1e-5)
-    hoisted = number(read(["-c", HOISTED_READER], tmp_path / "f").strip())
+    hoisted = number(read(HOISTED_READER, tmp_path / "f", 0.3).strip())
     np.testing.assert_allclose(hoisted, number(expected["simplified0"]), rtol=1e-5)
 
 

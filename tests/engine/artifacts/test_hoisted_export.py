@@ -348,17 +348,13 @@ def test_a_program_without_constants(path):
 def test_another_process_without_this_project_runs_the_program(path, table):
     """The file holds an export of JAX and tensors in a common format."""
     exported(lambda x: x @ table, jnp.ones(7)).save(path)
-    script = (
-        "import sys, numpy as np, jax, safetensors.numpy\n"
-        f"tensors = safetensors.numpy.load_file({str(path)!r})\n"
-        "program = jax.export.deserialize(bytearray(tensors['program.0'].tobytes()))\n"
-        "result = program.call((tensors['constant.0'],), np.ones(7, np.float32))\n"
-        "assert 'engine' not in sys.modules\n"
-        "print(np.asarray(result).tobytes().hex())\n"
-    )
     pytest.importorskip("safetensors")
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, str(script_file("call_hoisted_export")), str(path), str([1.0] * 7)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     expected = jax.jit(lambda x: x @ table)(jnp.ones(7))
     assert done.stdout.strip() == np.asarray(expected).tobytes().hex()

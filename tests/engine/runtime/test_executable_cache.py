@@ -169,15 +169,18 @@ def compiled(checks, lowered):
 def test_threads_compile_one_program_under_their_own_settings(monkeypatch):
     """In plain JAX the second thread waits for the first one and gets its executable."""
     both_lowered = threading.Barrier(2, timeout=60)
-    executables_of_text = executable_cache._executables_of_text
+    compile_into = jax_internals.compile_into
 
-    def at_once(module):
-        both_lowered.wait()
-        return executables_of_text(module)
+    def at_once(computation, executables_of, options):
+        def wait_first(module):
+            both_lowered.wait()
+            return executables_of(module)
+
+        return compile_into(computation, wait_first, options)
 
     jitted = engine.jit(closure(1), constants="simplified")
     with monkeypatch.context() as patch, ThreadPoolExecutor(2) as threads:
-        patch.setattr(executable_cache, "_executables_of_text", at_once)
+        patch.setattr(jax_internals, "compile_into", at_once)
         with work_of_jax() as work:
             stages = jitted.lower(X), jitted.lower(X)
             first, second = threads.map(compiled, (False, True), stages)
@@ -191,16 +194,19 @@ def test_a_stage_may_be_compiled_in_another_thread_meanwhile(monkeypatch):
     jitted = engine.jit(closure(1), constants="simplified")
     lowered, others = jitted.lower(X), []
     module = lowered.compiler_ir()
-    executables_of_text = executable_cache._executables_of_text
+    compile_into = jax_internals.compile_into
 
-    def meanwhile(module):
-        if not others:
-            others.append(None)
-            with ThreadPoolExecutor(1) as threads:
-                others[0] = threads.submit(compiled, False, lowered).result()
-        return executables_of_text(module)
+    def meanwhile(computation, executables_of, options):
+        def compile_elsewhere_first(module):
+            if not others:
+                others.append(None)
+                with ThreadPoolExecutor(1) as threads:
+                    others[0] = threads.submit(compiled, False, lowered).result()
+            return executables_of(module)
 
-    monkeypatch.setattr(executable_cache, "_executables_of_text", meanwhile)
+        return compile_into(computation, compile_elsewhere_first, options)
+
+    monkeypatch.setattr(jax_internals, "compile_into", meanwhile)
     own = compiled(True, lowered)
     assert others != [None]
     assert own is not others[0]

@@ -1,5 +1,7 @@
 """The arrays that make a difference by being hoisted are found among those that make none."""
 
+import itertools
+
 import pytest
 from program_files import line_with, program_file
 
@@ -92,26 +94,23 @@ def test_times_by_a_clock_of_our_own(planted, metric, monkeypatch):
     assert find(planted, "one_folds", metric=metric, factor=4.0).verdict == "parity"
 
 
+def plant_slow_calls(monkeypatch, *comparisons):
+    """Let the second variant take ten times as long in these comparisons, counted from 0."""
+    pairs = ((1.0, 10.0 if number in comparisons else 1.0) for number in itertools.count())
+    seconds = itertools.chain.from_iterable(pairs)
+    monkeypatch.setattr(culprit, "seconds_of", lambda action: next(seconds))
+
+
 def test_a_program_that_differs_from_itself_has_no_culprit(planted, monkeypatch):
-    numbers = iter(range(100))
-    monkeypatch.setattr(
-        culprit,
-        "_METRICS",
-        {"call": lambda *_: lambda hoisted: culprit.Difference(next(numbers) == 0, "noise")},
-    )
-    found = find(planted, "one_folds", metric="call")
+    plant_slow_calls(monkeypatch, 0)
+    found = find(planted, "one_folds", metric="call", samples=1)
     assert (found.verdict, found.arrays) == ("could not compare", ())
-    assert "differs from itself: noise" in found.reasons[0]
+    assert "differs from itself: 1 s a call inlined, 10 s hoisted" in found.reasons[0]
 
 
 def test_a_difference_that_is_not_seen_again_names_nobody(planted, monkeypatch):
-    numbers = iter(range(100))
-    monkeypatch.setattr(
-        culprit,
-        "_METRICS",
-        {"call": lambda *_: lambda hoisted: culprit.Difference(next(numbers) in (1, 2, 4), "x")},
-    )
-    found = find(planted, "one_folds", metric="call")
+    plant_slow_calls(monkeypatch, 1, 2, 4)
+    found = find(planted, "one_folds", metric="call", samples=1)
     assert (found.verdict, found.arrays) == ("could not compare", ())
     assert "not seen again" in found.reasons[0]
 

@@ -1,16 +1,24 @@
 """The proof of a side: what contradicts a side is an error, planted here for each rule."""
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from program_files import script_file
 
+import parity_tests
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.observe import measure, stablehlo
 from parity_tests.observe.proof_of_side import prove
+from parity_tests.processes.side_environment import JAX_FLAG, environment_of
 from parity_tests.program import from_function, program
 
 TABLE = jnp.arange(77.0)
@@ -114,3 +122,39 @@ def test_evidence_against_a_side_is_found(side, jaxpr, module, found):
 def test_an_array_that_nothing_reads_need_not_be_passed():
     assert prove("simplified", facts(), module("2.0", 0), live_captured=0).holds
     assert prove("legacy", facts(**LEGACY), module("2.0", 0), live_captured=0).holds
+
+
+# -- the flag set at run time ----------------------------------------------------------------------
+
+# JAX reads its flag at import, for the literals that it allows and for whether it hoists, and again
+# when it traces. A process in which these disagree is a third pipeline, and neither side.
+
+
+def measured_with(environment_flag, then):
+    """What becomes of programs on both stock sides, in a process with the flag in this state."""
+    environment = environment_of("jax-legacy") | {JAX_FLAG: environment_flag}
+    root = str(Path(parity_tests.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, str(script_file("flag_set_at_run_time")), then],
+        env=environment | {"PYTHONPATH": root + os.pathsep + environment["PYTHONPATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_flag_set_at_run_time_makes_neither_side():
+    found = measured_with("0", "set at run time")
+    assert len(found) == 24
+    assert set(found.values()) == {"wrong side"}, found
+
+
+@pytest.mark.parametrize(
+    ("environment_flag", "accepted"), [("0", "jax-legacy"), ("1", "jax-simplified")]
+)
+def test_a_flag_in_the_environment_makes_one_side(environment_flag, accepted):
+    found = measured_with(environment_flag, "left alone")
+    assert {key for key, what in found.items() if what == "accepted"} == {
+        key for key in found if key.endswith(accepted)
+    }

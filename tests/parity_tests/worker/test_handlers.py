@@ -4,6 +4,7 @@ import math
 import typing
 
 import pytest
+from program_files import program_file
 
 from parity_tests.observe.environment import describe
 from parity_tests.processes import protocol
@@ -67,19 +68,7 @@ def test_an_answer_reads_back_as_the_type_that_its_question_promises(question, a
 
 
 def test_a_process_of_stock_jax_imports_neither_the_engine_nor_an_experiment(tmp_path):
-    file = tmp_path / "looks.py"
-    file.write_text(
-        "import sys\n"
-        "from parity_tests import program\n"
-        "FOREIGN = ('engine', 'parity_tests.experiments', 'parity_tests.reduce')\n"
-        "def found():\n"
-        "    return [name for name in FOREIGN if name in sys.modules]\n"
-        "@program(args=(1.0,))\n"
-        "def looks(x):\n"
-        "    if found():\n"
-        "        raise ImportError(str(found()))\n"
-        "    return x\n"
-    )
+    file = program_file("looks_at_the_imports")
     jobs = [Job(number=n, name="looks", target=f"{file}:looks") for n in range(2)]
     options = RunOptions(steady_calls=0, hazards_on="jax-legacy")
     recorded = run_sides(jobs, ["jax-legacy", "legacy"], tmp_path, options)

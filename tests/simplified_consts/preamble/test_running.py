@@ -1,6 +1,7 @@
 """`precompute_constants`: a preamble runs once, at the right time and place, and unnoticed."""
 
 import concurrent.futures
+import dataclasses
 import gc
 import weakref
 
@@ -15,6 +16,7 @@ from profiled import frames_of
 import engine
 from engine.jax_internals import placement
 from engine.runtime import lowering
+from simplified_consts import execution
 from simplified_consts.preamble import extraction, running
 from simplified_consts.preamble.profitability import Limits
 
@@ -31,17 +33,21 @@ def anything(monkeypatch):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The device of each run of a preamble, in order."""
+    """Each run of a preamble, in order: its device, its results and its const args."""
     found = []
-    stock = running._run
+    stock = execution.results_of
     # Otherwise preambles of other tests over the same table would be found.
-    monkeypatch.setattr(extraction, "_preambles", weakref.WeakValueDictionary())
+    monkeypatch.setitem(globals(), "TABLE", jnp.array(TABLE))
 
-    def run(closed_jaxpr, device, *rest):
-        found.append(device)
-        return stock(closed_jaxpr, device, *rest)
+    def results_of(preamble, request, captured_arrays):
+        def run(closed_jaxpr, device):
+            results, const_args = request.run(closed_jaxpr, device)
+            found.append((device, results, const_args))
+            return results, const_args
 
-    monkeypatch.setattr(running, "_run", run)
+        return stock(preamble, dataclasses.replace(request, run=run), captured_arrays)
+
+    monkeypatch.setattr(execution, "results_of", results_of)
     return found
 
 
@@ -51,6 +57,12 @@ def auto(fun, **options):
 
 def off(fun, **options):
     return engine.jit(fun, constants="simplified", precompute_constants="off", **options)
+
+
+def copied_bytes(arrays):
+    """The bytes that all devices together hold beyond one copy of each array."""
+    shards = [shard.data.nbytes for array in arrays for shard in array.addressable_shards]
+    return sum(shards) - sum(array.nbytes for array in arrays)
 
 
 def using(table):
@@ -285,7 +297,7 @@ def test_it_runs_where_the_arguments_are_once_for_each_device(runs):
         np.testing.assert_array_equal(result, off(using(TABLE))(X))
     with jax.default_device(third):
         assert jitted(X).devices() == {third}
-    assert runs == [third, first]
+    assert [device for device, *_ in runs] == [third, first]
 
 
 def test_a_committed_table_follows_the_arguments_as_without_a_preamble():
@@ -321,15 +333,11 @@ def test_results_of_sharded_constants_are_not_copied_to_each_device(runs, monkey
     mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     table = jax.device_put(TABLE, NamedSharding(mesh, P("x")))
     monkeypatch.setattr(running, "LIMITS", Limits(extra_bytes=0))
-    copied = []
-    stock = running._copied_bytes
-    monkeypatch.setattr(running, "_copied_bytes", lambda a: copied.append(stock(a)) or copied[-1])
     fun = lambda x: x * jnp.broadcast_to(jnp.sum(table), (16,)) + jnp.sum(table, axis=0)  # noqa: E731
     x = jax.device_put(X, NamedSharding(mesh, P()))
     lowered = auto(fun).lower(x)
-    results, constants = copied
-    assert results > constants == 0
-    assert len(runs) == 1
+    [(_, results, constants)] = runs
+    assert copied_bytes(results) > copied_bytes(constants) == 0
     [whole] = lowered.const_args
     assert whole is table
     np.testing.assert_array_equal(auto(fun)(x), off(fun)(x))

@@ -14,7 +14,7 @@ from parity_tests import targets
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.program import Program
 from simplified_consts import lowering
-from simplified_consts.preamble import extraction, profitability
+from simplified_consts.preamble import extraction
 
 PROGRAMS = [each for each in targets.load(()) if isinstance(each, Program)]
 COMPARED = PROGRAMS if os.environ.get("CONSTPARITY_WHOLE_CORPUS") else PROGRAMS[::3]
@@ -23,9 +23,12 @@ COMPARED = PROGRAMS if os.environ.get("CONSTPARITY_WHOLE_CORPUS") else PROGRAMS[
 @pytest.fixture
 def extractions(monkeypatch):
     """Let all work be worth a preamble, also broadcasts; what was extracted from each program."""
-    limits = profitability.Limits(2**40, 0, 0)
-    monkeypatch.setattr(extraction, "LIMITS", limits)
-    monkeypatch.setattr(profitability, "_staying", lambda operations, least: set())
+
+    def choose_all(graph, *limits):
+        computed = [value for operation in graph.operations for value in operation.outputs]
+        return [value for value in computed if value in graph.demanded]
+
+    monkeypatch.setattr(extraction, "choose_results", choose_all)
     found = []
     stock = lowering.extract
 

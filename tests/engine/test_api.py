@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from profiled import frames_of
+from program_files import script_file
 
 import engine
 from engine.jax_internals import lowering
@@ -176,13 +177,13 @@ def test_forward_mode_from_outside(side, table):
 def test_programs_derived_by_a_transformation_keep_their_side(side, table, monkeypatch):
     """jax.grad(engine.jit(f)) runs derived programs on f's side, not on the process's default."""
     executed = []
-    execute = engine.api._execute
+    lower_plan = engine.api.lower_plan
 
-    def recording(pipeline, plan, operands, params):
+    def recording(pipeline, plan, *args):
         executed.append((pipeline.side, plan.num_const_args))
-        return execute(pipeline, plan, operands, params)
+        return lower_plan(pipeline, plan, *args)
 
-    monkeypatch.setattr(engine.api, "_execute", recording)
+    monkeypatch.setattr(engine.api, "lower_plan", recording)
     jitted = engine.jit(lambda x: jnp.tanh(x * table).sum(), constants=side)
     jax.grad(jitted)(jnp.ones((7, 7)))
     jax.vmap(jitted)(jnp.ones((3, 7, 7)))
@@ -325,22 +326,11 @@ def test_derived_programs_may_be_lowered_by_many_threads(table, monkeypatch):
         np.testing.assert_allclose(result[0], table @ table, rtol=1e-5)
 
 
-ON_EACH_DEVICE = """
-import jax, jax.numpy as jnp, engine
-table, shift = jnp.ones((7, 7)), jnp.full((7, 7), 2.0)
-jitted = engine.jit(lambda x, y, z: x * table + y + z + shift, constants="simplified")
-for device in jax.devices():
-    x = jax.device_put(table, device)
-    assert jitted(x, x, x).devices() == {device}
-    text = jitted.lower(x, x, x).as_text()
-    assert text.count("jax.const") == 2, text
-"""
-
-
 def test_one_program_on_several_devices():
     """JAX shares one module between them, whose const args must be marked once."""
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
-    subprocess.run([sys.executable, "-c", ON_EACH_DEVICE], env=environment, check=True)
+    script = script_file("one_program_on_each_device")
+    subprocess.run([sys.executable, str(script)], env=environment, check=True)
 
 
 def test_the_engine_works_in_the_place_of_jax(side, table, monkeypatch):
@@ -366,6 +356,6 @@ def test_source_locations_of_a_program_are_in_the_code_of_the_user(side, table):
     """No equation has a frame of the engine as its location, nor has the HLO or a profile."""
     inner = engine.jit(lambda x: x + table, constants=side)
     text = engine.jit(lambda x: inner(x) * 2, constants=side).lower(1.0).as_text(debug_info=True)
-    assert "test_jit.py" in text
+    assert "test_api.py" in text
     assert "engine/api.py" not in text
     assert "engine/jax_internals/" not in text

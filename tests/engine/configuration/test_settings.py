@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from evidence import inlined_bytes, side_shown_by
+from program_files import script_file
 
 import engine
 
@@ -93,19 +94,10 @@ def test_a_program_of_plain_jax_jit_stays_a_program_of_plain_jax_jit(table, cons
     assert copies(scanned) == (1, 0)
 
 
-NESTED = """
-import engine, jax, jax.numpy as jnp
-table = jnp.arange(49.0)
-for constants in engine.SIDES:
-    inner = engine.jit(lambda x: x * table + table, constants=constants)
-    text = jax.jit(lambda x: inner(x) + table).lower(1.0).as_text()
-    print("tensor<49xf32>" in text.split("stablehlo.constant", 1)[-1].split(chr(10))[0])
-"""
-
-
 def test_a_program_of_plain_jax_jit_stays_one_where_jax_hoists():
     """The other mixture: a module that JAX hoists from, with arrays that legacy would inline."""
-    done = run(NESTED, JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS="1")
+    script = script_file("constants_inside_plain_jit")
+    done = run(str(script), JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS="1")
     assert done.stdout.split() == ["False", "False"], done.stderr
 
 
@@ -141,20 +133,10 @@ def test_a_mixture_would_be_noticed(uses_table_everywhere, arguments):
     assert side_shown_by(legacy, traced.lower()) == "mixture"
 
 
-SCRIPT = """
-import engine, jax.numpy as jnp
-table = jnp.arange(49.0)
-scalar = jnp.float32(3.0)
-for constants in (None, "legacy", "simplified"):
-    traced = engine.jit(lambda x: x + table * scalar, constants=constants).trace(1.0)
-    print(traced.side, len(traced.consts), len(traced.lower().const_args))
-"""
-
-
-def run(script, **environment):
+def run(*how, **environment):
     inherited = {k: v for k, v in os.environ.items() if "SIMPLIFIED" not in k}
     return subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, *how],
         env=inherited | environment,
         capture_output=True,
         text=True,
@@ -180,7 +162,8 @@ def run(script, **environment):
 def test_environment(environment, flag):
     """No side mixes in a process of either flag, even where JAX has latched its own flag."""
     legacy, simplified = "legacy 2 0", "simplified 0 1"
-    lines = run(SCRIPT, **environment).stdout.splitlines()
+    script = script_file("side_of_each_keyword")
+    lines = run(str(script), **environment).stdout.splitlines()
     assert lines == [{"legacy": legacy, "simplified": simplified}[flag], legacy, simplified]
 
 
@@ -197,7 +180,7 @@ def test_illegal_values_are_refused():
         engine.config.update("no_such_option", 1)
     with pytest.raises(AttributeError, match=r"use engine\.config\.update"):
         engine.config.use_simplified_constants = True
-    done = run("import engine", CONSTPARITY_USE_SIMPLIFIED_CONSTANTS="perhaps")
+    done = run("-c", "import engine", CONSTPARITY_USE_SIMPLIFIED_CONSTANTS="perhaps")
     assert done.returncode != 0
     assert (
         "the environment variable CONSTPARITY_USE_SIMPLIFIED_CONSTANTS must be True or False"
