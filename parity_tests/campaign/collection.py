@@ -9,6 +9,7 @@ from pathlib import Path
 
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.processes.listing import ListingError, list_programs
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.targets import TargetError
 from reports.rows import Environment
@@ -42,17 +43,17 @@ class Collected:
         return Job(number=number, name=program.name, target=program.target)
 
 
-def collect(targets: Sequence[str], folder: Path, *, timeout: float) -> Collected:
+def collect(targets: Sequence[str], folder: Path, limits: Limits) -> Collected:
     """List the programs of targets, or of the built-in corpus where there are none.
 
-    `timeout` is in seconds. Raises `TargetError`, which says how a target is wrong.
+    Raises `TargetError`, which says how a target is wrong.
 
     Example::
 
-        collect(["my_model.py"], folder, timeout=60).programs[0].name
+        collect(["my_model.py"], folder, Limits(60)).programs[0].name
     """
     try:
-        listing = list_programs(targets, CampaignFiles(folder).listing, timeout=timeout)
+        listing = list_programs(targets, CampaignFiles(folder).listing, limits)
     except ListingError as error:
         raise TargetError(str(error)) from error
     if listing.error is not None:

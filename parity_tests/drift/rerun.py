@@ -14,6 +14,7 @@ from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.processes.one_question import Asking, ask_all
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Job, Question, RunEquations, RunOutputs
 from parity_tests.processes.worker_process import Lost
 from reports.rows import LeafComparison, Side
@@ -33,12 +34,12 @@ class _Answered(Generic[AnswerT]):
 
 @dataclass(frozen=True)
 class Rerun:
-    """How the two sides of a program run again: in which folder, and for how many seconds."""
+    """How the two sides of a program run again: in which folder, and within which limits."""
 
     job: Job
     sides: tuple[Side, Side]
     folder: Path
-    timeout: float
+    limits: Limits
 
     def outputs(
         self, flags: str, what: str, *, barriers: bool = False
@@ -61,7 +62,7 @@ class Rerun:
                 question,
                 side,
                 Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder)),
-                self.timeout,
+                self.limits,
                 flags,
             )
             for side, question in zip(self.sides, questions, strict=True)

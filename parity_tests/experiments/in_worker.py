@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from parity_tests.processes.one_question import ask
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
     FindCulprit,
     Question,
@@ -78,7 +79,7 @@ def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT
 
 def _answer(target: str, question: Question[Found | UnknownTarget], timeout: float) -> Found:
     with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
-        answer = ask(question, "simplified", Path(folder), timeout=timeout)
+        answer = ask(question, "simplified", Path(folder), Limits(timeout))
     if isinstance(answer, Lost):
         raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):
