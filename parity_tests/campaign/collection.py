@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,14 @@ from reports.rows import Environment
 
 @dataclass(frozen=True)
 class Collected:
-    """The programs that targets name; each has its own name, since a report is keyed by name."""
+    """The programs that targets name, with a job for each that can be run."""
 
     listing: Listing
-    programs: tuple[Listed, ...]
+
+    @property
+    def programs(self) -> tuple[Listed, ...]:
+        """The programs; each has its own name, since a report is keyed by name."""
+        return self.listing.programs
 
     @property
     def environment(self) -> Environment:
@@ -58,16 +61,4 @@ def collect(targets: Sequence[str], folder: Path, limits: Limits) -> Collected:
         raise TargetError(str(error)) from error
     if listing.error is not None:
         raise TargetError(listing.error)
-    return Collected(listing, tuple(with_unique_names(listing.programs)))
-
-
-def with_unique_names(programs: Sequence[Listed]) -> list[Listed]:
-    """Name programs that share a name by their targets.
-
-    Two programs `f` of `m:f` and `n:f` become "m:f" and "n:f".
-    """
-    names = Counter(each.name for each in programs)
-    return [
-        each if names[each.name] == 1 else each.model_copy(update={"name": each.target})
-        for each in programs
-    ]
+    return Collected(listing)
