@@ -7,10 +7,8 @@ measured is compared with itself: yesterday's run with today's, one JAX with ano
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.values import Value
@@ -139,8 +137,7 @@ def _attributed(
         name = drafts[number].name
         return left.truth(name) or right.truth(name)
 
-    with tempfile.TemporaryDirectory(prefix="constparity-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         return attribute_drift(
             drafts, job_of, evidence_of, truth_of, folder, limits, progress=progress
         )

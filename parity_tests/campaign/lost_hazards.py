@@ -20,14 +20,14 @@ _LOST = ("crash", "timeout", "memory")
 _UNTRACED = ("start of the process", "import", "build", "trace")
 
 
-def is_unforeseen(failure: Failure | None) -> bool:
+def may_hide_hazards(failure: Failure | None) -> bool:
     """Say whether a process was lost with a program whose hazards may still be detected."""
     if failure is None or failure.kind not in _LOST:
         return False
     return failure.kind == "crash" or failure.stage not in _UNTRACED
 
 
-def foresee(job: Job, folder: Path, limits: Limits) -> tuple[Hazard, ...]:
+def detect_alone(job: Job, folder: Path, limits: Limits) -> tuple[Hazard, ...]:
     """Detect the hazards of one program in a process that does nothing else.
 
     There are none where that process is lost as well. The folder of the campaign keeps them, for a
@@ -35,7 +35,7 @@ def foresee(job: Job, folder: Path, limits: Limits) -> tuple[Hazard, ...]:
 
     Example::
 
-        foresee(Job(number=0, name="step", target="my_model.py:step"), folder, Limits(60))
+        detect_alone(Job(number=0, name="step", target="my_model.py:step"), folder, Limits(60))
     """
     files = CampaignFiles(folder)
     kept, own = files.kept_hazards(job.number), files.hazards(job.number)

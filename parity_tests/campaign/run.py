@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
-from parity_tests.campaign.lost_hazards import foresee, is_unforeseen
+from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
@@ -118,7 +118,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 each,
                 measured.records[number],
                 partial(arbitrate, collected.job(number)),
-                partial(foresee, collected.job(number), folder, options.time_limit),
+                partial(detect_alone, collected.job(number), folder, options.time_limit),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 always_arbitrate=always_arbitrate,
@@ -212,6 +212,6 @@ def _hazards(
     side = side_with_hazards(recorded)
     if side is None:
         return ()
-    if is_unforeseen(recorded[side].observation.failure):
+    if may_hide_hazards(recorded[side].observation.failure):
         return ask_hazards()
     return recorded[side].hazards()

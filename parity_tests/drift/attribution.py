@@ -11,7 +11,6 @@ texts may differ without a difference in a bit.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +79,7 @@ def attribute(drift: Drift, folder: Path, limits: Limits) -> DriftAttribution:
     kept = CampaignFiles(folder).drift(drift.job.number, left, right)
     if kept.exists():
         return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
-    own = Path(tempfile.mkdtemp(prefix=f"drift-{drift.job.number}-", dir=folder))
+    own = CampaignFiles(folder).new_reruns(drift.job.number)
     found = _Attribution(drift, Rerun(drift.job, drift.sides, own, limits)).find()
     write(kept, to_json(found))
     return found

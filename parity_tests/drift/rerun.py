@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Generic
 
 from parity_tests.drift.first_equation import FirstDifference, first_difference
 from parity_tests.evidence import tolerance_ladder, values
-from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles, new_rerun
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.processes.one_question import Asking, ask_all
@@ -61,7 +60,7 @@ class Rerun:
             Asking(
                 question,
                 side,
-                Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder)),
+                new_rerun(self.folder, side),
                 self.limits,
                 flags,
             )

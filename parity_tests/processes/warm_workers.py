@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from parity_tests.evidence.folder_layout import ProgramFiles, next_free, truth_files
+from parity_tests.evidence.folder_layout import ProgramFiles, new_waiting, truth_files
 from parity_tests.evidence.records import Evidence, Recorded, record_of, truth_of
 from parity_tests.evidence.values import Value
 from parity_tests.judge.judgement import Judgement, judge
@@ -53,8 +53,8 @@ class WarmWorker:
             self._worker = None
 
     def _start(self) -> Worker:
-        prefix = f"{self.request.kind.replace(' ', '-')}-{self.side}-"
-        return Worker.start(self.request, next_free(self.folder, prefix), environment_of(self.side))
+        own = new_waiting(self.folder, self.request.kind, self.side)
+        return Worker.start(self.request, own, environment_of(self.side))
 
 
 @dataclass

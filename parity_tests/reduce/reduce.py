@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence import values
-from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles, temporary_folder
 from parity_tests.judge.sides import PAIRS
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
@@ -68,8 +67,7 @@ def reduce(
     if question.sides not in PAIRS:
         pairs = ", ".join(" and ".join(pair) for pair in PAIRS)
         raise ReduceError(f"{' and '.join(question.sides)} are no pair; the pairs are {pairs}")
-    with tempfile.TemporaryDirectory(prefix="constparity-reduce-") as name:
-        folder = Path(name)
+    with temporary_folder("reduce-") as folder:
         start, store = _read(question, folder)
         with warm_pair(*question.sides, folder, Limits(question.side_timeout)) as pair:
             symptom = symptom_to_keep(question, pair.judge(question.target))
