@@ -90,11 +90,11 @@ def export(
             exported = to_jax(*args, **kwargs)
         closed_jaxpr = function.traced.lojax.jaxpr
         side, choices = function.traced.side, function.traced.fun_name.choices
-        max_bytes, strict = embedded_constants_max_bytes.value, strict_placement.value
+        embed_threshold, strict = embedded_constants_max_bytes.value, strict_placement.value
 
         def vjp_of(primal: Any) -> Any:
             with (
-                embedded_constants_max_bytes(max_bytes),
+                embedded_constants_max_bytes(embed_threshold),
                 strict_placement(strict),
                 constant_policy(choices.policy),
             ):

@@ -111,7 +111,7 @@ def _ledger_rows(
             live_part(lowered.traced.jaxpr),
             counted.module,
             const_args=getattr(lowered.lowered, "const_args", None),
-            threshold=built.threshold,
+            embed_threshold=built.embed_threshold,
             optimised_hlo=lambda: compiled.compiled.as_text() or "",
         )
 
@@ -129,7 +129,9 @@ def _checks(
                 built.fun,
                 first,
                 called.call,
-                functools.partial(counts.count, lowered.traced.jaxpr, threshold=built.threshold),
+                functools.partial(
+                    counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
+                ),
                 may_call=not stateful and counted.module.callbacks == 0,
             )
         if side == "simplified":

@@ -122,7 +122,7 @@ def test_future_jaxpr_const_args_are_memoized_for_each_jaxpr(monkeypatch):
     monkeypatch.setattr(
         engine.ir.jaxprs,
         "_scan",
-        lambda jaxpr, max_bytes: scans.append(jaxpr) or scan(jaxpr, max_bytes),
+        lambda jaxpr, embed_threshold: scans.append(jaxpr) or scan(jaxpr, embed_threshold),
     )
     inner = jax.jit(lambda y: y + TABLE)
     closed_jaxpr = jaxpr_of(lambda x: inner(x) + inner(x * 2), 1.0)
