@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -30,6 +31,9 @@ from reports.rows import (
 from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views.ledger import place
 from reports.views.texts import counted
+
+if TYPE_CHECKING:
+    from parity_tests.cli.matrix_grid import Cell
 
 STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
@@ -184,15 +188,19 @@ def _print_times(console: Console, campaign: Campaign) -> None:
             )  # fmt: skip
 
 
-def print_grid(console: Console, grid: Mapping[str, Mapping[str, str]]) -> None:
+def print_grid(console: Console, grid: Mapping[str, Mapping[str, Cell]]) -> None:
     """Print verdicts by construct and transformation."""
     table = Table(title="construct, and transformation", title_justify="left", pad_edge=False)
     for column in ("", *next(iter(grid.values()))):
         table.add_column(column)
     for construct, cells in grid.items():
-        texts = (f"[{STYLES.get(cell, 'dim')}]{cell}[/]" for cell in cells.values())
+        texts = (f"[{_style_of(cell)}]{cell.text}[/]" for cell in cells.values())
         table.add_row(escape(construct), *texts)
     console.print(table)
+
+
+def _style_of(cell: Cell) -> str:
+    return STYLES[cell.verdict] if cell.verdict else "dim"
 
 
 def _title(campaign: Campaign) -> str:
