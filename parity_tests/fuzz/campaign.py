@@ -65,11 +65,11 @@ def keep(
     folder: Path,
     *,
     timeout: float,
-    on_round: Callable[[str, int], None] = lambda name, steps: None,
+    on_round: Callable[[str, int], None] = lambda name, pieces: None,
 ) -> Iterator[Kept]:
     """Make each program that failed smaller, as long as it fails alike, and write it to a file.
 
-    `on_round` is called at each round with the program's name and the number of steps it has left.
+    `on_round` is called at each round with the program's name and the number of pieces it has left.
     """
     for row in fuzzed.campaign.programs:
         if row.verdict == "parity":
