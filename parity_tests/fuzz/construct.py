@@ -105,7 +105,7 @@ class Construct:
     `text` writes the statements that assign `x`. `captured` and `bodies` count the captured arrays
     and the bodies of a piece, and `options` the ways to write it. `survives` are the
     transformations that the construct supports, `demands` those that it applies to its bodies.
-    `ranks` are the ranks of state that it takes. With `by_row` its bodies see the rows of the state.
+    `ranks` are the ranks of state that it takes. With `by_row` its bodies see its rows.
     """
 
     name: str
