@@ -25,9 +25,8 @@ from simplified_consts.preamble.constant_graph import (
     Known,
     ProgramConstant,
     Scope,
-    bodies_within,
-    constant_graph,
 )
+from simplified_consts.preamble.constant_search import bodies_within, constant_graph
 from simplified_consts.preamble.profitability import (
     LIMITS,
     Limits,

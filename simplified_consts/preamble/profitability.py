@@ -1,7 +1,7 @@
 """The constant preamble: compute what depends on constants alone once, and pass the results.
 
 XLA computes with inlined constants while it compiles, which may take minutes, and with const args
-at every call. Here the equations that depend on constants alone (`constant_graph.py`) are taken
+at every call. Here the equations that depend on constants alone (`constant_search.py`) are taken
 out of a program where that is worth it (`choose_results`), and become a program of their own
 whose results are const args of the rest. It runs once, compiled, on the device.
 
