@@ -33,7 +33,7 @@ from jax.export import symbolic_shape as symbolic_shape
 
 from engine import export_adapter, jax_internals
 from engine.api import jit
-from engine.artifacts import container, reader
+from engine.artifacts import container, export_parsing, reader
 from engine.artifacts.container import ContainerError as ContainerError
 from engine.artifacts.hoisted_export import HoistedExport as HoistedExport
 from engine.artifacts.hoisted_export import inputs_as_arguments
@@ -90,11 +90,11 @@ def export(
             exported = to_jax(*args, **kwargs)
         closed_jaxpr = function.traced.lojax.jaxpr
         side, choices = function.traced.side, function.traced.fun_name.choices
-        max_bytes, strict = embedded_constants_max_bytes.value, strict_placement.value
+        embed_threshold, strict = embedded_constants_max_bytes.value, strict_placement.value
 
         def vjp_of(primal: Any) -> Any:
             with (
-                embedded_constants_max_bytes(max_bytes),
+                embedded_constants_max_bytes(embed_threshold),
                 strict_placement(strict),
                 constant_policy(choices.policy),
             ):
@@ -140,7 +140,7 @@ def deserialize(
     blob = blob if isinstance(blob, bytes) else bytes(memoryview(blob))
     if container.looks_like_a_container(blob):
         return reader.read(container.parse(memoryview(blob)), constants, mesh)
-    plain = reader.parsed(blob, "what was given, no hoisted export,")
+    plain = export_parsing.parsed(blob, "what was given, no hoisted export,")
     if constants is not None or mesh is not None:
         raise ValueError("a plain export contains its constants: none can be replaced or placed")
     return plain

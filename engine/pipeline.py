@@ -66,12 +66,12 @@ class Pipeline:
 
     - `normalize(closed_jaxpr)`: bring the program that JAX's tracer emitted into the form of the
       side.
-    - `plan(closed_jaxpr, max_bytes, hoist_constants_as_args, choices)`: decide which constants
-      become const args; `max_bytes` is the embed threshold.
+    - `plan(closed_jaxpr, embed_threshold, hoist_constants_as_args, choices)`: decide which
+      constants become const args; `embed_threshold` is in bytes.
     - `const_args(plan, request)`: return the const args as a call passes them, or None where the
       program must be planned again with the choices `plan.otherwise`.
-    - `hoist_for_export(closed_jaxpr, max_bytes, choices)`: decide which constants become inputs of
-      an exported program.
+    - `hoist_for_export(closed_jaxpr, embed_threshold, choices)`: decide which constants become
+      inputs of an exported program.
     """
 
     side: Side

@@ -23,9 +23,10 @@ import numpy as np
 from engine import jax_internals
 from engine.artifacts import container as containers
 from engine.artifacts.container import Container, ContainerError
+from engine.artifacts.export_parsing import parsed
 from engine.artifacts.hoisted_export import takes_constants
 from engine.artifacts.manifest import fits
-from engine.artifacts.reader import is_array, named, parsed
+from engine.artifacts.reader import is_array, named
 from engine.artifacts.tree_structures import writable
 from engine.ir.array_snapshots import capture
 from engine.jax_internals import KINDS_OF_SHARDINGS, ExecutableParts

@@ -16,7 +16,7 @@ from engine.pipeline import LoweringPlan
 
 def plan(
     closed_jaxpr: ClosedJaxpr,
-    max_bytes: int,
+    embed_threshold: int,
     hoist_constants_as_args: bool,
     choices: Choices = NO_CHOICES,
 ) -> LoweringPlan:
@@ -25,5 +25,5 @@ def plan(
     Raises NotImplementedError for a program that neither pipeline can lower.
     """
     del hoist_constants_as_args, choices
-    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, max_bytes))
+    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, embed_threshold))
     return LoweringPlan(closed_jaxpr)

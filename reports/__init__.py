@@ -1,16 +1,13 @@
 """Rows in, pages out: the records of a campaign and the pages made of them.
 
-This file is the table of contents; `reports.rows` explains the records.
+This file is the table of contents; `reports.rows` explains the records. The writers of pages are
+imported at their first use: every process that measures has records, and few write a page.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from reports.output.files import ReportPathError, check_writable, write_atomically
-from reports.output.formats import (
-    FORMATS,
-    ReportFormat,
-    ReportRequest,
-    parse_report_option,
-    write_report,
-)
 from reports.output.json_file import ReportReadError
 from reports.output.json_file import load as load_campaign
 from reports.rows import (
@@ -37,6 +34,17 @@ from reports.rows import (
     StageTimes,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from reports.output.formats import (
+        FORMATS,
+        ReportFormat,
+        ReportRequest,
+        parse_report_option,
+        write_report,
+    )
+
+_OF_FORMATS = ("FORMATS", "ReportFormat", "ReportRequest", "parse_report_option", "write_report")
 
 __all__ = [
     "FORMATS",
@@ -72,3 +80,13 @@ __all__ = [
     "write_atomically",
     "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_FORMATS:
+        return getattr(importlib.import_module("reports.output.formats"), name)
+    raise AttributeError(f"module 'reports' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,11 +15,13 @@ from engine.pipeline import LoweringPlan
 from simplified_consts import lowering
 
 
-def hoist_for_export(closed_jaxpr: ClosedJaxpr, max_bytes: int, choices: Choices) -> LoweringPlan:
-    """Hoist the constants that a call would hoist: those larger than `max_bytes`, each array once.
+def hoist_for_export(
+    closed_jaxpr: ClosedJaxpr, embed_threshold: int, choices: Choices
+) -> LoweringPlan:
+    """Hoist the constants that a call would hoist: those above the embed threshold, each once.
 
     There is no preamble: it would run on a device, and an export has none. Raises ValueError and
     NotImplementedError where a call would.
     """
     without_preamble = choices._replace(precompute="off")
-    return lowering.plan(closed_jaxpr, max_bytes, True, without_preamble)
+    return lowering.plan(closed_jaxpr, embed_threshold, True, without_preamble)

@@ -49,35 +49,35 @@ class PlanWithPreamble(LoweringPlan):
 
 def plan(
     closed_jaxpr: ClosedJaxpr,
-    max_bytes: int,
+    embed_threshold: int,
     hoist_constants_as_args: bool,
     choices: Choices = NO_CHOICES,
 ) -> LoweringPlan:
-    """Plan to hoist the constants larger than `max_bytes` in live equations, each array once.
+    """Plan to hoist the constants larger than `embed_threshold` in live equations, each array once.
 
     A policy decides first, array by array. Raises ValueError for an invalid answer of the policy;
     NotImplementedError for a program that neither pipeline can lower, and where JAX hoists the rest
     and could not follow the policy.
     """
-    policy, selection = choices.policy, Selection(max_bytes)
+    policy, selection = choices.policy, Selection(embed_threshold)
     if policy is None or not hoist_constants_as_args:
         refuse_unsupported(closed_jaxpr, selection.is_hoisted)
     if not hoist_constants_as_args:
         # JAX inlines an array once per function if it is a constvar, and once per use as a Literal.
         return LoweringPlan(lift(closed_jaxpr))
     precompute = choices.precompute == "auto"
-    if policy is None and not precompute and not _captures(closed_jaxpr, max_bytes):
+    if policy is None and not precompute and not _captures(closed_jaxpr, embed_threshold):
         return LoweringPlan(closed_jaxpr)
     live = live_part(closed_jaxpr)
     if policy is not None:
-        selection = select(live, max_bytes, policy)
+        selection = select(live, embed_threshold, policy)
         refuse_unsupported(live, selection.is_hoisted)
     deduplication = Deduplication(choices.deduplicate) if choices.deduplicate else None
     without_preamble = choices._replace(precompute="off")
     if precompute:
         extraction = extract(
             live,
-            max_bytes,
+            embed_threshold,
             lambda value: not selection.is_left_to_xla(value),
             representative=deduplication.representative if deduplication else lambda value: value,
         )
@@ -85,13 +85,13 @@ def plan(
             rest = _hoist(live_part(extraction.rest), selection, deduplication, without_preamble)
             fields = {**vars(rest), "choices": choices, "otherwise": without_preamble}
             return PlanWithPreamble(**fields, preamble=extraction.preamble)
-        if policy is None and not _captures(closed_jaxpr, max_bytes):
+        if policy is None and not _captures(closed_jaxpr, embed_threshold):
             return LoweringPlan(closed_jaxpr)
     return _hoist(live, selection, deduplication, without_preamble)
 
 
-def _captures(closed_jaxpr: ClosedJaxpr, max_bytes: int) -> bool:
-    return any(is_hoistable(value, max_bytes) for value in values_in(closed_jaxpr))
+def _captures(closed_jaxpr: ClosedJaxpr, embed_threshold: int) -> bool:
+    return any(is_hoistable(value, embed_threshold) for value in values_in(closed_jaxpr))
 
 
 def _hoist(

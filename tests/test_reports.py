@@ -42,7 +42,15 @@ def test_reports_import_neither_jax_nor_the_other_packages():
 
 
 def test_the_import_check_can_fail():
-    assert imported({"jinja2"}) == "['jinja2']"
+    assert imported({"pydantic"}) == "['pydantic']"
+
+
+def test_records_without_pages_need_no_jinja2():
+    assert imported({"jinja2"}) == "[]"
+    pages = "import sys; from reports import write_report; print('jinja2' in sys.modules)"
+    command = [sys.executable, "-c", pages]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
 
 
 def test_the_table_of_contents_is_true():

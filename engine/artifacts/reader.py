@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import struct
 import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,30 +17,21 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from engine import jax_internals
+from engine.artifacts.constant_placement import (
+    has_sharding_of,
+    is_in_host_memory,
+    put_uncommitted,
+    sharding_on,
+)
 from engine.artifacts.container import Container, ContainerError
+from engine.artifacts.export_parsing import parsed
 from engine.artifacts.hoisted_export import HeldConstant, HoistedExport, put, takes_constants
 from engine.artifacts.manifest import Manifest, described, spelled, stored_dtype
 from engine.artifacts.writer import Constant
 
 Replacements = Mapping[int, Any] | Sequence[Any]
-
-# The errors that JAX's parser raises for bytes that are no export (jax 0.9.2 and 0.10.2):
-# flatbuffers reads beyond the end or finds no number, or a look-up in JAX fails.
-_NO_EXPORT = (
-    struct.error,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    AssertionError,
-    NotImplementedError,
-    RecursionError,
-    OverflowError,
-)
-_UNREGISTERED = "Cannot deserialize a PyTreeDef containing an unregistered type"
 
 
 def read(
@@ -65,31 +55,6 @@ def read(
         exported = HoistedExport(programs[order], held_by_program, _always(exported))
     assert exported is not None
     return exported
-
-
-def parsed(data: bytes | bytearray | memoryview, what: str) -> jax.export.Exported:
-    """Have JAX parse the bytes of an export; `what` names them in errors.
-
-    Raises ContainerError, with JAX's reason, for bytes that JAX cannot read, and ValueError for a
-    node type that is not registered in this process. JAX reads no file and runs nothing here, so
-    its errors can only be about the bytes.
-    """
-    try:
-        # A copy as `bytes`, which the caller cannot change: JAX parses a derivative only on demand.
-        # It accepts bytes as well as the bytearray of its annotation.
-        return jax.export.deserialize(bytes(data))  # type: ignore[arg-type]
-    except _NO_EXPORT as error:
-        if _UNREGISTERED in str(error):
-            raise ValueError(
-                f"{what} has nodes of a type that is not registered in this process. Register it "
-                "as its writer did, with engine.export.register_namedtuple_serialization or "
-                f"engine.export.register_pytree_node_serialization ({error})"
-            ) from error
-        raise ContainerError(
-            f"{what} cannot be read as an export by this JAX, {jax.__version__} "
-            f"({type(error).__name__}: {error}): damaged, or made by another program or version; "
-            "export again"
-        ) from error
 
 
 def check_constants(container: Container, manifest: Manifest) -> None:
@@ -223,7 +188,7 @@ class _File:
         dtype, shape = stored_dtype(entry["dtype"]), tuple(entry["shape"])
         stored = np.frombuffer(self.checked_bytes(number), np.uint8).view(dtype).reshape(shape)
         # Constants that share a tensor still get a buffer each: one of them may be donated.
-        constant = _put(stored, in_host_memory)
+        constant = put_uncommitted(stored, in_host_memory)
         if entry["key_impl"] is not None:
             with jax.ensure_compile_time_eval():
                 constant = jax.random.wrap_key_data(constant, impl=entry["key_impl"])
@@ -238,12 +203,12 @@ class _File:
         held: list[Constant] = []
         for number in range(count):
             program, place = self._first_use(number, programs)
-            in_host_memory = _in_host_memory(program, place)
+            in_host_memory = is_in_host_memory(program, place)
             constant: Constant = _MappedConstant(self, number, in_host_memory)
             if number in numbered:
                 array = self._checked(number, numbered[number], program, place)
                 if mesh is None and isinstance(array, np.ndarray):
-                    array = _put(array, in_host_memory)
+                    array = put_uncommitted(array, in_host_memory)
                 constant = HeldConstant(number, array, array)
             if mesh is not None:
                 constant = _PlacedConstant(constant, program, place, mesh)
@@ -269,7 +234,7 @@ class _File:
                 f"constant {number} is {dtype} of shape {shape}, and cannot be replaced by "
                 f"{named(given)}"
             )
-        if isinstance(given, jax.Array) and not _same_sharding(given, program, place):
+        if isinstance(given, jax.Array) and not has_sharding_of(given, program, place):
             exported_with = jax_internals.exported_shardings(program)[0][place]
             raise ValueError(
                 f"constant {number} was exported with sharding {exported_with}, and cannot be "
@@ -283,55 +248,6 @@ def _type_of_keys(shape: tuple[int, ...], impl: str) -> tuple[tuple[int, ...], A
     data = jax.ShapeDtypeStruct(shape, np.uint32)
     keys = jax.eval_shape(lambda data: jax.random.wrap_key_data(data, impl=impl), data)
     return keys.shape, keys.dtype
-
-
-def _same_sharding(given: jax.Array, program: jax.export.Exported, place: int) -> bool:
-    expected = jax_internals.exported_shardings(program)[0][place]
-    if expected is None or expected.mesh.empty:
-        return given.sharding.is_fully_replicated
-    if not isinstance(given.sharding, NamedSharding) or _axes(given.sharding) != _axes(expected):
-        return False
-    wanted = _sharding_on(given.sharding.mesh, program, place)
-    wanted = wanted.update(memory_kind=given.sharding.memory_kind)
-    return given.sharding.is_equivalent_to(wanted, given.ndim)
-
-
-def _sharding_on(mesh: Any, program: jax.export.Exported, place: int) -> NamedSharding:
-    """Return the sharding of an input over a mesh of devices; replicated if the export names none.
-
-    Unlike in JAX's `in_shardings_jax`, the axes of the mesh may be explicit or not. Raises
-    ValueError for a mesh with other axes.
-    """
-    exported = jax_internals.exported_shardings(program)[0][place]
-    memory_kind = "pinned_host" if _in_host_memory(program, place) else None
-    sharding = NamedSharding(mesh, PartitionSpec(), memory_kind=memory_kind)
-    if exported is None or exported.mesh.empty:
-        return sharding
-    if _axes(sharding) != _axes(exported):
-        raise ValueError(
-            f"{program.fun_name} was exported for a mesh with axes {_axes(exported)}, and cannot "
-            f"have its constants on one with axes {_axes(sharding)}"
-        )
-    return sharding.update(spec=exported.spec)
-
-
-def _axes(sharding: NamedSharding) -> dict[str, int]:
-    mesh = sharding.mesh.abstract_mesh
-    return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
-
-
-def _in_host_memory(program: jax.export.Exported, place: int) -> bool:
-    return program.in_avals[place].memory_space == jax.memory.Space.Host
-
-
-def _put(value: np.ndarray, in_host_memory: bool) -> Any:
-    """Put a constant, uncommitted, in the default device's own memory or in host memory."""
-    sharding = None
-    if in_host_memory:
-        # Not `jax.memory.Space.Host`: with that, JAX compiles a program for the mesh in context.
-        [device] = put(np.empty(0)).devices()
-        sharding = SingleDeviceSharding(device, memory_kind="pinned_host")
-    return jax_internals.uncommitted(put(value, sharding))
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +280,7 @@ class _PlacedConstant:
 
     @functools.cached_property
     def value(self) -> Any:
-        return put(self.constant.value, _sharding_on(self.mesh, self.program, self.place))
+        return put(self.constant.value, sharding_on(self.mesh, self.program, self.place))
 
     @property
     def operand(self) -> Any:

@@ -54,11 +54,11 @@ def is_literalable(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex, np.ndarray, np.generic))
 
 
-def is_hoistable(value: Any, max_bytes: int) -> bool:
-    """Say whether a constant becomes a const arg: it is an array of more than `max_bytes` bytes.
+def is_hoistable(value: Any, embed_threshold: int) -> bool:
+    """Say whether a constant becomes a const arg: an array of more than `embed_threshold` bytes.
 
-    A negative `max_bytes` sets no threshold. Scalars are left for XLA to fold; mutable references
-    are state, not constants.
+    A negative `embed_threshold` sets no threshold. Scalars are left for XLA to fold; mutable
+    references are state, not constants.
 
     Example::
 
@@ -70,7 +70,7 @@ def is_hoistable(value: Any, max_bytes: int) -> bool:
     # Lowering asks this several times for each constant; `np.ndim` is slower.
     if not getattr(value, "shape", ()):
         return False
-    if max_bytes >= 0 and jax_internals.nbytes(value) <= max_bytes:
+    if embed_threshold >= 0 and jax_internals.nbytes(value) <= embed_threshold:
         return False
     return jax_internals.is_plain_array(value) or not (
         jax_internals.is_tracer(value) or jax_internals.is_reference(value)
@@ -133,12 +133,12 @@ def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
                     yield atom.val
 
 
-def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -> list[Any]:
-    """Return the constants above the embed threshold in a jaxpr and its bodies, unique by identity.
+def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, embed_threshold: int | None = None) -> list[Any]:
+    """Return the constants above the embed threshold in a jaxpr and its bodies, each once.
 
-    `max_bytes` defaults to `engine.config.embedded_constants_max_bytes`. Constants of outputs come
-    first, then those of each equation and its bodies, in program order. Memoized per jaxpr with
-    weak references.
+    `embed_threshold` defaults to `engine.config.embedded_constants_max_bytes`. Constants of outputs
+    come first, then those of each equation and its bodies, in program order. Memoized per jaxpr
+    with weak references.
 
     Example::
 
@@ -149,9 +149,9 @@ def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int | None = None) -
     Source: JAX's note "Handling of closed-over constants", section "Lowering". Unlike in JAX's
     function of this name, one array is one entry, however many Literals hold it.
     """
-    if max_bytes is None:
-        max_bytes = embedded_constants_max_bytes.value
-    return list(_const_args(jaxpr, max_bytes).values())
+    if embed_threshold is None:
+        embed_threshold = embedded_constants_max_bytes.value
+    return list(_const_args(jaxpr, embed_threshold).values())
 
 
 _memo: weakref.WeakKeyDictionary[Jaxpr, dict[int, dict[Hashable, Any]]] = (
@@ -159,26 +159,26 @@ _memo: weakref.WeakKeyDictionary[Jaxpr, dict[int, dict[Hashable, Any]]] = (
 )
 
 
-def _const_args(jaxpr: Jaxpr | ClosedJaxpr, max_bytes: int) -> dict[Hashable, Any]:
+def _const_args(jaxpr: Jaxpr | ClosedJaxpr, embed_threshold: int) -> dict[Hashable, Any]:
     if isinstance(jaxpr, ClosedJaxpr):
-        found = {constant_key(c): c for c in jaxpr.consts if is_hoistable(c, max_bytes)}
-        return found | _const_args(jaxpr.jaxpr, max_bytes)
+        found = {constant_key(c): c for c in jaxpr.consts if is_hoistable(c, embed_threshold)}
+        return found | _const_args(jaxpr.jaxpr, embed_threshold)
     memo = _memo.setdefault(jaxpr, {})
-    if max_bytes not in memo:
-        memo[max_bytes] = _scan(jaxpr, max_bytes)
-    return memo[max_bytes]
+    if embed_threshold not in memo:
+        memo[embed_threshold] = _scan(jaxpr, embed_threshold)
+    return memo[embed_threshold]
 
 
-def _scan(jaxpr: Jaxpr, max_bytes: int) -> dict[Hashable, Any]:
+def _scan(jaxpr: Jaxpr, embed_threshold: int) -> dict[Hashable, Any]:
     found: dict[Hashable, Any] = {}
     for atom in jaxpr.outvars:
-        if isinstance(atom, Literal) and is_hoistable(atom.val, max_bytes):
+        if isinstance(atom, Literal) and is_hoistable(atom.val, embed_threshold):
             found.setdefault(constant_key(atom.val), atom.val)
     for eqn in jaxpr.eqns:
         for atom in eqn.invars:
-            if isinstance(atom, Literal) and is_hoistable(atom.val, max_bytes):
+            if isinstance(atom, Literal) and is_hoistable(atom.val, embed_threshold):
                 found.setdefault(constant_key(atom.val), atom.val)
         for body in bodies_of(eqn) if eqn.params else ():
-            for key, value in _const_args(body, max_bytes).items():
+            for key, value in _const_args(body, embed_threshold).items():
                 found.setdefault(key, value)
     return found

@@ -27,14 +27,14 @@ class Hoisted(NamedTuple):
     - `simplified`: the form of the program. JAX traces while it lowers, to discharge mutable
       references, and must trace in the same form.
     - `jax_hoists_the_rest`: whether JAX hoists the constants that are left in the program.
-    - `max_bytes`: the embed threshold.
+    - `embed_threshold`: in bytes, as in the program's plan.
     - `follow_arguments`: whether a const arg on other devices goes to the arguments' devices.
     """
 
     const_args: tuple[Any, ...]
     simplified: bool
     jax_hoists_the_rest: bool
-    max_bytes: int
+    embed_threshold: int
     follow_arguments: bool
 
 
@@ -80,7 +80,7 @@ def lower(
         )
     with (
         simplified_jaxprs(hoisted.simplified),
-        config.embedded_constants_max_bytes(hoisted.max_bytes),
+        config.embedded_constants_max_bytes(hoisted.embed_threshold),
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
         lowered = pjit._resolve_and_lower(

@@ -43,16 +43,16 @@ def plan_of(
 
     The threshold is read now; `choices` are the program's, from when it was traced.
     """
-    max_bytes = embedded_constants_max_bytes.value
+    embed_threshold = embedded_constants_max_bytes.value
     plans = _plans.setdefault(closed_jaxpr, {})
-    key = pipeline.side, max_bytes, hoist, choices
+    key = pipeline.side, embed_threshold, hoist, choices
     if key not in plans:
-        plan = pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
+        plan = pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
         if plan.closed_jaxpr is closed_jaxpr:
             return plan  # cheap to make; in the table it would keep its own key alive
         # `setdefault` gives one plan, and so one executable, to choices that differ in nothing that
         # the plan depends on, and to two threads.
-        plan = plans.setdefault((pipeline.side, max_bytes, hoist, plan.choices), plan)
+        plan = plans.setdefault((pipeline.side, embed_threshold, hoist, plan.choices), plan)
         plans.setdefault(key, plan)
     return plans[key]
 

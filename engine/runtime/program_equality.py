@@ -66,7 +66,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
     """
     if closed_jaxpr.effects:
         return None
-    max_bytes = embedded_constants_max_bytes.value
+    embed_threshold = embedded_constants_max_bytes.value
     found = [closed_jaxpr.jaxpr.debug_info.func_src_info, *closed_jaxpr.in_avals]
     to_be_copied = False
     pending, seen = [cast(Body, closed_jaxpr)], set()
@@ -92,7 +92,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
                 if name not in unread and not _is_param(value, pending):
                     return None
         embedded += [atom.val for atom in body.outvars if isinstance(atom, Literal)]
-        if not all(_is_embedded_value(value, max_bytes) for value in embedded):
+        if not all(_is_embedded_value(value, embed_threshold) for value in embedded):
             return None
         to_be_copied = to_be_copied or any(map(_is_array, embedded))
     return Outline(hash(tuple(found)), to_be_copied)
@@ -121,7 +121,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (float, complex, np.generic))
 
 
-def _is_embedded_value(value: Any, max_bytes: int) -> bool:
+def _is_embedded_value(value: Any, embed_threshold: int) -> bool:
     """Say whether a value can be compared: a number, or an array within the embed threshold.
 
     JAX tells larger arrays, which only a policy embeds, apart by placement and identity.
@@ -132,7 +132,7 @@ def _is_embedded_value(value: Any, max_bytes: int) -> bool:
         if not value.is_fully_addressable:
             return False
     if _is_array(value):
-        return value.ndim == 0 or value.nbytes <= min(max_bytes, MOST_BYTES)
+        return value.ndim == 0 or value.nbytes <= min(embed_threshold, MOST_BYTES)
     return isinstance(value, (bool, int)) or _is_number(value)
 
 

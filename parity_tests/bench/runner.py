@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from pathlib import Path
 
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.processes import LiveProcess, step_in_turns
 from parity_tests.bench.rows.table import ROWS
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.processes.protocol import Progress
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
 
@@ -82,7 +81,8 @@ def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[Tur
     Raises `BenchError`.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(_folder()))
+        # Files of a process that was killed may appear a moment later, which is no error.
+        folder = stack.enter_context(temporary_folder(ignore_cleanup_errors=True))
         processes = [
             LiveProcess(turn, folder / str(number), timeout=timeout)
             for number, turn in enumerate(turns)
@@ -91,11 +91,6 @@ def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[Tur
             stack.callback(process.close)
         step_in_turns(processes)
         return [process.taken for process in processes if process.taken is not None]
-
-
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    # Files of a process that was killed may appear a moment later, which is no error.
-    return tempfile.TemporaryDirectory(prefix="constparity-", ignore_cleanup_errors=True)
 
 
 def _load() -> float | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.processes.listing import ListingError, list_programs
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.targets import TargetError
 from reports.rows import Environment
@@ -16,10 +16,14 @@ from reports.rows import Environment
 
 @dataclass(frozen=True)
 class Collected:
-    """The programs that targets name; each has its own name, since a report is keyed by name."""
+    """The programs that targets name, with a job for each that can be run."""
 
     listing: Listing
-    programs: tuple[Listed, ...]
+
+    @property
+    def programs(self) -> tuple[Listed, ...]:
+        """The programs; each has its own name, since a report is keyed by name."""
+        return self.listing.programs
 
     @property
     def environment(self) -> Environment:
@@ -42,31 +46,19 @@ class Collected:
         return Job(number=number, name=program.name, target=program.target)
 
 
-def collect(targets: Sequence[str], folder: Path, *, timeout: float) -> Collected:
+def collect(targets: Sequence[str], folder: Path, limits: Limits) -> Collected:
     """List the programs of targets, or of the built-in corpus where there are none.
 
-    `timeout` is in seconds. Raises `TargetError`, which says how a target is wrong.
+    Raises `TargetError`, which says how a target is wrong.
 
     Example::
 
-        collect(["my_model.py"], folder, timeout=60).programs[0].name
+        collect(["my_model.py"], folder, Limits(60)).programs[0].name
     """
     try:
-        listing = list_programs(targets, CampaignFiles(folder).listing, timeout=timeout)
+        listing = list_programs(targets, CampaignFiles(folder).listing, limits)
     except ListingError as error:
         raise TargetError(str(error)) from error
     if listing.error is not None:
         raise TargetError(listing.error)
-    return Collected(listing, tuple(with_unique_names(listing.programs)))
-
-
-def with_unique_names(programs: Sequence[Listed]) -> list[Listed]:
-    """Name programs that share a name by their targets.
-
-    Two programs `f` of `m:f` and `n:f` become "m:f" and "n:f".
-    """
-    names = Counter(each.name for each in programs)
-    return [
-        each if names[each.name] == 1 else each.model_copy(update={"name": each.target})
-        for each in programs
-    ]
+    return Collected(listing)

@@ -7,10 +7,8 @@ measured is compared with itself: yesterday's run with today's, one JAX with ano
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.values import Value
@@ -20,6 +18,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.judge.timing import judge_times
 from parity_tests.judge.verdict import conclude
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Progress
 from reports.rows import SIDES, Campaign, Observation, ProgramRow, Side, TimeComparison
 
@@ -58,7 +57,7 @@ def compare(
         else:
             drafts.append(_draft(left, right, name, pairs, times.get(name, ())))
     if attribute and all(a != b for a, b in pairs):
-        drafts = _attributed(left, right, drafts, timeout, progress)
+        drafts = _attributed(left, right, drafts, Limits(timeout), progress)
     return Campaign(
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
@@ -123,12 +122,12 @@ def _draft_of(
 
 
 def _attributed(
-    left: Saved, right: Saved, drafts: list[RowDraft], timeout: float, progress: Progress
+    left: Saved, right: Saved, drafts: list[RowDraft], limits: Limits, progress: Progress
 ) -> list[RowDraft]:
     def job_of(number: int) -> Job | NotRunAgain:
         both = [each.rows()[drafts[number].name] for each in (left, right)]
         environments = [each.campaign.environment for each in (left, right)]
-        return saved_job(number, both, environments, folder, timeout=timeout)
+        return saved_job(number, both, environments, folder, limits)
 
     def evidence_of(number: int, side: Side) -> Evidence:
         name = drafts[number].name
@@ -138,8 +137,7 @@ def _attributed(
         name = drafts[number].name
         return left.truth(name) or right.truth(name)
 
-    with tempfile.TemporaryDirectory(prefix="constparity-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         return attribute_drift(
-            drafts, job_of, evidence_of, truth_of, folder, timeout=timeout, progress=progress
+            drafts, job_of, evidence_of, truth_of, folder, limits, progress=progress
         )

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import math
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
-from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
+from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs, temporary_folder
 from parity_tests.evidence.records import record_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Listing, Record, to_json, write
@@ -64,8 +63,8 @@ def campaign_folder(resume: Path | None) -> Iterator[Path]:
     Raises `ResumeError` where it cannot be used, or another campaign is at work in it.
     """
     if resume is None:
-        with tempfile.TemporaryDirectory(prefix="constparity-") as name:
-            yield Path(name)
+        with temporary_folder() as temporary:
+            yield temporary
         return
     try:
         resume.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.processes.one_question import ask
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import DetectHazards, Job, to_json, write
 from parity_tests.processes.worker_process import Lost
 from reports.rows import Failure, Hazard
@@ -19,29 +20,29 @@ _LOST = ("crash", "timeout", "memory")
 _UNTRACED = ("start of the process", "import", "build", "trace")
 
 
-def is_unforeseen(failure: Failure | None) -> bool:
+def may_hide_hazards(failure: Failure | None) -> bool:
     """Say whether a process was lost with a program whose hazards may still be detected."""
     if failure is None or failure.kind not in _LOST:
         return False
     return failure.kind == "crash" or failure.stage not in _UNTRACED
 
 
-def foresee(job: Job, folder: Path, *, timeout: float) -> tuple[Hazard, ...]:
-    """Detect the hazards of one program in a process that does nothing else; `timeout` in seconds.
+def detect_alone(job: Job, folder: Path, limits: Limits) -> tuple[Hazard, ...]:
+    """Detect the hazards of one program in a process that does nothing else.
 
     There are none where that process is lost as well. The folder of the campaign keeps them, for a
     campaign that goes on.
 
     Example::
 
-        foresee(Job(number=0, name="step", target="my_model.py:step"), folder, timeout=60)
+        detect_alone(Job(number=0, name="step", target="my_model.py:step"), folder, Limits(60))
     """
     files = CampaignFiles(folder)
     kept, own = files.kept_hazards(job.number), files.hazards(job.number)
     own.mkdir(exist_ok=True)
     if kept.exists():
         return HazardsFound.model_validate_json(kept.read_text("utf-8")).hazards
-    answer = ask(DetectHazards(target=job.target), "jax-legacy", own, timeout=timeout)
+    answer = ask(DetectHazards(target=job.target), "jax-legacy", own, limits)
     found = HazardsFound() if isinstance(answer, Lost) else answer
     write(kept, to_json(found))
     return found.hazards

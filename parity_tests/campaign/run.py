@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
-from parity_tests.campaign.lost_hazards import foresee, is_unforeseen
+from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
@@ -48,7 +48,7 @@ def run(
         run(["my_model.py:step"], CampaignOptions(sides=("legacy", "simplified"))).verdict
     """
     with campaign_folder(options.resume) as folder:
-        collected = collect(targets, folder, timeout=options.timeout)
+        collected = collect(targets, folder, options.time_limit)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
         measured = _measure(collected, options, setup, folder, progress)
@@ -112,13 +112,13 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
     times = judge_times(by_name, by_name, pairs_of(options.sides))
     # The saved results may be compared with other sides later, when no arbiter is asked.
     always_arbitrate = options.save is not None and not set(SIDES) <= set(options.sides)
-    with warm_arbiter(folder, timeout=options.timeout, fresh=options.fresh) as arbitrate:
+    with warm_arbiter(folder, options.time_limit, fresh=options.fresh) as arbitrate:
         return [
             _draft(
                 each,
                 measured.records[number],
                 partial(arbitrate, collected.job(number)),
-                partial(foresee, collected.job(number), folder, timeout=options.timeout),
+                partial(detect_alone, collected.job(number), folder, options.time_limit),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 always_arbitrate=always_arbitrate,
@@ -141,7 +141,7 @@ def _attribute(
         lambda number, side: measured.records[number][side].evidence(),
         partial(truth_of, folder),
         folder,
-        timeout=options.timeout,
+        options.time_limit,
         progress=progress,
     )
 
@@ -212,6 +212,6 @@ def _hazards(
     side = side_with_hazards(recorded)
     if side is None:
         return ()
-    if is_unforeseen(recorded[side].observation.failure):
+    if may_hide_hazards(recorded[side].observation.failure):
         return ask_hazards()
     return recorded[side].hazards()

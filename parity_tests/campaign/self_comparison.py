@@ -77,12 +77,13 @@ def run(
         run(["my_model.py"], side="jax-legacy", runs=20, timeout=60).is_trustworthy
     """
     with campaign_folder(resume) as folder:
-        collected = collect(targets, folder, timeout=timeout)
+        options = RunOptions(timeout=timeout)
+        collected = collect(targets, folder, options.time_limit)
         check_same_campaign(folder, collected.listing, Setup(timeout=timeout))
         turns: list[dict[tuple[int, Side], Recorded]] = []
         for turn in range(runs):
             progress(turn, runs, f"run {turn + 1} of {runs}")
-            own, options = turn_folder(folder, turn), RunOptions(timeout=timeout)
+            own = turn_folder(folder, turn)
             turns.append(run_sides(collected.jobs, [side], own, options))
         progress(runs, runs, "")
         left, right = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from parity_tests.transform_matrix import CONSTRUCTS, TRANSFORMS, UNDEFINED
 from reports.rows import Campaign, ProgramRow, Verdict
@@ -16,24 +18,37 @@ WAYS: Mapping[str, str] = {
 }
 
 
-def grid(campaign: Campaign) -> dict[str, dict[str, Verdict | str]]:
-    """Arrange the verdicts of a campaign over the matrix by construct, then by transformation.
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the grid: its verdict, or the reason why it has none.
 
-    A cell is a verdict, "undefined" where JAX does not define it, "refused" where all sides refuse
-    it alike, or "not tested".
+    It is "undefined" where JAX does not define it, and "refused" where all sides refuse it alike.
+    """
+
+    verdict: Verdict | None = None
+    without: Literal["undefined", "refused", "not tested"] = "not tested"
+
+    @property
+    def text(self) -> str:
+        """The cell in words."""
+        return self.verdict or self.without
+
+
+def grid(campaign: Campaign) -> dict[str, dict[str, Cell]]:
+    """Arrange the verdicts of a campaign over the matrix by construct, then by transformation.
 
     Example::
 
         found = run([transform_matrix.__name__], CampaignOptions(reload=True))
-        grid(found)["scan"]["grad"]
+        grid(found)["scan"]["grad"].verdict
     """
     rows = {row.name: row for row in campaign.programs}
 
-    def cell(construct: str, transform: str) -> Verdict | str:
+    def cell(construct: str, transform: str) -> Cell:
         if (construct, transform) in UNDEFINED:
-            return "undefined"
+            return Cell(without="undefined")
         row = rows.get(f"{construct} under {transform}")
-        return row.verdict if row else "not tested"
+        return Cell(row.verdict) if row else Cell()
 
     return {
         construct: {
@@ -47,12 +62,12 @@ def grid(campaign: Campaign) -> dict[str, dict[str, Verdict | str]]:
     }
 
 
-def _outcome(row: ProgramRow | None, check: str) -> Verdict | str:
+def _outcome(row: ProgramRow | None, check: str) -> Cell:
     """Sum up the outcomes of one check over the sides of a program."""
     found = [each for item in (row.observations if row else ()) for each in item.checks]
     held = [each.holds for each in found if each.name == check]
     if not held:
-        return "not tested"
+        return Cell()
     if any(held) != all(held):
-        return "difference"
-    return "parity" if all(held) else "refused"
+        return Cell("difference")
+    return Cell("parity") if all(held) else Cell(without="refused")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from parity_tests.cli.options import OneTarget
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.reduce.reduce import Reduced
+    from parity_tests.reduce.reduce import Question, Reduced
     from reports.rows import Side
 
 
@@ -73,76 +74,112 @@ def reduce(
       constparity reduce my_model.py:step --sides legacy,simplified
     """
     from parity_tests.cli import terminal
-    from parity_tests.reduce.reduce import Question, ReduceError, confirm
+    from parity_tests.reduce.reduce import Question
+
+    target, name = _one_program(target, program)
+    question = Question(
+        target,
+        _parse_pair(sides),
+        metric,
+        _checked_rung(beyond),
+        max_tries,
+        search_timeout=timeout,
+        side_timeout=side_timeout,
+    )
+    file = output or Path(f"reduced_{name.replace('.', '_')}.py")
+    _check_writable(file)
+    console = terminal.console()
+    if (found := _reduced_and_run(context, question, file, console)) is not None:
+        print_reduced(console, target, file, found.reduced)
+        context.obj.code = _confirmed(console, file, found, exit_zero)
+
+
+@dataclass(frozen=True)
+class _RunByItself:
+    """A program that was reduced, and how its file ended when it was run by itself."""
+
+    reduced: Reduced
+    status: int
+    printed: str
+
+
+def _reduced_and_run(
+    context: typer.Context, question: Question, file: Path, console: Console
+) -> _RunByItself | None:
+    """Reduce, write the file and run it; None, with the exit status set, if that was impossible."""
+    from parity_tests.reduce.reduce import ReduceError, confirm
+    from parity_tests.targets import TargetError
+
+    try:
+        found = _search(question, console)
+        if found is None:
+            return None
+        found.written.save(file)
+        return _RunByItself(found, *confirm(file, question))
+    except TargetError as error:
+        fail(str(error))
+    except ReduceError as error:
+        print(f"constparity: could not reduce {error}", file=sys.stderr)
+        context.obj.code = Exit.COULD_NOT_COMPARE
+    except OSError as error:
+        print(f"constparity: {error}", file=sys.stderr)
+        context.obj.code = Exit.INTERNAL_ERROR
+    except KeyboardInterrupt:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+    return None
+
+
+def _search(question: Question, console: Console) -> Reduced | None:
+    """Reduce under a progress bar; None at parity, which is printed."""
+    from parity_tests.cli import terminal
     from parity_tests.reduce.reduce import reduce as reduced_of
-    from parity_tests.targets import TargetError, split
     from reports.views.texts import counted
+
+    with terminal.progress(console) as advance:
+        found = reduced_of(
+            question,
+            on_try=lambda tries, left: advance(
+                tries, question.max_tries, f"{counted(left, 'equation')} left"
+            ),
+        )
+    if found is None:
+        console.print(f"[green]parity[/] {question.target}: nothing to reduce", highlight=False)
+        console.print(
+            "  drift below the tolerances is reduced by --metric outputs", highlight=False
+        )
+    return found
+
+
+def _confirmed(console: Console, file: Path, found: _RunByItself, exit_zero: bool) -> Exit:
+    """Say whether the file showed the difference by itself, and return the exit status."""
+    if found.status == 1:
+        console.print("  run by itself in fresh processes, the file shows it", highlight=False)
+        return Exit.PARITY if exit_zero else Exit.DIFFERENCE
+    print(
+        f"constparity: {file} does not show it when it is run by itself (status {found.status}):\n"
+        f"{found.printed[-4000:]}",
+        file=sys.stderr,
+    )
+    return Exit.COULD_NOT_COMPARE
+
+
+def _one_program(target: str, program: str | None) -> tuple[str, str]:
+    """Return the target of one program, and the program's name."""
+    from parity_tests.targets import split
 
     if program is not None:
         target = f"{target}:{program}"
     name = split(target)[1]
     if name is None:
         fail(f"{target!r} names no program: write {target}:NAME, or add --program NAME")
-    pair = _parse_pair(sides)
+    return target, name
+
+
+def _checked_rung(beyond: str) -> str:
     if beyond not in ("bitwise", "ulp", "tolerance"):
         fail(f"--beyond {beyond}: it is bitwise, ulp or tolerance")
-    file = output or Path(f"reduced_{name.replace('.', '_')}.py")
-    _check_writable(file)
-    question = Question(
-        target,
-        pair,
-        metric,
-        beyond,
-        max_tries,
-        search_timeout=timeout,
-        side_timeout=side_timeout,
-    )
-    console = terminal.console()
-    try:
-        with terminal.progress() as advance:
-            found = reduced_of(
-                question,
-                on_try=lambda tries, left: advance(
-                    tries, max_tries, f"{counted(left, 'equation')} left"
-                ),
-            )
-        if found is None:
-            console.print(f"[green]parity[/] {target}: nothing to reduce", highlight=False)
-            console.print(
-                "  drift below the tolerances is reduced by --metric outputs", highlight=False
-            )
-            return
-        found.written.save(file)
-        status, printed = confirm(file, question)
-    except TargetError as error:
-        fail(str(error))
-    except ReduceError as error:
-        print(f"constparity: could not reduce {error}", file=sys.stderr)
-        context.obj.code = Exit.COULD_NOT_COMPARE
-        return
-    except OSError as error:
-        print(f"constparity: {error}", file=sys.stderr)
-        context.obj.code = Exit.INTERNAL_ERROR
-        return
-    except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
-        return
-    print_reduced(console, target, file, found)
-    context.obj.code = _confirmed(console, file, status, printed, exit_zero)
-
-
-def _confirmed(console: Console, file: Path, status: int, printed: str, exit_zero: bool) -> Exit:
-    """Say whether the file showed the difference by itself, and return the exit status."""
-    if status == 1:
-        console.print("  run by itself in fresh processes, the file shows it", highlight=False)
-        return Exit.PARITY if exit_zero else Exit.DIFFERENCE
-    print(
-        f"constparity: {file} does not show it when it is run by itself (status {status}):\n"
-        f"{printed[-4000:]}",
-        file=sys.stderr,
-    )
-    return Exit.COULD_NOT_COMPARE
+    return beyond
 
 
 def _parse_pair(sides: str) -> tuple[Side, Side]:

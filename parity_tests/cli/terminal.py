@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,6 +15,9 @@ from rich.table import Table
 
 from parity_tests.processes.protocol import Progress as Advance
 from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
+
+if TYPE_CHECKING:
+    from parity_tests.cli.matrix_grid import Cell
 
 STYLES: dict[Verdict, str] = {
     "parity": "green",
@@ -92,13 +96,16 @@ def _plain(console: Console) -> Advance:
     return advance
 
 
-def print_grid(console: Console, grid: Mapping[str, Mapping[str, str]]) -> None:
+def print_grid(console: Console, grid: Mapping[str, Mapping[str, Cell]]) -> None:
     """Print verdicts by construct and transformation."""
     table = Table(title="construct, and transformation", title_justify="left", pad_edge=False)
     for column in ("", *next(iter(grid.values()))):
         table.add_column(column)
-    styles: dict[str, str] = dict(STYLES.items())
     for construct, cells in grid.items():
-        texts = (f"[{styles.get(cell, 'dim')}]{cell}[/]" for cell in cells.values())
+        texts = (f"[{_style_of(cell)}]{cell.text}[/]" for cell in cells.values())
         table.add_row(escape(construct), *texts)
     console.print(table)
+
+
+def _style_of(cell: Cell) -> str:
+    return STYLES[cell.verdict] if cell.verdict else "dim"

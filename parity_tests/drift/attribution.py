@@ -11,7 +11,6 @@ texts may differ without a difference in a bit.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, to_json, write
 from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
@@ -65,22 +65,22 @@ def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side],
     return {pair: rungs[pair] for pair in found}
 
 
-def attribute(drift: Drift, folder: Path, *, timeout: float) -> DriftAttribution:
+def attribute(drift: Drift, folder: Path, limits: Limits) -> DriftAttribution:
     """Find the cause of a difference; "not attributed", with the reason, where it cannot be found.
 
-    `timeout` is in seconds for one run of the program. `folder` keeps the answer: a campaign that
-    goes on after an interruption does not look for it again.
+    `limits` are for one run of the program. `folder` keeps the answer: a campaign that goes on
+    after an interruption does not look for it again.
 
     Example::
 
-        attribute(Drift(job, left, right, "ulp"), folder, timeout=60).cause
+        attribute(Drift(job, left, right, "ulp"), folder, Limits(60)).cause
     """
     left, right = drift.sides
     kept = CampaignFiles(folder).drift(drift.job.number, left, right)
     if kept.exists():
         return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
-    own = Path(tempfile.mkdtemp(prefix=f"drift-{drift.job.number}-", dir=folder))
-    found = _Attribution(drift, Rerun(drift.job, drift.sides, own, timeout)).find()
+    own = CampaignFiles(folder).new_reruns(drift.job.number)
+    found = _Attribution(drift, Rerun(drift.job, drift.sides, own, limits)).find()
     write(kept, to_json(found))
     return found
 

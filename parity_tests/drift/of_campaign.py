@@ -16,6 +16,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.listing import ListingError, list_programs
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Progress
 from reports.rows import Environment, ProgramRow, Side
 
@@ -39,18 +40,18 @@ def attribute_drift(
     evidence_of: EvidenceOf,
     truth_of: TruthOf,
     folder: Path,
+    limits: Limits,
     *,
-    timeout: float,
     progress: Progress,
 ) -> list[RowDraft]:
     """Give each program the causes of its numeric differences, or the reason why there are none.
 
-    A program's number is its place in `drafts`. `folder` keeps the answers, `timeout` is in seconds
-    for one run of a program.
+    A program's number is its place in `drafts`. `folder` keeps the answers, `limits` are for one
+    run of a program.
 
     Example::
 
-        attribute_drift(drafts, job, evidence, truth, folder, timeout=60, progress=advance)
+        attribute_drift(drafts, job, evidence, truth, folder, Limits(60), progress=advance)
     """
     drifting = {
         number: pairs
@@ -68,7 +69,7 @@ def attribute_drift(
                 Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
                 for (left, right), rung in pairs.items()
             ]
-            causes = tuple(attribute(each, folder, timeout=timeout) for each in drifts)
+            causes = tuple(attribute(each, folder, limits) for each in drifts)
             findings = replace(findings, drift=causes)
         found[number] = replace(drafts[number], findings=findings)
     if drifting:
@@ -78,12 +79,12 @@ def attribute_drift(
 
 def saved_job(
     number: int, rows: Sequence[ProgramRow], environments: Sequence[Environment], folder: Path,
-    *, timeout: float,
+    limits: Limits,
 ) -> Job | NotRunAgain:  # fmt: skip
     """Return how to run the program saved in `rows` again, or in words why it is refused.
 
     It is refused where its source or its environment changed since it was measured. The module is
-    imported to find that out. `timeout` is in seconds.
+    imported to find that out.
     """
     row = rows[0]
     if not row.target or any(each.target != row.target for each in rows):
@@ -91,7 +92,7 @@ def saved_job(
     own = CampaignFiles(folder).listing_again(number)
     own.mkdir()
     try:
-        listing = list_programs([row.target], own, timeout=timeout)
+        listing = list_programs([row.target], own, limits)
     except ListingError as error:
         return NotRunAgain(str(error).splitlines()[0])
     if listing.error is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,11 @@ from typing import Generic
 
 from parity_tests.drift.first_equation import FirstDifference, first_difference
 from parity_tests.evidence import tolerance_ladder, values
-from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles, new_rerun
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.processes.one_question import Asking, ask_all
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Job, Question, RunEquations, RunOutputs
 from parity_tests.processes.worker_process import Lost
 from reports.rows import LeafComparison, Side
@@ -33,12 +33,12 @@ class _Answered(Generic[AnswerT]):
 
 @dataclass(frozen=True)
 class Rerun:
-    """How the two sides of a program run again: in which folder, and for how many seconds."""
+    """How the two sides of a program run again: in which folder, and within which limits."""
 
     job: Job
     sides: tuple[Side, Side]
     folder: Path
-    timeout: float
+    limits: Limits
 
     def outputs(
         self, flags: str, what: str, *, barriers: bool = False
@@ -60,8 +60,8 @@ class Rerun:
             Asking(
                 question,
                 side,
-                Path(tempfile.mkdtemp(prefix=f"{side}-", dir=self.folder)),
-                self.timeout,
+                new_rerun(self.folder, side),
+                self.limits,
                 flags,
             )
             for side, question in zip(self.sides, questions, strict=True)

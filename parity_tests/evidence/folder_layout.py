@@ -1,4 +1,4 @@
-"""The files of a campaign: each file name that a later step reads is written here alone.
+"""The files of a campaign and the names of temporary folders, all of them written here alone.
 
 A campaign's folder looks like this. Sides are run by one process after the other, and each process
 has a folder with the next free number::
@@ -16,16 +16,20 @@ has a folder with the next free number::
         0.hazards.json                   its hazards, on the side that detects them
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
     arbiter-0/truth.npz              the outputs of program 0 in double precision
-    foreseeing-0/                    the process that detected the hazards of program 0
+    hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
+    drift-0-XXXX/SIDE-XXXX/          a process that ran program 0 again to find that out
     serve-truth-jax-legacy-1/        a process that waits for one job after the other
 """
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from reports.rows import Side
 
@@ -157,11 +161,11 @@ class CampaignFiles:
 
     def hazards(self, number: int) -> Path:
         """Return the folder of the process that detects the hazards of one program alone."""
-        return self.folder / f"foreseeing-{number}"
+        return self.folder / f"hazards-{number}"
 
     def kept_hazards(self, number: int) -> Path:
         """Return the file with the hazards that this process found."""
-        return self.hazards(number) / "foreseen.json"
+        return self.hazards(number) / "found.json"
 
     def listing_again(self, number: int) -> Path:
         """Return the folder of the process that looks a saved program up again."""
@@ -170,6 +174,10 @@ class CampaignFiles:
     def drift(self, number: int, left: Side, right: Side) -> Path:
         """Return the file that says why the outputs of a program on two sides differ."""
         return self.folder / f"drift-{number}-{left}-{right}.json"
+
+    def new_reruns(self, number: int) -> Path:
+        """Make a folder for the processes that run a program again to attribute its drift."""
+        return Path(tempfile.mkdtemp(prefix=f"drift-{number}-", dir=self.folder))
 
 
 def turn_folder(folder: Path, turn: int) -> Path:
@@ -180,6 +188,27 @@ def turn_folder(folder: Path, turn: int) -> Path:
 def side_folder(folder: Path, side: Side) -> Path:
     """Return the folder of the processes of a side."""
     return folder / side
+
+
+def new_rerun(folder: Path, side: Side) -> Path:
+    """Make the folder of one process that runs a program again."""
+    return Path(tempfile.mkdtemp(prefix=f"{side}-", dir=folder))
+
+
+def new_waiting(folder: Path, kind: str, side: Side) -> Path:
+    """Make the folder of a process that waits for jobs of a kind, such as "serve jobs"."""
+    return next_free(folder, f"{kind.replace(' ', '-')}-{side}-")
+
+
+@contextlib.contextmanager
+def temporary_folder(
+    use: Literal["", "cache-", "fuzz-", "reduce-"] = "", *, ignore_cleanup_errors: bool = False
+) -> Iterator[Path]:
+    """Hold a temporary folder, which is deleted with what it holds when the block ends."""
+    with tempfile.TemporaryDirectory(
+        prefix=f"constparity-{use}", ignore_cleanup_errors=ignore_cleanup_errors
+    ) as name:
+        yield Path(name)
 
 
 def next_free(folder: Path, prefix: str = "") -> Path:

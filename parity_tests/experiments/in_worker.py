@@ -6,11 +6,11 @@ others.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TypeVar
 
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.processes.one_question import ask
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
     FindCulprit,
     Question,
@@ -77,8 +77,8 @@ def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT
 
 
 def _answer(target: str, question: Question[Found | UnknownTarget], timeout: float) -> Found:
-    with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
-        answer = ask(question, "simplified", Path(folder), timeout=timeout)
+    with temporary_folder() as folder:
+        answer = ask(question, "simplified", folder, Limits(timeout))
     if isinstance(answer, Lost):
         raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):

@@ -54,7 +54,7 @@ def ratio(seconds: Sequence[float]) -> float:
 
 def figures(lowered: Any, compiled: Any) -> dict[str, Any]:
     """Read the fields of `reports.rows.experiments.ProgramFigures` off the stages of a program."""
-    module = stablehlo.count(lowered.compiler_ir(), threshold=0)
+    module = stablehlo.count(lowered.compiler_ir(), embed_threshold=0)
     memory = compiled.memory_analysis()
     return {
         "const_args": len(lowered.const_args),

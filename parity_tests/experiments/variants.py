@@ -24,11 +24,11 @@ class Variants:
     def __init__(self, program: Program) -> None:
         self._fun, self.args, self.kwargs = program.build()
         traced = engine.jit(self._fun, constants="simplified").trace(*self.args, **self.kwargs)
-        threshold = engine.config.embedded_constants_max_bytes
+        embed_threshold = engine.config.embedded_constants_max_bytes
         self.arrays: tuple[CapturedUse, ...] = tuple(
             use
             for use in captured_uses(live_part(traced.jaxpr))
-            if use.array.bytes > threshold and use.array.shape
+            if use.array.bytes > embed_threshold and use.array.shape
         )
 
     def lower(self, hoisted: Collection[Hashable]) -> Any:
@@ -54,9 +54,9 @@ class Variants:
         self._lower(asked.append)
         return tuple(constant for constant in asked if identity(constant.value) in known)
 
-    def lower_under(self, threshold: int) -> Any:
+    def lower_under(self, embed_threshold: int) -> Any:
         """Lower the program under an embed threshold in bytes; anew at each call, as `lower`."""
-        with engine.embedded_constants_max_bytes(threshold):
+        with engine.embedded_constants_max_bytes(embed_threshold):
             return self._lower(lambda constant: None)
 
     def call(self, compiled: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.fuzz import reduction, rendering, strategy
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.processes.protocol import Progress
@@ -65,11 +65,11 @@ def keep(
     folder: Path,
     *,
     timeout: float,
-    on_round: Callable[[str, int], None] = lambda name, steps: None,
+    on_round: Callable[[str, int], None] = lambda name, pieces: None,
 ) -> Iterator[Kept]:
     """Make each program that failed smaller, as long as it fails alike, and write it to a file.
 
-    `on_round` is called at each round with the program's name and the number of steps it has left.
+    `on_round` is called at each round with the program's name and the number of pieces it has left.
     """
     for row in fuzzed.campaign.programs:
         if row.verdict == "parity":
@@ -122,8 +122,8 @@ def signature(row: ProgramRow) -> tuple[object, ...]:
 def _campaign(
     recipes: Mapping[str, Recipe], sides: Sequence[Side], timeout: float, progress: Progress
 ) -> Campaign:
-    with tempfile.TemporaryDirectory(prefix="constparity-fuzz-") as name:
-        file = Path(name) / "generated.py"
+    with temporary_folder("fuzz-") as folder:
+        file = folder / "generated.py"
         file.write_text(rendering.module(recipes))
         targets = [f"{file}:{name}" for name in recipes]
         # Without steady calls: nobody reads these times, and taking them compiles three times more.

@@ -1,4 +1,4 @@
-"""A construct: how one kind of step is written, and which transformations it supports.
+"""A construct: how one kind of piece is written, and which transformations it supports.
 
 Every construct takes the state `x` to a state of the same shape. Elements between -1 and 1 stay
 there; gradients may leave, and a tanh brings them back. Nothing branches on a float that is
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parity_tests.fuzz.arrays import ArrayText
-from parity_tests.fuzz.recipe import Step
+from parity_tests.fuzz.recipe import Piece
 
 # The transformations that a part of a program may be under. Which construct supports which was
 # tested with plain `jax.jit` (jax 0.10.2).
@@ -24,13 +24,13 @@ NOTHING: frozenset[Demand] = frozenset()
 
 @dataclass(frozen=True)
 class Site:
-    """The place of a step in a program; its text is made from the expressions that this gives.
+    """The place of a piece in a program; its text is made from the expressions that this gives.
 
     `rank` is the rank of the state here. `bodies` are the names of the functions that are its
-    bodies. `number` is unique to the step, which has it in the names that it defines.
+    bodies. `number` is unique to the piece, which has it in the names that it defines.
     """
 
-    step: Step
+    piece: Piece
     arrays: tuple[ArrayText, ...]
     rank: int
     size: int
@@ -40,7 +40,7 @@ class Site:
     @property
     def option(self) -> int:
         """The chosen way of writing the construct."""
-        return self.step.option
+        return self.piece.option
 
     def raw(self, k: int = 0) -> str:
         """Return the captured array itself, of any dtype and shape."""
@@ -95,7 +95,7 @@ class Site:
         return self.bodies[0]
 
     def _array(self, k: int) -> ArrayText:
-        return self.arrays[self.step.captured[k]]
+        return self.arrays[self.piece.captured[k]]
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class Construct:
     """One entry of the catalogue.
 
     `text` writes the statements that assign `x`. `captured` and `bodies` count the captured arrays
-    and the bodies of a step, and `options` the ways to write it. `survives` are the transformations
-    that the construct supports, `demands` those that it applies to its bodies. `ranks` are the
-    ranks of state that it takes. With `by_row` its bodies see the rows of the state.
+    and the bodies of a piece, and `options` the ways to write it. `survives` are the
+    transformations that the construct supports, `demands` those that it applies to its bodies.
+    `ranks` are the ranks of state that it takes. With `by_row` its bodies see its rows.
     """
 
     name: str

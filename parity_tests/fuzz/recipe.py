@@ -1,4 +1,4 @@
-"""Recipes: the captured arrays and the steps of a generated program, as frozen records."""
+"""Recipes: the captured arrays and the pieces of a generated program, as frozen records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RecipeArray:
 
 
 @dataclass(frozen=True)
-class Step:
+class Piece:
     """One construct of the catalogue, applied to the state.
 
     `captured` are indices into the recipe's captured arrays, `bodies` are the blocks that the
@@ -59,29 +59,29 @@ class Step:
     option: int = 0
 
 
-Block = tuple[Step, ...]
+Block = tuple[Piece, ...]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A program from one array to a tuple: the state after its steps, and some captured arrays.
+    """A program from one array to a tuple: the state after its pieces, and some captured arrays.
 
     The state is a float32 matrix of `size` by `size`. `returned` are indices of captured arrays
     that are outputs themselves. `outside` is the transformation around the jitted function.
     """
 
-    steps: Block
+    pieces: Block
     captured: tuple[RecipeArray, ...] = (RecipeArray(),)
     size: int = 4
     returned: tuple[int, ...] = ()
     outside: Outside = "nothing"
 
 
-def walk(block: Block) -> Iterator[Step]:
-    """Yield every step of a block and of its bodies, outer steps first."""
-    for step in block:
-        yield step
-        for body in step.bodies:
+def walk(block: Block) -> Iterator[Piece]:
+    """Yield every piece of a block and of its bodies, outer pieces first."""
+    for piece in block:
+        yield piece
+        for body in piece.bodies:
             yield from walk(body)
 
 
@@ -98,7 +98,7 @@ def kind_of(captured: tuple[RecipeArray, ...], index: int) -> RecipeArray:
 
 def uses(recipe: Recipe) -> frozenset[int]:
     """Return the indices of the captured arrays that the program needs, viewed ones included."""
-    named = {index for step in walk(recipe.steps) for index in step.captured}
+    named = {index for piece in walk(recipe.pieces) for index in piece.captured}
     needed = named | set(recipe.returned)
     for index in sorted(needed, reverse=True):
         while recipe.captured[index].storage == "view" and index > 0:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from parity_tests.fuzz.recipe import Block, Recipe, RecipeArray, Step, uses, walk
+from parity_tests.fuzz.recipe import Block, Piece, Recipe, RecipeArray, uses, walk
 from parity_tests.fuzz.rendering import CATALOGUE
 
 
 def size(recipe: Recipe) -> tuple[int, ...]:
-    """Return the key that orders recipes: fewer steps, then fewer arrays, then simpler arrays."""
-    steps = list(walk(recipe.steps))
+    """Return the key that orders recipes: fewer pieces, then fewer arrays, then simpler arrays."""
+    pieces = list(walk(recipe.pieces))
     needed = [recipe.captured[index] for index in uses(recipe)]
     return (
-        len(steps) + (recipe.outside != "nothing"),
+        len(pieces) + (recipe.outside != "nothing"),
         len(needed) + len(recipe.returned),
         sum((each.dtype, each.shape, each.storage) != _PLAIN for each in needed),
-        sum(step.option != 0 for step in steps) + (recipe.size != 4),
+        sum(piece.option != 0 for piece in pieces) + (recipe.size != 4),
     )
 
 
@@ -30,36 +30,36 @@ _PLAIN = (RecipeArray().dtype, RecipeArray().shape, RecipeArray().storage)
 
 def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
     """Return the recipes that are one change smaller, the smallest first."""
-    found = {replace(recipe, steps=block) for block in _smaller(recipe.steps)}
+    found = {replace(recipe, pieces=block) for block in _smaller(recipe.pieces)}
     found |= {replace(recipe, outside="nothing"), replace(recipe, size=4)}
     found |= {replace(recipe, returned=recipe.returned[:-1])}
     for index in uses(recipe):
         plain = RecipeArray(seed=recipe.captured[index].seed)
         kept = recipe.captured[:index], recipe.captured[index + 1 :]
         found.add(replace(recipe, captured=(*kept[0], plain, *kept[1])))
-        merged = tuple(_renamed(step, index, min(uses(recipe))) for step in recipe.steps)
-        found.add(replace(recipe, steps=merged))
+        merged = tuple(_renamed(piece, index, min(uses(recipe))) for piece in recipe.pieces)
+        found.add(replace(recipe, pieces=merged))
     return tuple(sorted((each for each in found if size(each) < size(recipe)), key=size))
 
 
 def _smaller(block: Block) -> Iterator[Block]:
-    for number, step in enumerate(block):
+    for number, piece in enumerate(block):
         before, after = block[:number], block[number + 1 :]
         yield (*before, *after)
-        if not CATALOGUE[step.construct].by_row:
-            for body in step.bodies:
+        if not CATALOGUE[piece.construct].by_row:
+            for body in piece.bodies:
                 yield (*before, *body, *after)
-        if step.option:
-            yield (*before, replace(step, option=0), *after)
-        for index, body in enumerate(step.bodies):
+        if piece.option:
+            yield (*before, replace(piece, option=0), *after)
+        for index, body in enumerate(piece.bodies):
             for smaller in _smaller(body):
-                bodies = (*step.bodies[:index], smaller, *step.bodies[index + 1 :])
-                yield (*before, replace(step, bodies=bodies), *after)
+                bodies = (*piece.bodies[:index], smaller, *piece.bodies[index + 1 :])
+                yield (*before, replace(piece, bodies=bodies), *after)
 
 
-def _renamed(step: Step, old: int, new: int) -> Step:
+def _renamed(piece: Piece, old: int, new: int) -> Piece:
     return replace(
-        step,
-        captured=tuple(new if index == old else index for index in step.captured),
-        bodies=tuple(tuple(_renamed(inner, old, new) for inner in body) for body in step.bodies),
+        piece,
+        captured=tuple(new if index == old else index for index in piece.captured),
+        bodies=tuple(tuple(_renamed(inner, old, new) for inner in body) for body in piece.bodies),
     )

@@ -53,7 +53,7 @@ def module(programs: Mapping[str, Recipe], header: str = "A generated program.")
 
 def summary(recipe: Recipe) -> str:
     """List the constructs of a recipe, those with bodies first."""
-    counted = Counter(step.construct for step in walk(recipe.steps))
+    counted = Counter(piece.construct for piece in walk(recipe.pieces))
     names = sorted(counted, key=lambda name: (CATALOGUE[name].bodies == 0, name))
     around = "" if recipe.outside == "nothing" else f"; {recipe.outside} outside"
     return ", ".join(names or ["nothing"]) + around
@@ -65,7 +65,7 @@ def _program(name: str, recipe: Recipe) -> str:
     made = [line for index in sorted(needed) for line in arrays[index].definition().splitlines()]
     returned = "".join(f", {arrays[index].name}" for index in recipe.returned)
     body = [
-        *_block(recipe.steps, arrays, recipe.size, 2, count(1)),
+        *_block(recipe.pieces, arrays, recipe.size, 2, count(1)),
         f"return (x{returned or ','})",
     ]
     result = f"return {_OUTSIDE[recipe.outside]}, (draw(1000, {recipe.size}, {recipe.size}),)"
@@ -81,15 +81,15 @@ def _indented(lines: Sequence[str]) -> list[str]:
 def _block(
     block: Block, arrays: tuple[ArrayText, ...], size: int, rank: int, numbers: Iterator[int]
 ) -> list[str]:
-    """Write the statements of a block; the bodies of a step are functions right before it."""
+    """Write the statements of a block; the bodies of a piece are functions right before it."""
     lines = []
-    for step in block:
-        construct = CATALOGUE[step.construct]
+    for piece in block:
+        construct = CATALOGUE[piece.construct]
         names = []
-        for body in step.bodies:
+        for body in piece.bodies:
             names.append(f"f{next(numbers)}")
             inner = _block(body, arrays, size, 1 if construct.by_row else rank, numbers)
             lines += ["", f"def {names[-1]}(x):", *_indented([*inner, "return x"]), ""]
-        site = Site(step, arrays, rank, size, tuple(names), next(numbers))
+        site = Site(piece, arrays, rank, size, tuple(names), next(numbers))
         lines += construct.text(site).splitlines()
     return lines

@@ -17,9 +17,9 @@ from parity_tests.fuzz.recipe import (
     STORAGES,
     Block,
     Outside,
+    Piece,
     Recipe,
     RecipeArray,
-    Step,
 )
 
 # The number of captured arrays of a recipe, and the depth of bodies in bodies.
@@ -40,12 +40,12 @@ _OUTSIDE_DEMANDS: dict[Outside, frozenset[Demand]] = {
 def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
     """Draw recipes with bodies in bodies, `depth` levels at most.
 
-    They shrink to fewer steps, simpler constructs and fewer captured arrays.
+    They shrink to fewer pieces, simpler constructs and fewer captured arrays.
     """
     return st.sampled_from(OUTSIDES).flatmap(
         lambda outside: st.builds(
             Recipe,
-            steps=_blocks(_OUTSIDE_DEMANDS[outside], 2, depth, 4),
+            pieces=_blocks(_OUTSIDE_DEMANDS[outside], 2, depth, 4),
             captured=_captured(),
             size=st.sampled_from((4, 8, 3)),
             returned=_returned(),
@@ -83,7 +83,7 @@ def _captured() -> st.SearchStrategy[tuple[RecipeArray, ...]]:
     shapes = st.one_of(st.just(SHAPES[0]), st.sampled_from(SHAPES))
     seeds = st.integers(0, 2)
     one = st.builds(RecipeArray, dtypes, shapes, st.sampled_from(STORAGES), seeds)
-    # Steps name any index below MOST_CAPTURED, so every recipe has that many arrays. Arrays that
+    # Pieces name any index below MOST_CAPTURED, so every recipe has that many arrays. Arrays that
     # are not used are not written.
     return st.tuples(*[one] * MOST_CAPTURED)
 
@@ -101,28 +101,28 @@ def _returned() -> st.SearchStrategy[tuple[int, ...]]:
 def _blocks(
     demands: frozenset[Demand], rank: int, depth: int, longest: int
 ) -> st.SearchStrategy[Block]:
-    one = _steps(demands, rank, depth)
+    one = _pieces(demands, rank, depth)
     return st.lists(one, min_size=1, max_size=longest).map(tuple)
 
 
 @cache
-def _steps(demands: frozenset[Demand], rank: int, depth: int) -> st.SearchStrategy[Step]:
+def _pieces(demands: frozenset[Demand], rank: int, depth: int) -> st.SearchStrategy[Piece]:
     def fits(construct: Construct) -> bool:
         return demands <= construct.survives and rank in construct.ranks
 
-    def step(construct: Construct) -> st.SearchStrategy[Step]:
+    def piece(construct: Construct) -> st.SearchStrategy[Piece]:
         rank_within = 1 if construct.by_row else rank
         body = st.deferred(lambda: _blocks(demands | construct.demands, rank_within, depth - 1, 2))
         return st.builds(
-            Step,
+            Piece,
             construct=st.just(construct.name),
             captured=st.tuples(*[_indices()] * construct.captured),
             bodies=st.tuples(*[body] * construct.bodies),
             option=st.integers(0, construct.options - 1),
         )
 
-    simple = st.sampled_from([c for c in OPERATIONS if fits(c)]).flatmap(step)
+    simple = st.sampled_from([c for c in OPERATIONS if fits(c)]).flatmap(piece)
     if depth == 0:
         return simple
-    nesting = st.sampled_from([c for c in WITH_BODIES if fits(c)]).flatmap(step)
+    nesting = st.sampled_from([c for c in WITH_BODIES if fits(c)]).flatmap(piece)
     return st.one_of(simple, nesting)

@@ -48,17 +48,17 @@ class _Origin(IntEnum):
     ARGUMENTS = 2
 
 
-def constant_work(closed: Any, *, threshold: int) -> ConstantWork:
+def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     """Return the equations of a live closed_jaxpr that depend on captured arrays alone.
 
-    Captured arrays of at most `threshold` bytes are inlined in both modes, and do not count. A loop
-    is never folded as a whole; an equation in its body may be.
+    Captured arrays of at most `embed_threshold` bytes are inlined in both modes, and do not count.
+    A loop is never folded as a whole; an equation in its body may be.
 
     Example::
 
-        constant_work(live_part(traced.jaxpr), threshold=32).equations
+        constant_work(live_part(traced.jaxpr), embed_threshold=32).equations
     """
-    walk = _Walk(threshold)
+    walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
     found = tuple(walk.equations.values())
     return ConstantWork(found, walk.place, sum(map(_result_bytes, found)))
@@ -71,8 +71,8 @@ def _result_bytes(equation: Any) -> int:
 class _Walk:
     """The work found so far, and the bodies that were walked with what their outputs depend on."""
 
-    def __init__(self, threshold: int) -> None:
-        self.threshold = threshold
+    def __init__(self, embed_threshold: int) -> None:
+        self.embed_threshold = embed_threshold
         self.equations: dict[int, Any] = {}
         self.place = NOWHERE
         self._visited: dict[tuple[int, ...], list[_Origin]] = {}
@@ -97,7 +97,7 @@ class _Origins:
             return _Origin.ARGUMENTS
         array = captured_value(value)
         # Stock JAX inlines typed PRNG keys in both modes.
-        is_hoisted = array is not None and not array.key and array.bytes > self.walk.threshold
+        is_hoisted = array is not None and not array.key and array.bytes > self.walk.embed_threshold
         return _Origin.CAPTURED if is_hoisted else _Origin.NOTHING
 
     def unbound(self, var: Any) -> _Origin:

@@ -46,23 +46,23 @@ class JaxprFacts:
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def count(closed: Any, *, threshold: int, only_read: bool = False) -> JaxprFacts:
-    """Count over a closed_jaxpr; arrays larger than `threshold` bytes are captured.
+def count(closed: Any, *, embed_threshold: int, only_read: bool = False) -> JaxprFacts:
+    """Count over a closed_jaxpr; arrays larger than `embed_threshold` bytes are captured.
 
     With `only_read`, a constvar that no equation or output reads captures nothing: the body of a
     jit keeps such constvars when dead code is removed.
 
     Example::
 
-        count(jax.make_jaxpr(f)(x), threshold=32).equations
+        count(jax.make_jaxpr(f)(x), embed_threshold=32).equations
     """
-    counter = _Counter(threshold, only_read)
+    counter = _Counter(embed_threshold, only_read)
     totals = counter.body(closed)
     arrays = counter.arrays.values()
     return JaxprFacts(
         **totals._asdict(),
-        captured=tuple(array for array in arrays if array.bytes > threshold),
-        small_keys=tuple(array for array in arrays if array.key and array.bytes <= threshold),
+        captured=tuple(array for array in arrays if array.bytes > embed_threshold),
+        small_keys=tuple(array for array in arrays if array.key and array.bytes <= embed_threshold),
         calls_exported=counter.calls_exported,
     )
 
@@ -80,8 +80,8 @@ class _Totals(NamedTuple):
 class _Counter:
     """Walks each body once and remembers its totals, because shared bodies can nest deeply."""
 
-    def __init__(self, threshold: int, only_read: bool):
-        self.threshold = threshold
+    def __init__(self, embed_threshold: int, only_read: bool):
+        self.embed_threshold = embed_threshold
         self.only_read = only_read
         self.arrays: dict[Hashable, CapturedValue] = {}
         self.calls_exported = False
@@ -117,7 +117,7 @@ class _Counter:
         if not isinstance(atom, core.Literal):
             return False
         seen = self._see(atom.val)
-        return seen is not None and (seen.key or seen.bytes > self.threshold)
+        return seen is not None and (seen.key or seen.bytes > self.embed_threshold)
 
     def _see(self, value: Any) -> CapturedValue | None:
         array = captured_value(value)

@@ -10,24 +10,25 @@ from jax.extend import core
 from parity_tests.jaxpr.bodies import bodies_in, inner
 
 
-def stock_const_args(jaxpr: Any, *, threshold: int) -> tuple[Any, ...]:
+def stock_const_args(jaxpr: Any, *, embed_threshold: int) -> tuple[Any, ...]:
     """Return the values that stock JAX passes as const args, in order; some are there twice.
 
     Within one jaxpr each Literal is a const arg of its own; the bodies of one equation need each
     array once. That is `core.jaxpr_const_args` of jax 0.10.2, which is private, and empty in a
-    process that was not started with the flag. Arrays larger than `threshold` bytes are hoisted.
+    process that was not started with the flag. Arrays of more than `embed_threshold` bytes are
+    hoisted.
     `jaxpr` has no dead code, as `live_part` leaves it.
 
     Example::
 
-        len(stock_const_args(live_part(traced.jaxpr).jaxpr, threshold=32))
+        len(stock_const_args(live_part(traced.jaxpr).jaxpr, embed_threshold=32))
     """
-    return tuple(_Scan(threshold).of(jaxpr))
+    return tuple(_Scan(embed_threshold).of(jaxpr))
 
 
 class _Scan:
-    def __init__(self, threshold: int) -> None:
-        self.threshold = threshold
+    def __init__(self, embed_threshold: int) -> None:
+        self.embed_threshold = embed_threshold
         self._bodies: dict[int, list[Any]] = {}
 
     def of(self, jaxpr: Any) -> list[Any]:
@@ -52,6 +53,6 @@ class _Scan:
         if (
             isinstance(atom, core.Literal)
             and np.ndim(atom.val) > 0
-            and getattr(atom.val, "nbytes", 4) > self.threshold
+            and getattr(atom.val, "nbytes", 4) > self.embed_threshold
         ):
             found[id(atom)] = atom.val

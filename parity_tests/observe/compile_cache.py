@@ -7,7 +7,6 @@ only if the arrays are no part of the executable. Nothing is run.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator
@@ -19,6 +18,7 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 from jax.extend import core
 
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
 
@@ -82,7 +82,7 @@ def measure(
             compiled = lowered.compile()
             return compiled, time.perf_counter() - start, events
 
-    with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder, cache_in(folder):
+    with temporary_folder("cache-") as folder, cache_in(str(folder)):
         compile_(closed)
         compiled, seconds, events = compile_(closed)
         if not events[HIT] or events[MISS]:

@@ -49,5 +49,5 @@ def embed_threshold_on(side: Side) -> int:
         import engine
 
         return engine.config.embedded_constants_max_bytes
-    threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
-    return threshold
+    embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+    return embed_threshold

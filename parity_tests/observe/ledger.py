@@ -31,28 +31,29 @@ def ledger(
     module: ModuleCounts,
     *,
     const_args: Sequence[Any] | None = None,
-    threshold: int,
+    embed_threshold: int,
     optimised_hlo: Callable[[], str],
 ) -> tuple[CapturedArray, ...]:
     """Return a row for each array that a closed_jaxpr captured, in the order of their first use.
 
     `live` is the same without dead code, `module` has the counts of its StableHLO. `const_args` are
     the values of main's const args in order; None stands for the ones that stock JAX passes.
-    `threshold` in bytes is the embed threshold. `optimised_hlo` returns the text of the compiled
-    program, and is called only if something was inlined.
+    `embed_threshold` is in bytes. `optimised_hlo` returns the text of the compiled program, and is
+    called only if something was inlined.
 
     Example::
 
-        ledger(closed, live_part(closed), module, threshold=32, optimised_hlo=compiled.as_text)
+        live, text = live_part(closed), compiled.as_text
+        ledger(closed, live, module, embed_threshold=32, optimised_hlo=text)
     """
     found = captured_uses(closed)
     if not found:
         return ()
     alive = {each.array.identity for each in captured_uses(live) if each.uses}
     if const_args is None:
-        const_args = stock_const_args(live.jaxpr, threshold=threshold)
+        const_args = stock_const_args(live.jaxpr, embed_threshold=embed_threshold)
     hoisted = HoistedArrays.of(found, const_args, module)
-    inlined = InlinedArrays(found, module, threshold=threshold)
+    inlined = InlinedArrays(found, module, embed_threshold=embed_threshold)
     optimised = OptimisedConstants(optimised_hlo)
 
     def fate(array: CapturedValue) -> ArrayFate:

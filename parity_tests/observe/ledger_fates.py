@@ -85,9 +85,9 @@ class InlinedArrays:
     """The constants of a module that have the elements of captured arrays."""
 
     def __init__(
-        self, found: Sequence[CapturedUse], module: ModuleCounts, *, threshold: int
+        self, found: Sequence[CapturedUse], module: ModuleCounts, *, embed_threshold: int
     ) -> None:
-        self._threshold = threshold
+        self._embed_threshold = embed_threshold
         self._constants: dict[_Type, list[InlinedConstant]] = {}
         for constant in (*module.inlined, *module.embedded):
             type_ = _Type(constant.shape, constant.element)
@@ -99,7 +99,7 @@ class InlinedArrays:
 
     def fate_of(self, array: CapturedValue) -> ArrayFate | None:
         """Return the fate of an array that is a constant of the module, else None."""
-        kind: Fate = "inlined" if array.bytes > self._threshold else "embedded"
+        kind: Fate = "inlined" if array.bytes > self._embed_threshold else "embedded"
         type_ = _type_of(_physical(array))
         if not type_.shape:
             return ArrayFate(kind, 0, note="as a scalar that is broadcast, which is not counted")

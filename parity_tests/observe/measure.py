@@ -40,6 +40,7 @@ def measure(
     program: Program,
     side: Side,
     *,
+    name: str | None = None,
     on_stage: Callable[[str], object] = lambda name: None,
     steady_calls: int = 0,
     fresh: bool = False,
@@ -49,7 +50,8 @@ def measure(
 
     Whatever the program raises is data: the observation has it as its `failure`, with the stage.
     A stock side must be the one that this process was started for; the proof notices where it is
-    not. `on_stage` is told the name of each stage as it begins, because a crash tells nothing.
+    not. `name` is the program's name in the observation, unless it is its own. `on_stage` is told
+    the name of each stage as it begins, because a crash tells nothing.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache.
@@ -58,24 +60,24 @@ def measure(
 
         measure(parity_tests.targets.load_one("my_model:step"), "jax-legacy").observation.times
     """
-    clock = StageClock(on_stage)
+    clock, name = StageClock(on_stage), name or program.name
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
-        return _measure(program, side, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
+        built = stages.build(program, side, clock)
+        return _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
     except failures.WrongSideError as error:
         failure, proof = failures.wrong_side(error, clock.current), error.proof
-        failed = Observation(program=program.name, side=side, failure=failure, proof=proof)
+        failed = Observation(program=name, side=side, failure=failure, proof=proof)
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
-        failed = Observation(program=program.name, side=side, failure=failure)
+        failed = Observation(program=name, side=side, failure=failure)
     return Measured(failed)
 
 
 def _measure(
-    program: Program, side: Side, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
+    name: str, built: Built, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
 ) -> Measured:
-    built = stages.build(program, side, clock)
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
@@ -88,7 +90,7 @@ def _measure(
     if reload:
         checks += _check_round_trips(built, called, cached, clock)
     observation = observation_of(
-        program.name,
+        name,
         built,
         (lowered, counted, compiled, called),
         clock.seconds,
@@ -109,7 +111,7 @@ def _ledger_rows(
             live_part(lowered.traced.jaxpr),
             counted.module,
             const_args=getattr(lowered.lowered, "const_args", None),
-            threshold=built.threshold,
+            embed_threshold=built.embed_threshold,
             optimised_hlo=lambda: compiled.compiled.as_text() or "",
         )
 
@@ -127,7 +129,9 @@ def _checks(
                 built.fun,
                 first,
                 called.call,
-                functools.partial(counts.count, lowered.traced.jaxpr, threshold=built.threshold),
+                functools.partial(
+                    counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
+                ),
                 may_call=not stateful and counted.module.callbacks == 0,
             )
         if side == "simplified":

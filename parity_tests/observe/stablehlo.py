@@ -66,14 +66,14 @@ class ModuleCounts:
         return sum(constant.bytes for constant in self.inlined)
 
 
-def count(module: Any, *, threshold: int) -> ModuleCounts:
+def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
     """Count over an MLIR module, as `lowered.compiler_ir()` returns it.
 
-    `inlined` has the constants larger than `threshold` bytes.
+    `inlined` has the constants larger than `embed_threshold` bytes.
 
     Example::
 
-        count(jax.jit(f).lower(x).compiler_ir(), threshold=32).const_args
+        count(jax.jit(f).lower(x).compiler_ir(), embed_threshold=32).const_args
     """
     names: Counter[str] = Counter()
     constants, constant_bytes, callbacks = 0, 0, 0
@@ -98,8 +98,8 @@ def count(module: Any, *, threshold: int) -> ModuleCounts:
         operations_by_name=dict(sorted(names.items())),
         constants=constants,
         constant_bytes=constant_bytes,
-        inlined=tuple(each for each in arrays if each.bytes > threshold),
-        embedded=tuple(each for each in arrays if each.bytes <= threshold),
+        inlined=tuple(each for each in arrays if each.bytes > embed_threshold),
+        embedded=tuple(each for each in arrays if each.bytes <= embed_threshold),
         const_arg_types=_const_arg_types(functions.get("main"), main),
         const_args=sum("const" in kind for kind in main),
         main_order=", ".join(kind for kind, _ in groupby(main)),

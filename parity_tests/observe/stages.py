@@ -68,7 +68,7 @@ class Built:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     jitted: Any
-    threshold: int  # the embed threshold in bytes
+    embed_threshold: int  # in bytes
     arrays_before: device_buffers.Arrays
 
     @property
@@ -134,9 +134,9 @@ def build(program: Program, side: Side, clock: StageClock) -> Built:
     """Build a program and jit it on a side."""
     with clock("build"):
         fun, args, kwargs = program.build()
-        jitted, threshold = jitted_on(fun, side), embed_threshold_on(side)
+        jitted, embed_threshold = jitted_on(fun, side), embed_threshold_on(side)
         before = device_buffers.alive()
-    return Built(side, fun, args, kwargs, jitted, threshold, before)
+    return Built(side, fun, args, kwargs, jitted, embed_threshold, before)
 
 
 def trace_and_lower(built: Built, clock: StageClock) -> Lowered:
@@ -152,10 +152,10 @@ def trace_and_lower(built: Built, clock: StageClock) -> Lowered:
 def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
     """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
     with clock("count"):
-        closed, lowered, threshold = made.traced.jaxpr, made.lowered, built.threshold
-        facts = counts.count(closed, threshold=threshold)
-        module = stablehlo.count(lowered.compiler_ir(), threshold=threshold)
-        live = _live_captured(closed, facts, module, threshold)
+        closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
+        facts = counts.count(closed, embed_threshold=embed_threshold)
+        module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
+        live = _live_captured(closed, facts, module, embed_threshold)
         passed = len(lowered.const_args) if built.side == "simplified" else None
         proof = prove(built.side, facts, module, live_captured=live, passed=passed)
         if not proof.holds:
@@ -172,12 +172,14 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
 
 
 def _live_captured(
-    closed: Any, facts: counts.JaxprFacts, module: stablehlo.ModuleCounts, threshold: int
+    closed: Any, facts: counts.JaxprFacts, module: stablehlo.ModuleCounts, embed_threshold: int
 ) -> int:
     """Count the captured arrays that are left when dead code is gone."""
     if module.const_args >= len(facts.captured):
         return len(facts.captured)
-    return len(counts.count(live_part(closed), threshold=threshold, only_read=True).captured)
+    return len(
+        counts.count(live_part(closed), embed_threshold=embed_threshold, only_read=True).captured
+    )
 
 
 def compile_program(built: Built, made: Lowered, clock: StageClock) -> Compiled:

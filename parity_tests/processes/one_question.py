@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Generic
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Question
 from parity_tests.processes.side_environment import environment_of
-from parity_tests.processes.worker_process import Limits, Lost, Worker, supervise
+from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Side
 
 
@@ -18,14 +19,13 @@ from reports.rows import Side
 class Asking(Generic[AnswerT]):
     """A question to a process of its own, and what comes back: an answer, or how it was lost.
 
-    `timeout` is in seconds, beside what a process takes to start. `xla_flags` are for XLA in this
-    process, after the user's own.
+    `limits` are of this process. `xla_flags` are for XLA in it, after the user's own.
     """
 
     question: Question[AnswerT]
     side: Side
     folder: Path
-    timeout: float
+    limits: Limits
     xla_flags: str = ""
     answer: AnswerT | Lost | None = None
     _worker: Worker | None = None
@@ -45,7 +45,7 @@ class Asking(Generic[AnswerT]):
             self._worker.kill()
             self.answer = self._worker.answer(type(self.question))
         else:
-            self.answer = self._worker.lost(Limits(self.timeout))
+            self.answer = self._worker.lost(self.limits)
 
     def kill(self) -> None:
         """End the process."""
@@ -59,16 +59,14 @@ class Asking(Generic[AnswerT]):
         return Worker.start(self.question, self.folder, environment)
 
 
-def ask(question: Question[AnswerT], side: Side, folder: Path, *, timeout: float) -> AnswerT | Lost:
+def ask(question: Question[AnswerT], side: Side, folder: Path, limits: Limits) -> AnswerT | Lost:
     """Ask a process of a side, and wait for what comes back; `folder` keeps its files.
-
-    `timeout` is in seconds, beside what a process takes to start.
 
     Example::
 
-        ask(ListPrograms(targets=("my_model.py",)), "jax-legacy", folder, timeout=60)
+        ask(ListPrograms(targets=("my_model.py",)), "jax-legacy", folder, Limits(60))
     """
-    [answer] = ask_all([Asking(question, side, folder, timeout)])
+    [answer] = ask_all([Asking(question, side, folder, limits)])
     return answer
 
 

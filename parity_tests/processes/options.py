@@ -1,12 +1,22 @@
-"""How programs are run: the one record of options that goes from the command line to a process."""
+"""How programs are run: the options from the command line, and the limits of one process."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from parity_tests.processes.protocol import Record
 from reports.rows import Side
 
 TIMEOUT = 120.0
 STEADY_CALLS = 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process may take: seconds for one program, beside its start, and bytes of memory."""
+
+    timeout: float
+    memory: int | None = None
 
 
 class RunOptions(Record):
@@ -26,3 +36,13 @@ class RunOptions(Record):
     fresh: bool = False
     reload: bool = False
     hazards_on: Side | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a process that measures programs."""
+        return Limits(self.timeout, self.memory_limit)
+
+    @property
+    def time_limit(self) -> Limits:
+        """The limits of a process that measures none: its memory is not limited."""
+        return Limits(self.timeout)

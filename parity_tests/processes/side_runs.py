@@ -20,7 +20,7 @@ from parity_tests.evidence.records import Recorded, record_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write
 from parity_tests.processes.side_environment import environment_of
-from parity_tests.processes.worker_process import Limits, Lost, Worker, supervise
+from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Observation, Side
 
 
@@ -100,7 +100,7 @@ class SideRun:
         self._take(self._worker.listen())
         if not set(self._given) & set(self.jobs):
             self.kill()  # it may not end by itself, for a thread of a program does not
-        elif lost := self._worker.lost(Limits(self.options.timeout, self.options.memory_limit)):
+        elif lost := self._worker.lost(self.options.limits):
             self._give_up(self._worker, lost)
 
     def kill(self) -> None:

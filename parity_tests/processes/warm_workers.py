@@ -9,18 +9,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from parity_tests.evidence.folder_layout import ProgramFiles, next_free, truth_files
+from parity_tests.evidence.folder_layout import ProgramFiles, new_waiting, truth_files
 from parity_tests.evidence.records import Evidence, Recorded, record_of, truth_of
 from parity_tests.evidence.values import Value
 from parity_tests.judge.judgement import Judgement, judge
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes import worker_process
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, ServeJobs, ServeTruth
 from parity_tests.processes.side_environment import environment_of
-from parity_tests.processes.worker_process import Limits, Lost, Worker, supervise
+from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Observation, Side
 
 
@@ -28,12 +29,12 @@ from reports.rows import Observation, Side
 class WarmWorker:
     """A process of a side that does one job after the other; where it dies, the next has another.
 
-    `timeout` is in seconds for one job, beside what a process takes to start.
+    `limits` are for one job.
     """
 
     side: Side
     folder: Path
-    timeout: float
+    limits: Limits
     request: ServeJobs | ServeTruth
     _worker: Worker | None = None
 
@@ -52,8 +53,8 @@ class WarmWorker:
             self._worker = None
 
     def _start(self) -> Worker:
-        prefix = f"{self.request.kind.replace(' ', '-')}-{self.side}-"
-        return Worker.start(self.request, next_free(self.folder, prefix), environment_of(self.side))
+        own = new_waiting(self.folder, self.request.kind, self.side)
+        return Worker.start(self.request, own, environment_of(self.side))
 
 
 @dataclass
@@ -78,7 +79,7 @@ class WarmJob:
             self._worker = self.by.give(self.job)
         if self.job.number in self._worker.listen():
             self.finished = True
-        elif lost := self._worker.lost(Limits(self.by.timeout)):
+        elif lost := self._worker.lost(self.by.limits):
             self.lost, self.finished = lost, True
 
     def kill(self) -> None:
@@ -141,21 +142,21 @@ class Truth:
 
 @contextmanager
 def warm_arbiter(
-    folder: Path, *, timeout: float, fresh: bool = False
+    folder: Path, limits: Limits, *, fresh: bool = False
 ) -> Iterator[Callable[[Job], Truth]]:
     """Hold an arbiter, which evaluates programs in double precision in a process of its own.
 
-    `timeout` is in seconds for one program, beside what a process takes to start: loops run in
+    `limits` are for one program, which gets the time to start a process besides: loops run in
     Python here. With `fresh` each program has a process of its own. What was found stays in
     `folder`, for `truth_of` and for a campaign that goes on.
 
     Example::
 
-        with warm_arbiter(folder, timeout=60) as arbitrate:
+        with warm_arbiter(folder, Limits(60)) as arbitrate:
             truth = arbitrate(job)
     """
-    limit = timeout + worker_process.START_SECONDS
-    worker = WarmWorker("jax-legacy", folder, limit, ServeTruth())
+    with_start = replace(limits, timeout=limits.timeout + worker_process.START_SECONDS)
+    worker = WarmWorker("jax-legacy", folder, with_start, ServeTruth())
 
     def arbitrate(job: Job) -> Truth:
         if found := truth_of(folder, job.number):
@@ -164,7 +165,7 @@ def warm_arbiter(
         if fresh:
             worker.kill()
         if done.lost is not None:
-            return Truth(missing=_why_lost(done.lost, timeout))
+            return Truth(missing=_why_lost(done.lost, limits))
         kept = truth_files(folder, job.number)
         shutil.rmtree(kept.folder, ignore_errors=True)  # left by a campaign that was interrupted
         truth_files(done.folder, job.number).folder.replace(kept.folder)
@@ -178,26 +179,24 @@ def warm_arbiter(
         worker.kill()
 
 
-def _why_lost(lost: Lost, timeout: float) -> str:
-    return f"no result in {timeout:g} seconds" if lost.kind == "timeout" else lost.ending
+def _why_lost(lost: Lost, limits: Limits) -> str:
+    return f"no result in {limits.timeout:g} seconds" if lost.kind == "timeout" else lost.ending
 
 
 @contextmanager
-def warm_pair(left: Side, right: Side, folder: Path, *, timeout: float) -> Iterator[WarmPair]:
+def warm_pair(left: Side, right: Side, folder: Path, limits: Limits) -> Iterator[WarmPair]:
     """Hold two warm sides; their processes end with the block.
 
-    `timeout` is in seconds for one program on one side.
+    `limits` are for one program on one side.
 
     Example::
 
-        with warm_pair("jax-legacy", "jax-simplified", folder, timeout=30) as pair:
+        with warm_pair("jax-legacy", "jax-simplified", folder, Limits(30)) as pair:
             pair.judge("my_model.py:step").judgement.verdict
     """
     with ExitStack() as stack:
-        workers = [
-            WarmWorker(side, folder, timeout, ServeJobs(side=side)) for side in (left, right)
-        ]
-        arbiter = WarmWorker("jax-legacy", folder, timeout, ServeTruth())
+        workers = [WarmWorker(side, folder, limits, ServeJobs(side=side)) for side in (left, right)]
+        arbiter = WarmWorker("jax-legacy", folder, limits, ServeTruth())
         for each in (*workers, arbiter):
             stack.callback(each.kill)
         yield WarmPair((workers[0], workers[1]), arbiter)

@@ -21,6 +21,7 @@ from typing import Literal, Protocol
 import psutil
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
 from reports.rows import Failure
 
@@ -59,14 +60,6 @@ class Lost:
     def last_words(self) -> str:
         """What the process printed before it ended; "" where it was killed at a limit."""
         return self.log if self.kind == "crash" else ""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a process may take: seconds for one program, beside its start, and bytes of memory."""
-
-    timeout: float
-    memory: int | None = None
 
 
 class Supervised(Protocol):

@@ -1,4 +1,4 @@
-"""Edits: the steps from a draft to smaller ones. Nothing here runs a program.
+"""Edits: the ways from a draft to smaller ones. Nothing here runs a program.
 
 An equation that is cut is replaced by the value that it returned when the program was read: by an
 argument, or by a captured array where it depended on captured arrays alone, as XLA folds those.

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence import values
-from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.folder_layout import ProcessFiles, temporary_folder
 from parity_tests.judge.sides import PAIRS
 from parity_tests.processes.one_question import ask
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import ReadDraft, UnknownTarget, Unreadable
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.warm_workers import warm_pair
@@ -67,10 +67,9 @@ def reduce(
     if question.sides not in PAIRS:
         pairs = ", ".join(" and ".join(pair) for pair in PAIRS)
         raise ReduceError(f"{' and '.join(question.sides)} are no pair; the pairs are {pairs}")
-    with tempfile.TemporaryDirectory(prefix="constparity-reduce-") as name:
-        folder = Path(name)
+    with temporary_folder("reduce-") as folder:
         start, store = _read(question, folder)
-        with warm_pair(*question.sides, folder, timeout=question.side_timeout) as pair:
+        with warm_pair(*question.sides, folder, Limits(question.side_timeout)) as pair:
             symptom = symptom_to_keep(question, pair.judge(question.target))
             if symptom is None:
                 return None
@@ -128,7 +127,7 @@ def _equations(draft: Draft) -> int:
 
 def _read(question: Question, folder: Path) -> tuple[Draft, Store]:
     request = ReadDraft(target=question.target)
-    answer = ask(request, "jax-legacy", folder, timeout=question.search_timeout)
+    answer = ask(request, "jax-legacy", folder, Limits(question.search_timeout))
     if isinstance(answer, Lost):
         raise ReduceError(
             f"{question.target} has no jaxpr to reduce, for tracing it failed: {answer.ending}\n"

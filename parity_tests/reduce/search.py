@@ -1,7 +1,7 @@
 """Search: from a draft that shows a symptom to a smallest one that still does.
 
-It takes steps, each an edit, until no step is left. The outermost equations come first, with their
-bodies whole, then the bodies from the innermost out. All is repeated until nothing changes.
+It makes edits until no edit is left. The outermost equations come first, with their bodies whole,
+then the bodies from the innermost out. All is repeated until nothing changes.
 """
 
 from __future__ import annotations

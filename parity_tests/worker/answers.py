@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,16 +36,28 @@ def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
         found = targets.load(request.targets)
     except targets.TargetError as error:
         return Listing(error=str(error))
-    return Listing(programs=tuple(_listed(each) for each in found), environment=describe())
+    names = unique_names([(each.name, each.target) for each in found])
+    return Listing(programs=tuple(map(_listed, found, names)), environment=describe())
 
 
-def _listed(each: Program | Unavailable) -> Listed:
+def unique_names(found: Sequence[tuple[str, str]]) -> list[str]:
+    """Name programs, each given by its name and target; those that share a name by their targets.
+
+    Example::
+
+        unique_names([("f", "m:f"), ("f", "n:f"), ("g", "n:g")]) == ["m:f", "n:f", "g"]
+    """
+    programs_of = Counter(name for name, _ in found)
+    return [name if programs_of[name] == 1 else target for name, target in found]
+
+
+def _listed(each: Program | Unavailable, name: str) -> Listed:
     from parity_tests.targets import Unavailable, digest_of
 
     if isinstance(each, Unavailable):
-        return Listed(name=each.name, target=each.target, unavailable=each.reason)
+        return Listed(name=name, target=each.target, unavailable=each.reason)
     return Listed(
-        name=each.name,
+        name=name,
         target=each.target,
         source=each.source,
         summary=each.summary,

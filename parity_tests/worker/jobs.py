@@ -71,19 +71,19 @@ def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStag
         measured = measure.measure(
             program,
             how.side,
+            name=job.name,
             on_stage=on_stage,
             steady_calls=how.steady_calls,
             fresh=fresh,
             reload=how.reload,
         )
-    observation = measured.observation.model_copy(update={"program": job.name})
     values.save(files.outputs, measured.values)
     write(files.jaxpr, measured.jaxpr)
     if how.hazards:
         on_stage("hazards")
         write(files.hazards, to_json(hazards_of(job.target)))
     # The last file: a campaign that goes on takes the program for finished by it.
-    write(files.observation, to_json(observation))
+    write(files.observation, to_json(measured.observation))
 
 
 def arbitrate(job: Job, files: TruthFiles) -> None:

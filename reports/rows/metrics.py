@@ -1,16 +1,18 @@
 """The metrics of an observation, one declaration each: read, judged, held to a limit, shown.
 
 A new metric is an entry of `METRICS` and a field of an observation that `parity_tests.observe`
-fills in; the judge, the flip verdict and the pages go by this table. Its order is the order of the
-comparisons in a report. Readers use `metrics.METRICS` at the moment that they need it.
+fills in; a new time is a name of `TimeMetric` and a field of `StageTimes`. The judge, the flip
+verdict and the pages go by this table. Its order is the order of the comparisons in a report.
+Readers use `metrics.METRICS` at the moment that they need it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from reports.rows import metric_rules as rules
-from reports.rows.comparison import TimeMetric
+from reports.rows.comparison import TIME_METRICS, TimeMetric
 from reports.rows.metric_records import (
     Figure,
     Larger,
@@ -41,9 +43,14 @@ def _fresh(observation: Observation) -> bool:
     return observation.host_memory is not None and observation.host_memory.fresh
 
 
-def _time(
-    stage: TimeMetric, overview: OverviewColumn | None = None, *, folding_helps: bool = False
-) -> Metric:
+# The stages that are timed are the names of `TimeMetric`; few of them have more to declare.
+_TIME_COLUMNS: Mapping[TimeMetric, OverviewColumn] = {
+    "compile": OverviewColumn("compile time", 4, as_ratio=True)
+}
+_FOLDING_HELPS: frozenset[TimeMetric] = frozenset({"first call", "call"})
+
+
+def _time(stage: TimeMetric) -> Metric:
     return Metric(
         f"{stage} seconds",
         _field("times", stage.replace(" ", "_")),
@@ -52,9 +59,9 @@ def _time(
         across=rules.ONE_SAMPLE,
         again=rules.ONE_SAMPLE,
         stage=stage,
-        folding_helps=folding_helps,
+        folding_helps=stage in _FOLDING_HELPS,
         figure=Figure("time", stage),
-        overview=overview,
+        overview=_TIME_COLUMNS.get(stage),
     )
 
 
@@ -336,13 +343,7 @@ _MEMORY = (
 # -- how long each stage takes: reported here, and judged where rounds were run --------------------
 
 _TIMES = (
-    _time("trace"),
-    _time("lower"),
-    _time("compile", OverviewColumn("compile time", 4, as_ratio=True)),
-    _time("cached compile"),
-    _time("first call", folding_helps=True),
-    _time("call", folding_helps=True),
-    _time("dispatch"),
+    *map(_time, TIME_METRICS),
     Metric("call samples", _field("times", "call_samples"), figure=Figure("time", "call samples")),
 )
 

@@ -21,18 +21,18 @@ from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
 class Selection:
     """The captured arrays of one program that are hoisted.
 
-    `max_bytes` is the embed threshold in bytes. `chosen` maps the `constant_key` of an array to the
-    policy's choice; arrays that the policy left to the threshold are not in it.
+    `embed_threshold` is in bytes. `chosen` maps the `constant_key` of an array to the policy's
+    choice; arrays that the policy left to the threshold are not in it.
     """
 
-    max_bytes: int
+    embed_threshold: int
     chosen: Mapping[Hashable, Choice] = field(default_factory=dict)
 
     def is_hoisted(self, value: Any) -> bool:
         """Say whether a captured value becomes a const arg."""
         # The fast path: nearly all programs have no policy, and each constant is asked about.
         choice = self._choice(value) if self.chosen else None
-        return is_hoistable(value, self.max_bytes) if choice is None else choice == "hoist"
+        return is_hoistable(value, self.embed_threshold) if choice is None else choice == "hoist"
 
     def is_inlined_by_policy(self, value: Any) -> bool:
         """Say whether the policy wants a captured value inlined, once per function."""
@@ -63,11 +63,11 @@ class Selection:
             )
 
 
-def select(closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy) -> Selection:
+def select(closed_jaxpr: ClosedJaxpr, embed_threshold: int, policy: ConstantPolicy) -> Selection:
     """Ask a policy about each array that a program captured.
 
-    `max_bytes` is the embed threshold in bytes. Raises ValueError, naming the array, for an answer
-    other than one of `CHOICES` or None.
+    `embed_threshold` is in bytes. Raises ValueError, naming the array, for an answer other than one
+    of `CHOICES` or None.
 
     Example::
 
@@ -79,7 +79,7 @@ def select(closed_jaxpr: ClosedJaxpr, max_bytes: int, policy: ConstantPolicy) ->
             answer = policy(constant)
             if answer is not None:
                 chosen[constant_key(constant.value)] = _checked(answer, constant)
-    return Selection(max_bytes, chosen)
+    return Selection(embed_threshold, chosen)
 
 
 def _checked(answer: Any, constant: CapturedConstant) -> Choice:

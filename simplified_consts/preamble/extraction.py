@@ -25,9 +25,8 @@ from simplified_consts.preamble.constant_graph import (
     Known,
     ProgramConstant,
     Scope,
-    bodies_within,
-    constant_graph,
 )
+from simplified_consts.preamble.constant_search import bodies_within, constant_graph
 from simplified_consts.preamble.profitability import (
     LIMITS,
     Limits,
@@ -73,22 +72,22 @@ class Extraction:
 
 def extract(
     closed_jaxpr: ClosedJaxpr,
-    max_bytes: int,
+    embed_threshold: int,
     is_constant: Callable[[Any], bool] = lambda value: True,
     limits: Limits | None = None,
     representative: Callable[[Any], Any] = lambda value: value,
 ) -> Extraction | None:
     """Take the preamble out of a live program; None if no part of it is worth a preamble.
 
-    `max_bytes` is the embed threshold, `is_constant` may leave captured arrays out, and `limits`
-    defaults to `choice.LIMITS`. `representative` says which array stands for an equal one.
+    `embed_threshold` is in bytes, `is_constant` may leave captured arrays out, and `limits`
+    defaults to `profitability.LIMITS`. `representative` says which array stands for an equal one.
 
     Example::
 
         extract(closed_jaxpr, 32).preamble.closed_jaxpr
     """
     graph = constant_graph(closed_jaxpr, is_constant, representative)
-    chosen = choose_results(graph, max_bytes, limits or LIMITS)
+    chosen = choose_results(graph, embed_threshold, limits or LIMITS)
     if not chosen:
         return None
     jax_internals.give_type_to(Result)  # here and not at import, which changes nothing in JAX

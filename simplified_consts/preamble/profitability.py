@@ -1,7 +1,7 @@
 """The constant preamble: compute what depends on constants alone once, and pass the results.
 
 XLA computes with inlined constants while it compiles, which may take minutes, and with const args
-at every call. Here the equations that depend on constants alone (`constant_graph.py`) are taken
+at every call. Here the equations that depend on constants alone (`constant_search.py`) are taken
 out of a program where that is worth it (`choose_results`), and become a program of their own
 whose results are const args of the rest. It runs once, compiled, on the device.
 
@@ -59,16 +59,18 @@ class Limits:
 LIMITS = Limits()
 
 
-def choose_results(graph: ConstantGraph, max_bytes: int, limits: Limits = LIMITS) -> list[Computed]:
+def choose_results(
+    graph: ConstantGraph, embed_threshold: int, limits: Limits = LIMITS
+) -> list[Computed]:
     """Choose the values to compute in a preamble, in their operations' order; none if not worth it.
 
-    Captured arrays of at most `max_bytes` bytes are embedded in the program and do not count.
+    Captured arrays of at most `embed_threshold` bytes are embedded in the program and do not count.
 
     Example::
 
-        choose_results(constant_graph(closed_jaxpr), max_bytes=32)
+        choose_results(constant_graph(closed_jaxpr), embed_threshold=32)
     """
-    judge = _Judge(graph, max_bytes, limits)
+    judge = _Judge(graph, embed_threshold, limits)
     judge.demand(graph.demanded)
     judge.pass_common_sources()
     judge.drop_the_largest()
@@ -98,8 +100,8 @@ class _Judge:
     still reads.
     """
 
-    def __init__(self, graph: ConstantGraph, max_bytes: int, limits: Limits) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, graph: ConstantGraph, embed_threshold: int, limits: Limits) -> None:
+        self._embed_threshold = embed_threshold
         self._limits = limits
         self._order = {operation: i for i, operation in enumerate(graph.operations)}
         self._stays = _staying(graph.operations, limits.least_operations_of_a_result)
@@ -114,7 +116,7 @@ class _Judge:
         self._bytes_without = sum(self._size(k) for k in captured if isinstance(k, ProgramConstant))
 
     def _size(self, constant: ProgramConstant) -> int:
-        return constant.nbytes if constant.nbytes > self._max_bytes else 0
+        return constant.nbytes if constant.nbytes > self._embed_threshold else 0
 
     def demand(self, demanded: Sequence[Known]) -> None:
         """Pass values to the rest, or, for operations that stay in it, their operands."""

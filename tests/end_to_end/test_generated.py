@@ -17,7 +17,7 @@ from parity_tests.drift import arbiter
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.records import Evidence
 from parity_tests.fuzz import campaign, rendering, strategy
-from parity_tests.fuzz.recipe import Recipe, RecipeArray, Step
+from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
 from parity_tests.judge.judgement import judge
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.verdict import needs_arbiter
@@ -130,7 +130,9 @@ def test_generated_programs_are_at_parity_on_all_four_sides():
     assert [each.side for each in rows[0].observations] == list(SIDES)
 
 
-TWO_ARRAYS = Recipe((Step("mix", (0,)), Step("scale", (1,))), (RecipeArray(), RecipeArray(seed=1)))
+TWO_ARRAYS = Recipe(
+    (Piece("mix", (0,)), Piece("scale", (1,))), (RecipeArray(), RecipeArray(seed=1))
+)
 
 
 def test_a_wrong_key_of_constants_is_caught(load, monkeypatch):

@@ -130,8 +130,8 @@ def calls_left_in_python():
 )
 def plan_not_remembered():
     def plan_of(pipeline, closed_jaxpr, choices, *, hoist=True):
-        max_bytes = settings.embedded_constants_max_bytes.value
-        return pipeline.plan(closed_jaxpr, max_bytes, hoist, choices)
+        embed_threshold = settings.embedded_constants_max_bytes.value
+        return pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
 
     # Alone, or the plan would be lowered as the equal one before it, which hides the fault.
     with replaced(engine_lowering.plan_of, plan_of), executable_cache.unshared():

@@ -312,7 +312,7 @@ def const_arg_passed_again():
 )
 def inlined_above_the_threshold():
     stock = jaxprs.is_hoistable
-    with replaced(stock, lambda value, max_bytes: stock(value, max_bytes + 4000)):
+    with replaced(stock, lambda value, embed_threshold: stock(value, embed_threshold + 4000)):
         yield
 
 
@@ -325,7 +325,7 @@ def inlined_above_the_threshold():
 )
 def threshold_off_by_one():
     stock = jaxprs.is_hoistable
-    with replaced(stock, lambda value, max_bytes: stock(value, max_bytes - 1)):
+    with replaced(stock, lambda value, embed_threshold: stock(value, embed_threshold - 1)):
         yield
 
 
@@ -339,8 +339,8 @@ def threshold_off_by_one():
 def scalar_hoisted():
     stock = jaxprs.is_hoistable
 
-    def is_hoistable(value, max_bytes):
-        return isinstance(value, jax.Array) or stock(value, max_bytes)
+    def is_hoistable(value, embed_threshold):
+        return isinstance(value, jax.Array) or stock(value, embed_threshold)
 
     with replaced(stock, is_hoistable):
         yield

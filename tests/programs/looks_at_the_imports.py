@@ -1,10 +1,10 @@
-"""A program that raises if its process has imported the engine or an experiment."""
+"""A program that raises if its process has imported the engine, an experiment or jinja2."""
 
 import sys
 
 from parity_tests import program
 
-FOREIGN = ("engine", "parity_tests.experiments", "parity_tests.reduce")
+FOREIGN = ("engine", "parity_tests.experiments", "parity_tests.reduce", "jinja2")
 
 
 def found():

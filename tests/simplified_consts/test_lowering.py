@@ -11,9 +11,9 @@ from simplified_consts.lowering import plan
 A, B = jnp.arange(12.0), jnp.ones((3, 4))
 
 
-def planned(fun, *args, max_bytes=32, hoist=True):
+def planned(fun, *args, embed_threshold=32, hoist=True):
     closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(*args)
-    return closed_jaxpr, plan(closed_jaxpr, max_bytes, hoist)
+    return closed_jaxpr, plan(closed_jaxpr, embed_threshold, hoist)
 
 
 def test_const_args_lead_the_inputs():
@@ -42,7 +42,7 @@ def test_declining_makes_constvars():
 def test_threshold_is_inclusive():
     small = np.arange(8, dtype=np.float32)
     assert planned(lambda x: x + small, 1.0)[1].const_args == ()
-    assert planned(lambda x: x + small, 1.0, max_bytes=31)[1].num_const_args == 1
+    assert planned(lambda x: x + small, 1.0, embed_threshold=31)[1].num_const_args == 1
 
 
 def test_const_args_share_buffers_except_with_donated_arguments():

@@ -8,10 +8,10 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -23,6 +23,7 @@ from parity_tests.bench.measuring import seconds
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
 from parity_tests.bench.stepping import wait
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.observe import compile_cache
 from parity_tests.observe.calls import work_of_jax
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
@@ -45,7 +46,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         yield _sample(f"{count:,} closures: {name}", LOOP, "seconds", taken / (count - 1))
         compilations = work["compilation"]
         yield _sample(f"{count:,} closures: {name}", COMPILATIONS, "count", compilations)
-    with tempfile.TemporaryDirectory(prefix="constparity-cache-") as folder:
+    with temporary_folder("cache-") as folder:
         _in_another_process(contestant, folder, range(2))
         found = _in_another_process(contestant, folder, range(2, 2 + count))
     for name, (taken, misses) in found.items():
@@ -58,7 +59,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
 _Found = dict[str, tuple[float, int]]
 
 
-def _in_another_process(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:
+def _in_another_process(contestant: Contestant, folder: Path, numbers: Sequence[int]) -> _Found:
     wait()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, initializer=_end_with_parent) as executor:
@@ -77,10 +78,10 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _with_a_cache(contestant: Contestant, folder: str, numbers: Sequence[int]) -> _Found:
+def _with_a_cache(contestant: Contestant, folder: Path, numbers: Sequence[int]) -> _Found:
     found = {}
     for name in _PROGRAMS:
-        with compile_cache.cache_in(folder), compile_cache.cache_events() as events:
+        with compile_cache.cache_in(str(folder)), compile_cache.cache_events() as events:
             taken = _timed(contestant, name, numbers)
         found[name] = taken, events[compile_cache.MISS]
     return found

@@ -34,7 +34,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     [table] = constants(1)
     for case, fun in _USES.items():
         bound = bind(contestant, fun, [table], (x,))
-        module = stablehlo.count(bound.jitted.lower(*bound.args).compiler_ir(), threshold=32)
+        module = stablehlo.count(bound.jitted.lower(*bound.args).compiler_ir(), embed_threshold=32)
         yield _sample(case, CONST_ARGS, "count", module.const_args)
     yield from _buffers(contestant, ELEMENTS[size])
 

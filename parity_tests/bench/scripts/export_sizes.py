@@ -15,11 +15,11 @@ import json
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.processes.side_environment import environment_of
 
 WAYS = ("jax", "plain", "hoisted")
@@ -40,8 +40,8 @@ def main() -> None:
     if options.load:
         print(json.dumps(loaded(options.load, options.file, columns)))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        sizes = written(Path(folder), columns)
+    with temporary_folder() as folder:
+        sizes = written(folder, columns)
         rows: list[dict[str, Any]] = []
         for number in range(options.rounds):
             for way in WAYS if number % 2 == 0 else WAYS[::-1]:

@@ -83,9 +83,9 @@ def _turn(jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any]
     with work_of_jax() as work, misses_of_dispatch() as misses, _cheap_compilation():
         result = jax.block_until_ready(jitted(*args, **kwargs))
     traced = jitted.trace(*args, **kwargs)
-    threshold = engine.config.embedded_constants_max_bytes
-    facts = counts.count(traced.jaxpr, threshold=threshold)
-    module = stablehlo.count(traced.lower().compiler_ir(), threshold=threshold)
+    embed_threshold = engine.config.embedded_constants_max_bytes
+    facts = counts.count(traced.jaxpr, embed_threshold=embed_threshold)
+    module = stablehlo.count(traced.lower().compiler_ir(), embed_threshold=embed_threshold)
     # Dead code is of no interest here: as many arrays are taken to be live as there are const args.
     proof = prove(side, facts, module, live_captured=min(module.const_args, len(facts.captured)))
     return _Turn(

@@ -19,7 +19,7 @@ from reports.views.texts import counted
 
 def find(traced: TracedProgram) -> Iterator[Hazard]:
     """Find the equations on captured arrays alone, as one hazard for the whole program."""
-    work = constant_work(traced.closed, threshold=traced.threshold)
+    work = constant_work(traced.closed, embed_threshold=traced.embed_threshold)
     if not work.equations:
         return
     names = Counter(equation.primitive.name for equation in work.equations)

@@ -18,7 +18,7 @@ from reports.views.texts import counted
 
 def find(traced: TracedProgram) -> Iterator[Hazard]:
     """Find the captured arrays that are several const args."""
-    passed = stock_const_args(traced.closed.jaxpr, threshold=traced.threshold)
+    passed = stock_const_args(traced.closed.jaxpr, embed_threshold=traced.embed_threshold)
     times = Counter(map(identity, passed))
     for use in traced.uses:
         if (count := times[use.array.identity]) > 1:

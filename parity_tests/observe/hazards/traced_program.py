@@ -22,7 +22,7 @@ class TracedProgram:
     """A program in simplified form, without dead code; `uses` are of arrays that stock JAX hoists.
 
     `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
-    `threshold` is the embed threshold in bytes. `function` keeps alive what holds its arrays.
+    `embed_threshold` is in bytes. `function` keeps alive what holds its arrays.
     """
 
     function: Any
@@ -30,7 +30,7 @@ class TracedProgram:
     uses: tuple[CapturedUse, ...]
     arguments: tuple[Any, ...]
     donated: tuple[Any, ...]
-    threshold: int
+    embed_threshold: int
 
     def committed_devices(self) -> set[Any]:
         """Return the devices of the first committed argument, else of the first captured array."""
@@ -45,17 +45,19 @@ def traced_after_flip(program: Program) -> TracedProgram:
     """
     fun, args, kwargs = program.build_as_written()
     jitted: Any = fun if is_jitted(fun) else jax.jit(fun)
-    threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+    embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
     with _simplified_form():
         traced = jitted.trace(*args, **kwargs)
     closed = live_part(traced.jaxpr)
     uses = tuple(
         use
         for use in captured_uses(closed)
-        if use.array.bytes > threshold and use.array.shape and not use.array.key
+        if use.array.bytes > embed_threshold and use.array.shape and not use.array.key
     )
     leaves = tuple(jax.tree.leaves((args, kwargs)))
-    return TracedProgram(fun, closed, uses, leaves, _donated(leaves, traced.args_info), threshold)
+    return TracedProgram(
+        fun, closed, uses, leaves, _donated(leaves, traced.args_info), embed_threshold
+    )
 
 
 @contextmanager

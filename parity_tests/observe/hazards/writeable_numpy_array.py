@@ -21,7 +21,7 @@ from reports.rows import Hazard
 
 def find(traced: TracedProgram) -> Iterator[Hazard]:
     """Find the captured NumPy arrays that somebody can write to."""
-    views = _views(stock_const_args(traced.closed.jaxpr, threshold=traced.threshold))
+    views = _views(stock_const_args(traced.closed.jaxpr, embed_threshold=traced.embed_threshold))
     for use in traced.uses:
         if isinstance(use.array.value, np.ndarray) and _can_be_written_to(use.array.value, views):
             yield hazard_of(

@@ -65,8 +65,8 @@ def test_threshold_and_scalars(table):
     scalar, small = jnp.float32(2), np.arange(8, dtype=np.float32)
     closed_jaxpr = simplified(lambda x: x * scalar + small.sum() + jnp.sum(small) + table, 1.0)
     assert len(engine.jaxpr_const_args(closed_jaxpr)) == 1
-    assert len(engine.jaxpr_const_args(closed_jaxpr, max_bytes=31)) == 2
-    assert engine.jaxpr_const_args(closed_jaxpr, max_bytes=table.nbytes) == []
+    assert len(engine.jaxpr_const_args(closed_jaxpr, embed_threshold=31)) == 2
+    assert engine.jaxpr_const_args(closed_jaxpr, embed_threshold=table.nbytes) == []
     with engine.embedded_constants_max_bytes(31):
         assert len(engine.jaxpr_const_args(closed_jaxpr)) == 2
 

@@ -12,6 +12,7 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app
 from parity_tests.drift import of_campaign
 from parity_tests.evidence.saved import Saved, SavedError
+from parity_tests.processes.options import Limits
 from reports.rows import DriftAttribution
 
 HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
@@ -22,7 +23,7 @@ NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_
 def asked():
     """What is asked for causes: it is found by its rule here, and by running in test_drift."""
 
-    def answer(drift, folder, *, timeout):
+    def answer(drift, folder, limits):
         left, right = drift.sides
         # Saved halves have an arbiter for all; it is looked at where outputs do not agree.
         has_truth = drift.rung == "mismatch" and bool(drift.truth)
@@ -121,12 +122,12 @@ def test_what_is_not_the_program_that_was_measured_is_not_run(saved, tmp_path, c
     folder, live = saved
     row = Saved.read(folder / "live.json").rows()["other_rounding"].model_copy(update=change)
     here = [live.environment]
-    found = of_campaign.saved_job(0, [row, row], here, tmp_path, timeout=60)
+    found = of_campaign.saved_job(0, [row, row], here, tmp_path, Limits(60))
     if said is None:
         assert found.target == row.target
         elsewhere = live.environment.model_copy(update={"jax": "0.4.1"})
         (tmp_path / "listing-0").rename(tmp_path / "other")
-        found = of_campaign.saved_job(0, [row, row], [elsewhere], tmp_path, timeout=60)
+        found = of_campaign.saved_job(0, [row, row], [elsewhere], tmp_path, Limits(60))
         assert found.why == "it was measured in another environment than this"
     else:
         assert said in found.why

@@ -5,10 +5,11 @@ import shutil
 import pytest
 from program_files import line_with, program_file
 
-from parity_tests.campaign import collection, run
+from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Listed
+from parity_tests.worker import answers
 from reports.rows import Campaign
 
 
@@ -238,5 +239,5 @@ def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
 
 
 def test_programs_that_share_a_name_are_named_by_their_targets():
-    programs = [Listed(name=name, target=f"m:{n}") for n, name in enumerate(["a", "b", "a"])]
-    assert [each.name for each in collection.with_unique_names(programs)] == ["m:0", "b", "m:2"]
+    programs = [("a", "m:0"), ("b", "m:1"), ("a", "m:2")]
+    assert answers.unique_names(programs) == ["m:0", "b", "m:2"]

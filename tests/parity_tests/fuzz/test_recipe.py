@@ -11,16 +11,16 @@ from parity_tests.fuzz.recipe import (
     OUTSIDES,
     SHAPES,
     STORAGES,
+    Piece,
     Recipe,
     RecipeArray,
-    Step,
     uses,
     walk,
 )
 
-SCAN = Step("scan", bodies=((Step("mix", (1,)), Step("sine")),), option=2)
+SCAN = Piece("scan", bodies=((Piece("mix", (1,)), Piece("sine")),), option=2)
 NESTED = Recipe(
-    (Step("jit", bodies=((SCAN,),)), Step("scale", (3,))),
+    (Piece("jit", bodies=((SCAN,),)), Piece("scale", (3,))),
     (RecipeArray(), RecipeArray("int32"), RecipeArray(shape="vector"), RecipeArray(storage="view")),
     size=8,
     returned=(0,),
@@ -72,17 +72,17 @@ def program(jit=jax.jit):
 
 
 def test_what_no_step_names_is_not_made():
-    recipe = replace(NESTED, steps=(Step("scale", (1,)),), returned=())
+    recipe = replace(NESTED, pieces=(Piece("scale", (1,)),), returned=())
     assert uses(recipe) == {1}
     assert "c0" not in rendering.module({"program": recipe})
 
 
 @pytest.mark.parametrize("construct", rendering.CATALOGUE.values(), ids=lambda c: c.name)
 def test_every_construct_keeps_the_shape_of_the_state(construct):
-    body = (Step("mix", (0,)),)
-    step = Step(construct.name, tuple(range(construct.captured)), (body,) * construct.bodies)
-    steps = (step,) if 2 in construct.ranks else (Step("map", bodies=((step,),)),)
-    fun, args = built(Recipe(steps, (RecipeArray(), RecipeArray(seed=1))))
+    body = (Piece("mix", (0,)),)
+    piece = Piece(construct.name, tuple(range(construct.captured)), (body,) * construct.bodies)
+    pieces = (piece,) if 2 in construct.ranks else (Piece("map", bodies=((piece,),)),)
+    fun, args = built(Recipe(pieces, (RecipeArray(), RecipeArray(seed=1))))
     [out] = jax.eval_shape(fun, *args)
     assert (out.shape, out.dtype) == ((4, 4), "float32")
 
@@ -90,16 +90,16 @@ def test_every_construct_keeps_the_shape_of_the_state(construct):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_captured_array_is_an_operand_of_every_kind(dtype, shape):
-    inner = tuple(Step(name, (0,)) for name in ("mix", "permute", "host_temporary", "random"))
-    steps = (*inner, Step("matmul", (0,)), Step("set", (0,)), Step("map", bodies=(inner,)))
+    inner = tuple(Piece(name, (0,)) for name in ("mix", "permute", "host_temporary", "random"))
+    pieces = (*inner, Piece("matmul", (0,)), Piece("set", (0,)), Piece("map", bodies=(inner,)))
     for storage in STORAGES:
-        fun, args = built(Recipe(steps, (RecipeArray(dtype, shape, storage),), returned=(0,)))
+        fun, args = built(Recipe(pieces, (RecipeArray(dtype, shape, storage),), returned=(0,)))
         assert jax.eval_shape(fun, *args)[0].shape == (4, 4)
 
 
 @pytest.mark.parametrize("outside", OUTSIDES)
 def test_every_outer_transformation_is_written(outside):
-    fun, args = built(Recipe((Step("mix", (0,)),), outside=outside))
+    fun, args = built(Recipe((Piece("mix", (0,)),), outside=outside))
     assert jax.eval_shape(fun, *args)
 
 
@@ -113,14 +113,14 @@ def test_candidates_are_smaller_and_come_to_an_end():
     while smaller := reduction.candidates(recipe):
         assert all(reduction.size(each) < reduction.size(recipe) for each in smaller)
         recipe = smaller[0]
-    assert recipe == replace(recipe, steps=(), returned=(), outside="nothing", size=4)
+    assert recipe == replace(recipe, pieces=(), returned=(), outside="nothing", size=4)
 
 
 def test_what_fails_is_all_that_is_left():
     def fails(recipe):
-        return any(step.construct == "sine" for step in walk(recipe.steps))
+        return any(piece.construct == "sine" for piece in walk(recipe.pieces))
 
     recipe = NESTED
     while alike := [each for each in reduction.candidates(recipe) if fails(each)]:
         recipe = alike[0]
-    assert recipe.steps == (Step("sine"),)
+    assert recipe.pieces == (Piece("sine"),)

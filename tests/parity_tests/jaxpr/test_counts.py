@@ -11,8 +11,8 @@ HOST = np.arange(91, dtype=np.float32)
 SMALL = jnp.arange(8.0)  # 32 bytes: at the threshold, not above
 
 
-def count(f, *args, threshold=32):
-    return counts.count(jax.make_jaxpr(f)(*args), threshold=threshold)
+def count(f, *args, embed_threshold=32):
+    return counts.count(jax.make_jaxpr(f)(*args), embed_threshold=embed_threshold)
 
 
 def test_bodies_are_counted():
@@ -56,9 +56,9 @@ def test_what_no_equation_reads_may_be_left_out():
     inner = call.params["jaxpr"]
     unread = inner.replace(jaxpr=inner.jaxpr.replace(outvars=inner.jaxpr.outvars[:1]))
     for body, captured in ((inner, 1), (unread, 0)):
-        facts = counts.count(body, threshold=32, only_read=True)
+        facts = counts.count(body, embed_threshold=32, only_read=True)
         assert len(facts.captured) == captured
-        assert len(counts.count(body, threshold=32).captured) == 1
+        assert len(counts.count(body, embed_threshold=32).captured) == 1
 
 
 def test_equal_arrays_are_two():
@@ -69,7 +69,7 @@ def test_equal_arrays_are_two():
 def test_small_arrays_and_scalars_are_not_captured():
     facts = count(lambda x: SMALL + x + jnp.float32(3), 1.0)
     assert facts.captured == ()
-    assert len(count(lambda x: SMALL + x, 1.0, threshold=31).captured) == 1
+    assert len(count(lambda x: SMALL + x, 1.0, embed_threshold=31).captured) == 1
 
 
 def test_a_typed_key_is_known_as_one():
@@ -85,7 +85,7 @@ def test_constvars_and_literals_are_told_apart():
     legacy = count(lambda x: TABLE * x + TABLE, 1.0)
     literal = jax.make_jaxpr(lambda x: x * 2.0)(1.0)
     assert legacy.constvars + legacy.array_literals >= 1
-    assert counts.count(literal, threshold=0).array_literals == 0
+    assert counts.count(literal, embed_threshold=0).array_literals == 0
 
 
 def test_an_array_literal_is_counted_for_each_use():
@@ -96,5 +96,5 @@ def test_an_array_literal_is_counted_for_each_use():
         e.replace(invars=[literal if v is t else v for v in e.invars]) for e in closed.jaxpr.eqns
     ]
     hoisted = closed.replace(jaxpr=closed.jaxpr.replace(eqns=equations))
-    facts = counts.count(hoisted, threshold=32)
+    facts = counts.count(hoisted, embed_threshold=32)
     assert (facts.array_literals, len(facts.captured)) == (2, 1)

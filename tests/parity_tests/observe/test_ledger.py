@@ -27,9 +27,9 @@ def rows(fun, *args, side="jax-legacy"):
     return ledger(
         traced.jaxpr,
         live_part(traced.jaxpr),
-        stablehlo.count(lowered.compiler_ir(), threshold=32),
+        stablehlo.count(lowered.compiler_ir(), embed_threshold=32),
         const_args=getattr(lowered, "const_args", None),
-        threshold=32,
+        embed_threshold=32,
         optimised_hlo=lambda: lowered.compile().as_text(),
     )
 
@@ -164,10 +164,10 @@ def test_typed_keys_have_a_fate(side, fate):
 def test_const_args_that_are_not_those_of_the_module_are_told_by_type():
     lowered = engine.jit(lambda x: x @ WEIGHTS, constants="simplified").trace(X).lower()
     closed = engine.jit(lambda x: x @ WEIGHTS, constants="simplified").trace(X).jaxpr
-    module = stablehlo.count(lowered.compiler_ir(), threshold=32)
+    module = stablehlo.count(lowered.compiler_ir(), embed_threshold=32)
     for const_args in ([], [HOST[0]], [WEIGHTS, WEIGHTS]):
         [row] = ledger(
-            closed, closed, module, const_args=const_args, threshold=32, optimised_hlo=str
+            closed, closed, module, const_args=const_args, embed_threshold=32, optimised_hlo=str
         )
         assert (row.fate, row.copies) == ("hoisted", 1)
 
@@ -189,4 +189,4 @@ def test_the_element_types_are_those_of_the_module():
 def test_a_captured_reference_is_state_and_no_array():
     reference = jax.new_ref(jnp.arange(64.0))
     closed = jax.make_jaxpr(lambda x: reference[0] + x)(1.0)
-    assert counts.count(closed, threshold=32).captured == ()
+    assert counts.count(closed, embed_threshold=32).captured == ()

@@ -73,7 +73,7 @@ func.func public @main(%a: tensor<77xf32>) -> tensor<77xf32> {
 def module(value="1.0", const_args=0):
     made = jax.jit(lambda x: x).lower(1.0).compiler_ir()
     parsed = type(made).parse(MODULE.replace("VALUE", value), context=made.context)
-    return replace(stablehlo.count(parsed, threshold=32), const_args=const_args)
+    return replace(stablehlo.count(parsed, embed_threshold=32), const_args=const_args)
 
 
 def facts(**changes):

@@ -38,7 +38,7 @@ HOISTED = parsed(
 
 
 def test_operations_are_counted_in_regions_too():
-    counts = stablehlo.count(HOISTED, threshold=32)
+    counts = stablehlo.count(HOISTED, embed_threshold=32)
     assert counts.functions == 2
     assert counts.operations_by_name == {
         "func.func": 2,
@@ -52,19 +52,19 @@ def test_operations_are_counted_in_regions_too():
 
 
 def test_constants_have_their_logical_size():
-    counts = stablehlo.count(HOISTED, threshold=32)
+    counts = stablehlo.count(HOISTED, embed_threshold=32)
     assert (counts.constants, counts.constant_bytes) == (4, 7 * 11 * 4 + 4 + 24 + 1)
 
 
-@pytest.mark.parametrize(("threshold", "shapes"), [(32, [(7, 11)]), (8, [(7, 11), (3,)])])
-def test_only_arrays_above_the_threshold_are_inlined(threshold, shapes):
-    counts = stablehlo.count(HOISTED, threshold=threshold)
+@pytest.mark.parametrize(("embed_threshold", "shapes"), [(32, [(7, 11)]), (8, [(7, 11), (3,)])])
+def test_only_arrays_above_the_threshold_are_inlined(embed_threshold, shapes):
+    counts = stablehlo.count(HOISTED, embed_threshold=embed_threshold)
     assert [constant.shape for constant in counts.inlined] == shapes
     assert counts.inlined[0].splat
 
 
 def test_only_arguments_of_main_are_const_args():
-    counts = stablehlo.count(HOISTED, threshold=32)
+    counts = stablehlo.count(HOISTED, embed_threshold=32)
     assert (counts.main_order, counts.const_args) == ("const, argument", 1)
     assert "77" not in counts.argument_types
     assert counts.argument_types.startswith("tensor<")
@@ -87,7 +87,7 @@ def test_a_constant_of_a_distinctive_shape_is_found(dtype, size):
     array = jnp.asarray(captured, dtype)
     # As an argument to make_jaxpr's evaluation it would not be a constant: close over it.
     lowered = jax.jit(lambda: array[0], keep_unused=True).lower()
-    inlined = stablehlo.count(lowered.compiler_ir(), threshold=32).inlined
+    inlined = stablehlo.count(lowered.compiler_ir(), embed_threshold=32).inlined
     if jax.config.jax_use_simplified_jaxpr_constants:
         assert inlined == ()
     else:
@@ -96,7 +96,7 @@ def test_a_constant_of_a_distinctive_shape_is_found(dtype, size):
 
 def test_zeros_that_jax_makes_itself_are_no_constant_array():
     lowered = jax.jit(lambda: jnp.zeros((7, 11))).lower()
-    assert stablehlo.count(lowered.compiler_ir(), threshold=32).inlined == ()
+    assert stablehlo.count(lowered.compiler_ir(), embed_threshold=32).inlined == ()
 
 
 def test_a_digest_is_of_the_bytes_splat_or_not():
@@ -105,7 +105,7 @@ def test_a_digest_is_of_the_bytes_splat_or_not():
       return %c : tensor<4xf32>
     }}"""
     splat, spelled, other = (
-        stablehlo.count(parsed(text.format(value)), threshold=0).inlined[0].digest
+        stablehlo.count(parsed(text.format(value)), embed_threshold=0).inlined[0].digest
         for value in ("0.0", "[0.0, 0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0, 1.0]")
     )
     assert splat == spelled != other

@@ -15,7 +15,7 @@ import parity_tests
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes import listing, one_question, side_runs, worker_process
-from parity_tests.processes.options import RunOptions
+from parity_tests.processes.options import Limits, RunOptions
 from parity_tests.processes.protocol import Job, ListPrograms
 from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG, environment_of
 from parity_tests.targets import TargetError
@@ -89,7 +89,7 @@ def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, mon
     questions = []
     for name in ("ends", "waits"):
         (tmp_path / name).mkdir()
-        questions.append(one_question.Asking(ListPrograms(), "legacy", tmp_path / name, 60))
+        questions.append(one_question.Asking(ListPrograms(), "legacy", tmp_path / name, Limits(60)))
     answers = one_question.ask_all(questions)
     assert [each.ending for each in answers] == ["exit status 0"] * 2
     assert len(signalled) == len(set(signalled)) == 2
@@ -135,7 +135,7 @@ def test_a_module_that_hangs_at_import_meets_a_limit(tmp_path, monkeypatch):
     with pytest.raises(
         listing.ListingError, match=r"hanging_import.py: no end in 61 seconds"
     ) as error:
-        listing.list_programs([str(module)], tmp_path, timeout=1.0)
+        listing.list_programs([str(module)], tmp_path, Limits(1.0))
     assert "waiting for godot" in str(error.value)
 
 

@@ -3,6 +3,7 @@
 from program_files import program_file
 
 from parity_tests.evidence.records import truth_of
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.warm_workers import warm_arbiter
 
@@ -16,7 +17,7 @@ def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
     jobs = [
         Job(number=number, name=name, target=f"{file}:{name}") for number, name in enumerate(names)
     ]
-    with warm_arbiter(tmp_path, timeout=2.0) as arbitrate:
+    with warm_arbiter(tmp_path, Limits(2.0)) as arbitrate:
         first, ended, third, hung, bits, nothing, last = map(arbitrate, jobs)
     assert third.outputs[0].array == 1.0 / 3.0  # in double precision
     assert ended.missing == "exit status 3"
@@ -26,10 +27,10 @@ def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
     assert first.outputs[0].array != last.outputs[0].array  # of processes lost in between
     assert truth_of(tmp_path, 2)[0].array == third.outputs[0].array
 
-    with warm_arbiter(tmp_path, timeout=2.0) as again:
+    with warm_arbiter(tmp_path, Limits(2.0)) as again:
         assert again(jobs[0]).outputs[0].array == first.outputs[0].array  # kept
         assert again(jobs[4]) == bits  # asked once more, over what was kept
-    with warm_arbiter(tmp_path / "fresh", timeout=2.0, fresh=True) as fresh:
+    with warm_arbiter(tmp_path / "fresh", Limits(2.0), fresh=True) as fresh:
         numbers = [jobs[0], jobs[0].model_copy(update={"number": 9})]
         one, other = (fresh(job).outputs[0].array for job in numbers)
     assert one != other

@@ -67,7 +67,7 @@ def test_an_answer_reads_back_as_the_type_that_its_question_promises(question, a
     assert question.read(protocol.to_json(answer)) == answer
 
 
-def test_a_process_of_stock_jax_imports_neither_the_engine_nor_an_experiment(tmp_path):
+def test_a_process_of_stock_jax_imports_no_engine_experiment_or_jinja2(tmp_path):
     file = program_file("looks_at_the_imports")
     jobs = [Job(number=n, name="looks", target=f"{file}:looks") for n in range(2)]
     options = RunOptions(steady_calls=0, hazards_on="jax-legacy")

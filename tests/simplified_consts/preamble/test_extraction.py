@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 import engine
-from simplified_consts.preamble import constant_graph
+from simplified_consts.preamble import constant_search
 from simplified_consts.preamble import extraction as preamble_extraction
 from simplified_consts.preamble.extraction import Result, extract
 from simplified_consts.preamble.profitability import Limits
@@ -162,7 +162,7 @@ def test_equations_that_depend_on_a_carry_or_a_slice_stay():
 
 def test_a_carry_that_is_taken_for_a_constant_is_noticed(anything, monkeypatch):
     """A planted fault: the first carry of a scan counts as a constant operand."""
-    stock = constant_graph.bodies_within
+    stock = constant_search.bodies_within
 
     def bodies_within(eqn):
         for body, first, count in stock(eqn):
@@ -173,8 +173,9 @@ def test_a_carry_that_is_taken_for_a_constant_is_noticed(anything, monkeypatch):
 
     off, auto = off_and_auto(fun)
     np.testing.assert_array_equal(auto(X), off(X))
-    monkeypatch.setattr(constant_graph, "bodies_within", bodies_within)
-    monkeypatch.setattr(constant_graph.WorkTable, "of", without_loops(constant_graph.WorkTable.of))
+    monkeypatch.setattr(constant_search, "bodies_within", bodies_within)
+    table = constant_search.WorkTable
+    monkeypatch.setattr(table, "of", without_loops(table.of))
     _, wrong = off_and_auto(lambda x: fun(x))
     assert not np.array_equal(wrong(X), off(X))
 
