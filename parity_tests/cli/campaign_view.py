@@ -244,7 +244,7 @@ def _print_times(console: Console, campaign: Campaign) -> None:
 
 def _print_totals(console: Console, campaign: Campaign) -> None:
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
-    texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
+    texts = (f"[{STYLES[each]}]{totals[each]} {each}[/]" for each in STYLES if totals[each])
     programs = counted(len(campaign.programs), "program")
     console.print(f"{programs}: " + ", ".join(texts), highlight=False)
     flips: Counter[str] = Counter(row.flip.outcome for row in campaign.programs if row.flip)

@@ -32,7 +32,10 @@ def test_the_first_screen(campaigns):
     assert first_screen == (
         "# constparity: ≠ difference\n"
         "\n"
-        "**2 programs: 1 parity, 1 difference.** Measured 2026-08-20T12:00:00Z.\n"
+        "**flip: not asked, for no two sides across the flip were compared.**\n"
+        "\n"
+        "pipelines: constparity's own were not compared with stock JAX. 2 programs: 1 parity, 1 "
+        "difference. Measured 2026-08-20T12:00:00Z.\n"
         "\n"
         "| program | verdict | flip | StableHLO size | inlined constants |"
         " const args (unique captured) | compile time, ratio to jax-legacy |\n"
@@ -150,7 +153,8 @@ def test_escape(text, escaped):
 
 def test_a_campaign_over_nothing(campaigns):
     text = markdown_page.render(campaigns.campaign())
-    assert text.startswith("# constparity: ? could not compare\n\n**no program was run.**")
+    assert text.startswith("# constparity: ? could not compare\n\n**flip: not asked")
+    assert "no program was run." in text
 
 
 def test_a_large_campaign_is_cut_below_one_mebibyte_and_says_so(campaigns):
