@@ -50,5 +50,5 @@ def test_settings_that_cannot_be_read_name_the_file(project, capsys, text, said)
 
 def test_a_rule_of_the_project_that_is_unknown_says_where_it_stands(project):
     project('[tool.constparity]\nfail-on = "unheard"\n')
-    with pytest.raises(typer.BadParameter, match="fail-on of .tool.constparity.: no rule"):
+    with pytest.raises(typer.BadParameter, match=r"fail-on of .tool.constparity.: no rule"):
         parse_fail_on(None)
