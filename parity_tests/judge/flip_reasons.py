@@ -30,9 +30,9 @@ TIMES_NOT_JUDGED = FlipReason(
 
 # What XLA does to one of two programs that compute the same, and how to get the same bits.
 _OF_XLA: dict[DriftCause, str] = {
-    "constant folding": "nothing; or for the same bits compute what is folded before tracing, or "
+    "constant folding": "accept it; or for the same bits compute what is folded before tracing, or "
     "keep the array inlined (constant_policy)",
-    "layout or fusion": "nothing; or for the same bits keep the array inlined (constant_policy)",
+    "layout or fusion": "accept it; or for the same bits keep the array inlined (constant_policy)",
 }
 # The same where values are beyond the tolerance: the program magnifies what XLA rounds otherwise.
 _BEYOND_TOLERANCE: dict[DriftCause, str] = {
@@ -148,7 +148,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
             kind="outputs",
             what=f"{what}; that is within the rounding of the outputs' dtypes",
             where=where,
-            action="nothing, or for the same bits keep the array inlined (constant_policy)",
+            action="accept it, or for the same bits keep the array inlined (constant_policy)",
         )
 
 
