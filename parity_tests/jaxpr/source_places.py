@@ -6,7 +6,7 @@ import os
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 
@@ -61,7 +61,7 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
     traceback = equation.source_info.traceback
     library = NOWHERE
     for frame in traceback.frames if traceback is not None else ():
-        kind = _kind(frame.file_name)
+        kind = kind_of_file(frame.file_name)
         if kind == "user":
             return _place(frame)
         if kind == "library" and library is NOWHERE:
@@ -80,7 +80,13 @@ def _place(frame: Any) -> Place:
 
 
 @lru_cache(maxsize=4096)
-def _kind(file: str) -> str:
+def kind_of_file(file: str) -> Literal["user", "library", "machinery"]:
+    """Say whose a file is; "machinery" is JAX's, the tester's or the engine's.
+
+    Example::
+
+        kind_of_file(jax.__file__) == "machinery"
+    """
     if file.startswith(_CORPUS):
         return "user"
     if file.startswith(_MACHINERY) or file.startswith("<"):

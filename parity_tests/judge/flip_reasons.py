@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -52,6 +53,10 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     # A limit belongs to the campaign: without it the program might have worked.
     broken = failure.kind in ("exception", "crash")
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
+    what = f"works on {flip.left} and fails on {flip.right}: {what}"
+    read = read_that_changes(flip) if broken and not cause else None
+    if read:
+        return of_read(what, read)
     if cause:
         action = cause[0].fix
     elif broken:
@@ -60,7 +65,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         action = "raise --timeout or --memory-limit, or find out why the side is not there"
     return FlipReason(
         outcome="different" if broken else "could not compare",
-        what=f"works on {flip.left} and fails on {flip.right}: {what}",
+        what=what,
         where=lines_of(cause) if cause else "",
         action=action,
     )
@@ -72,7 +77,11 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
     placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
-    if metric == "outputs":
+    read = read_that_changes(flip) if outcome == "different" and not placement else None
+    if read and metric not in OF_SPEED:
+        outputs = f"outputs are not bitwise equal: {comparison.detail}"
+        yield of_read(outputs if metric == "outputs" else what, read)
+    elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
