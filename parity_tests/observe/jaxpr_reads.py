@@ -143,10 +143,16 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
         reads.note("flag", Seen(int(value)))
         return value
 
+    before: list[Any] = [None, 0]  # the reader of the variable that was read before, and its step
+
     def variable(self: Any, key: Any) -> Any:
         value = read_variable(self, key)
-        if key == FLAG.upper():
+        reader = _reader(sys._getframe(1))
+        step = [reader, reader.f_lasti] if reader is not None else [None, 0]
+        # Who reads variable after variable, as `dict(os.environ)` does, asks for none of them.
+        if key == FLAG.upper() and step != before:
             reads.note("flag", Seen(int(value in ("1", "true", "True"))))
+        before[:] = step
         return value
 
     class Values(dict[str, Any]):
@@ -186,14 +192,19 @@ _SITE_PACKAGES = os.sep + "site-packages" + os.sep
 
 def _site(subject: Subject, frame: FrameType | None) -> Site | None:
     """Return the line that reads; None where JAX or the tester reads."""
-    while frame is not None and _is_between(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = _reader(frame)
     if frame is None or kind_of_file(frame.f_code.co_filename) == "machinery":
         return None
     place, importing = _place(frame), _importing(frame)
     if kind_of_file(frame.f_code.co_filename) == "user":
         return Site(subject, place, NOWHERE, importing)
     return Site(subject, place, _first(frame, _is_users), importing)
+
+
+def _reader(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 @cache

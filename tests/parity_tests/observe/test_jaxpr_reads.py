@@ -39,15 +39,20 @@ def subjects(read):
         (lambda closed: closed.eqns[0].invars, {"operands"}),
         (lambda closed: getattr(jax.config, FLAG), {"flag"}),
         (lambda closed: jax.config.values.get(FLAG), {"flag"}),
-        (lambda closed: os.getenv(FLAG.upper()), {"flag"} if FLAG.upper() in os.environ else set()),
+        (lambda closed: os.getenv(FLAG.upper()), {"flag"}),
+        (lambda closed: os.environ[FLAG.upper()], {"flag"}),
         (lambda closed: jax.config.jax_enable_x64, set()),
         (lambda closed: os.getenv("HOME"), set()),
+        (lambda closed: dict(os.environ), set()),
+        (lambda closed: [value for _, value in os.environ.items()], set()),
+        (lambda closed: {**os.environ.copy()}, set()),
         (lambda closed: str(closed), set()),
         (lambda closed: core.jaxpr_as_fun(closed)(2.0), set()),
         (lambda closed: jax.jit(core.jaxpr_as_fun(closed)).lower(2.0), set()),
     ],
 )
-def test_what_is_read_by_code_that_is_not_jax(read, found):
+def test_what_is_read_by_code_that_is_not_jax(monkeypatch, read, found):
+    monkeypatch.setenv(FLAG.upper(), "0")
     assert subjects(read) == found
 
 
