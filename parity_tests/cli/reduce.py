@@ -80,7 +80,10 @@ def reduce(
 
     if program is not None:
         target = f"{target}:{program}"
-    name = split(target)[1]
+    try:
+        name = split(target)[1]
+    except TargetError as error:
+        fail(str(error))
     if name is None:
         fail(f"{target!r} names no program: write {target}:NAME, or add --program NAME")
     pair = _parse_pair(sides)

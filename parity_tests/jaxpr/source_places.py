@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+import traceback
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -67,6 +68,24 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
         if kind == "library" and library is NOWHERE:
             library = _place(frame)
     return library if within is NOWHERE else within
+
+
+def raised_at(error: BaseException) -> Place:
+    """Return the user's line that raised an exception, or called what did.
+
+    It is the innermost frame of the user's own code, else of a library; `NOWHERE` where there is
+    neither.
+
+    Example::
+
+        raised_at(error).line
+    """
+    found = {"user": NOWHERE, "library": NOWHERE, "machinery": NOWHERE}
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        place = Place(relative(code.co_filename), line, code.co_name)
+        found[kind_of_file(code.co_filename)] = place
+    return found["library"] if found["user"] is NOWHERE else found["user"]
 
 
 def relative(file: str) -> str:

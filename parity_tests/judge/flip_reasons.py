@@ -48,6 +48,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         return FlipReason(
             outcome="could not compare",
             what=f"{flip.left} fails today, {alike}: {what}",
+            where=failure.where,
             action="make the program run before the flip, then compare again",
         )
     # A limit belongs to the campaign: without it the program might have worked.
@@ -66,7 +67,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     return FlipReason(
         outcome="different" if broken else "could not compare",
         what=what,
-        where=lines_of(cause) if cause else "",
+        where=lines_of(cause) if cause else failure.where,
         action=action,
     )
 

@@ -49,5 +49,21 @@ def detect(program: Program) -> tuple[Hazard, ...]:
     """
     traced, both = traced_in_forms(program)
     found = [] if traced is None else [h for find in DETECTORS.values() for h in find(traced)]
-    of_reads = [h for find in DETECTORS_OF_READS.values() for h in find(both)]
-    return (*found, *of_reads)
+    return (*found, *_of_reads(both))
+
+
+def changing_reads(program: Program) -> tuple[Hazard, ...]:
+    """Return the reads of jaxprs or the flag for which a program is another one after the flip.
+
+    Raises whatever the program raises in legacy form, or raises without a read.
+
+    Example::
+
+        changing_reads(parity_tests.targets.load_one("my_model:step"))[0].line
+    """
+    _, both = traced_in_forms(program)
+    return tuple(each for each in _of_reads(both) if each.changes_program)
+
+
+def _of_reads(both: BothForms) -> list[Hazard]:
+    return [hazard for find in DETECTORS_OF_READS.values() for hazard in find(both)]
