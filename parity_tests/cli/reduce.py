@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def reduce(
 
       constparity reduce my_model.py:step --sides legacy,simplified
     """
+    from rich.markup import escape
+
     from parity_tests.cli import terminal
     from parity_tests.reduce.reduce import Question, ReduceError, confirm
     from parity_tests.reduce.reduce import reduce as reduced_of
@@ -110,7 +112,7 @@ def reduce(
                 ),
             )
         if found is None:
-            console.print(f"[green]parity[/] {target}: nothing to reduce", highlight=False)
+            console.print(f"[green]parity[/] {escape(target)}: nothing to reduce", highlight=False)
             console.print(
                 "  drift below the tolerances is reduced by --metric outputs", highlight=False
             )
@@ -120,11 +122,11 @@ def reduce(
     except TargetError as error:
         fail(str(error))
     except ReduceError as error:
-        print(f"constparity: could not reduce {error}", file=sys.stderr)
+        complain(f"could not reduce {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
         return
     except OSError as error:
-        print(f"constparity: {error}", file=sys.stderr)
+        complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
         return
     except KeyboardInterrupt:
@@ -140,10 +142,8 @@ def _confirmed(console: Console, file: Path, status: int, printed: str, exit_zer
     if status == 1:
         console.print("  run by itself in fresh processes, the file shows it", highlight=False)
         return Exit.PARITY if exit_zero else Exit.DIFFERENCE
-    print(
-        f"constparity: {file} does not show it when it is run by itself (status {status}):\n"
-        f"{printed[-4000:]}",
-        file=sys.stderr,
+    complain(
+        f"{file} does not show it when it is run by itself (status {status}):\n{printed[-4000:]}"
     )
     return Exit.COULD_NOT_COMPARE
 

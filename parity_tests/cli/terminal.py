@@ -7,11 +7,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.processes.protocol import Progress as Advance
@@ -29,7 +31,7 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views.ledger import place
-from reports.views.texts import counted
+from reports.views.texts import counted, visible
 
 STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
@@ -51,6 +53,18 @@ DRIFT_STYLES: dict[DriftCause, str] = {
 LETTERS = {"legacy": "L", "simplified": "S", "jax-legacy": "jL", "jax-simplified": "jS"}
 
 
+class PlainConsole(Console):
+    """A console that shows text as it is: `:100:` in a place is no emoji, and nothing is invisible.
+
+    Names, messages of exceptions and captured values come from the user's programs. An escape
+    sequence in one of them would recolour the terminal, or write over other lines.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render a string, with its control characters spelled out."""
+        return super().render_str(visible(text), **{**options, "emoji": False})
+
+
 def console() -> Console:
     """Return the console that everything is printed on.
 
@@ -58,7 +72,7 @@ def console() -> Console:
     has one that is to be coloured, by FORCE_COLOR, which rich takes for a terminal.
     """
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console() if known else Console(width=140)
+    return PlainConsole() if known else PlainConsole(width=140)
 
 
 @contextmanager
@@ -68,7 +82,7 @@ def progress(console: Console) -> Iterator[Advance]:
         yield _plain(console)
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -77,7 +91,7 @@ def progress(console: Console) -> Iterator[Advance]:
         task = bar.add_task("loading the programs", total=None)
 
         def advance(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total, description=escape(text[:60].ljust(60)))
+            bar.update(task, completed=done, total=total, description=visible(text)[:60].ljust(60))
 
         yield advance
 

@@ -14,6 +14,10 @@ from reports.rows import SCHEMA_VERSION, Campaign
 
 _SHOWN_ERRORS = 5
 
+# JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
+# which a terminal obeys as well.
+_CONTROL = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
+
 
 class ReportReadError(ValueError):
     """A JSON report cannot be read; the message names the file, what is wrong and what to do.
@@ -46,7 +50,8 @@ def render(campaign: Campaign) -> str:
     # it raises on the lone surrogates that file names outside UTF-8 bring into messages. JSON can
     # escape these, and the escape is what "backslashreplace" spells them with.
     text = json.dumps(_strict(campaign.model_dump()), ensure_ascii=False, allow_nan=False, indent=2)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
+    return text + "\n"
 
 
 def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") -> Campaign:
