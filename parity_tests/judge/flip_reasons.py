@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -24,6 +25,7 @@ from reports.views.texts import counted
 
 TIMES_NOT_JUDGED = FlipReason(
     outcome="safe",
+    kind="note",
     what="times were not judged",
     action="constparity run --rounds 5 judges them",
 )
@@ -56,11 +58,16 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             outcome="could not compare",
             kind="failure",
             what=f"{flip.left} fails today, {alike}: {what}",
+            where=failure.where,
             action="make the program run before the flip, then compare again",
         )
     # A limit belongs to the campaign: without it the program might have worked.
     broken = failure.kind in ("exception", "crash")
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
+    what = f"works on {flip.left} and fails on {flip.right}: {what}"
+    read = read_that_changes(flip) if broken and not cause else None
+    if read:
+        return of_read("failure", what, read)
     if cause:
         action = cause[0].fix
     elif broken:
@@ -70,8 +77,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     return FlipReason(
         outcome="different" if broken else "could not compare",
         kind="failure",
-        what=f"works on {flip.left} and fails on {flip.right}: {what}",
-        where=lines_of(cause) if cause else "",
+        what=what,
+        where=lines_of(cause) if cause else failure.where,
         action=action,
     )
 
@@ -82,7 +89,14 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
     placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
-    if metric == "outputs":
+    read = read_that_changes(flip) if outcome == "different" and not placement else None
+    if read and metric not in OF_SPEED:
+        if metric == "outputs":
+            said = f"outputs are not bitwise equal: {comparison.detail}"
+            yield of_read("outputs", said, read)
+        else:
+            yield of_read("structure or count", what, read)
+    elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")

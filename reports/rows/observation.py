@@ -129,6 +129,7 @@ class Failure(Row):
     type: str
     message: str
     traceback: str = ""
+    where: str = ""  # the user's line that raised, or called what did: "model.py:12"
 
 
 class Observation(Row):
