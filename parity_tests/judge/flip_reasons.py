@@ -13,20 +13,10 @@ from reports.rows import (
     FlipReason,
     Hazard,
     Observation,
-    TimeComparison,
     metrics,
 )
 from reports.rows.check_names import OF_SPEED
-from reports.rows.metric_records import Metric
-from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.ledger import place
-from reports.views.texts import counted
-
-TIMES_NOT_JUDGED = FlipReason(
-    outcome="safe",
-    what="times were not judged",
-    action="constparity run --rounds 5 judges them",
-)
 
 # What XLA does to one of two programs that compute the same, and how to get the same bits.
 _OF_XLA: dict[DriftCause, str] = {
@@ -125,51 +115,6 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
 def _cause_of(drift: DriftAttribution) -> str:
     at = f", first in {drift.equation}" if drift.equation else ""
     return f"cause: {drift.cause}{at} ({drift.evidence})"
-
-
-def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:
-    """Yield the reason that a time is where it was judged slower."""
-    if time.verdict != "slower":
-        return
-    ratio = f"{humanise_ratio(time.ratio)} ({time.low:.2f} to {time.high:.2f})"
-    what = f"{time.metric} takes {ratio} of what it took"
-    [metric] = [each for each in metrics.METRICS if each.stage == time.metric]
-    folded = flip.hazard("folded by legacy alone")
-    if metric.folding_helps and folded:
-        where, action = lines_of(folded), folded[0].fix
-        what += f": {folded[0].what}"
-    elif not flip.hoisted:
-        where, action = "", "no captured array is hoisted: measure again with more --rounds"
-    else:
-        arrays = counted(len(flip.hoisted), "captured array")
-        where = flip.largest
-        action = (
-            f"{arrays} are handed over as const args: raise the embed threshold (constparity "
-            "sweep recommends one), or keep this array inlined (constant_policy)"
-        )
-    yield FlipReason(outcome="safe but slower or larger", what=what, where=where, action=action)
-
-
-def of_size(
-    flip: AcrossFlip, metric: Metric, before: Observation, after: Observation
-) -> Iterator[FlipReason]:
-    """Yield the reason that a metric is where it grows by more than its declared limit."""
-    limit = metric.larger
-    if limit is None or not (limit.only_where(before) and limit.only_where(after)):
-        return
-    old, new = metric.read(before), metric.read(after)
-    if old is None or new is None:
-        return
-    if new - old > limit.bytes and new - old > limit.share * old:
-        folded = flip.hazard("folded by legacy alone")
-        yield FlipReason(
-            outcome="safe but slower or larger",
-            what=f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}",
-            where=lines_of(folded) if folded else flip.largest,
-            action=folded[0].fix
-            if folded
-            else "keep this array inlined (constant_policy), or pass it as an argument",
-        )
 
 
 def of_hazards(hazards: Sequence[Hazard]) -> FlipReason:

@@ -104,4 +104,5 @@ def _times(seconds: Mapping[str, float], times: CallTimes, cached: Cached) -> St
         dispatch=times.dispatch,
         call_samples=times.samples,
         cached_compile=cached.seconds,
+        call_seconds=times.seconds,
     )

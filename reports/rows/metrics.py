@@ -341,7 +341,7 @@ _TIMES = (
     _time("compile", OverviewColumn("compile time", 4, as_ratio=True)),
     _time("cached compile"),
     _time("first call", folding_helps=True),
-    _time("call", folding_helps=True),
+    _time("call", OverviewColumn("call time", 5, as_ratio=True), folding_helps=True),
     _time("dispatch"),
     Metric("call samples", _field("times", "call_samples"), figure=Figure("time", "call samples")),
 )

@@ -84,9 +84,9 @@ class MemoryStats(Row):
 
 
 class StageTimes(Row):
-    """Seconds of each stage, reported and never judged.
+    """Seconds of each stage.
 
-    Each is one sample of one process. `call` is the median of `call_samples` calls after the first.
+    Each is one sample of one process, judged only where it leaves no doubt. `call` is the median of `call_samples` calls after the first.
     `dispatch` is the median time until such a call returns, which may be before its results are
     there. `cached_compile` is compiling with the program in JAX's persistent compilation cache.
     """
@@ -99,6 +99,7 @@ class StageTimes(Row):
     dispatch: float | None = None
     call_samples: int
     cached_compile: float | None = None
+    call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
 
 
 class OutputLeaf(Row):

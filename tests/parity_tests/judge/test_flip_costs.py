@@ -1,0 +1,77 @@
+"""The costs of a flip as reasons: what one process of each side tells, and what it leaves open."""
+
+import pytest
+
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.flip_verdict import decide
+from parity_tests.judge.sides import FLIPS
+from reports.rows import Comparison, Hazard, Observation, StageTimes
+
+BEFORE, AFTER = FLIPS[0]
+NOT_JUDGED = "times were not judged"
+SMALL, LARGE = (8.7e-6,) * 20, (3856e-6,) * 20
+
+
+def observed(side, calls=SMALL, compiling=0.1):
+    times = StageTimes(
+        trace=0.1, lower=0.1, compile=compiling, first_call=0.1, call=calls[0],
+        call_samples=len(calls), call_seconds=calls,
+    )  # fmt: skip
+    return Observation(program="p", side=side, times=times)
+
+
+def reasons(before, after, again=(), hazards=()):
+    equal = Comparison(
+        metric="StableHLO bytes", left=BEFORE, right=AFTER, outcome="equal", left_value="1",
+        right_value="1",
+    )  # fmt: skip
+    findings = Findings((before, after), (equal,), measured_again=again, hazards=hazards)
+    return decide(findings, (), FLIPS).reasons
+
+
+def test_a_call_that_is_slower_beyond_doubt_needs_no_rounds():
+    pair = observed(BEFORE), observed(AFTER, LARGE)
+    [reason] = reasons(*pair, again=pair)
+    assert reason.outcome == "safe but slower or larger"
+    once = "443x (443x to 443x, 20 calls each)"
+    assert reason.what == f"call takes {once} of what it took; measured again, {once}"
+
+
+def test_its_hazard_says_why_and_what_helps():
+    hazard = Hazard(
+        kind="folded by legacy alone", file="model.py", line=7, array="4 MiB of results",
+        what="3 equations on captured arrays alone", fix="compute them before",
+    )  # fmt: skip
+    pair = observed(BEFORE), observed(AFTER, LARGE)
+    reason = reasons(*pair, again=pair, hazards=[hazard])[0]
+    assert reason.what.endswith(": 3 equations on captured arrays alone")
+    assert (reason.where, reason.action) == ("model.py:7 (4 MiB of results)", "compute them before")
+
+
+@pytest.mark.parametrize("again", [(), (observed(BEFORE), observed(AFTER))])
+def test_a_process_that_is_slow_as_a_whole_is_no_cost(again):
+    [reason] = reasons(observed(BEFORE), observed(AFTER, LARGE), again=again)
+    assert (reason.outcome, reason.what) == ("safe", NOT_JUDGED)
+
+
+def test_rounds_are_offered_where_the_calls_leave_it_open():
+    few = (0.1,) * 3
+    for calls in (few, tuple(3856e-6 * each for each in range(1, 21))):
+        [reason] = reasons(observed(BEFORE, LARGE), observed(AFTER, calls))
+        assert (reason.outcome, reason.what) == ("safe", NOT_JUDGED)
+        assert "--rounds" in reason.action
+    assert reasons(observed(BEFORE, LARGE), observed(AFTER, LARGE)) == ()
+
+
+def test_a_call_that_is_faster_is_said_and_safe():
+    [reason] = reasons(observed(BEFORE, LARGE), observed(AFTER, SMALL))
+    assert (reason.outcome, reason.action) == ("safe", "")
+    assert reason.what.startswith("call takes 0.0023x (")
+
+
+def test_a_compilation_of_one_sample_is_slower_where_both_processes_say_so():
+    pair = observed(BEFORE), observed(AFTER, compiling=1.0)
+    [reason] = reasons(*pair, again=pair)
+    assert reason.outcome == "safe but slower or larger"
+    assert reason.what.startswith("compile takes 10.0x (1.00 s after 100 ms) of what it took")
+    assert reasons(*pair) == ()
