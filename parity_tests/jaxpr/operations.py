@@ -56,7 +56,7 @@ def operations_of(equation: Any) -> float:
         operations_of(equation_of_a_dot)  # 2 * rows * depth * columns
     """
     name = equation.primitive.name
-    if name in MOVING or bodies_of(equation):
+    if name in MOVING or structure_of(equation) is not None:
         return 0.0
     if name == "dot_general":
         (contracted, _), _ = equation.params["dimension_numbers"]

@@ -8,6 +8,7 @@ from parity_tests.judge import beyond_doubt
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import (
     FlipReason,
+    Hazard,
     Observation,
     StageTimes,
     TimeComparison,
@@ -20,6 +21,9 @@ from reports.views.texts import counted
 
 _ROUNDS = "constparity run --rounds 5 judges them"
 TIMES_NOT_JUDGED = FlipReason(outcome="safe", what="times were not judged", action=_ROUNDS)
+
+# About a millisecond of one core. A smaller folding is a hazard without a price.
+OPERATIONS_PER_CALL = 1e7
 
 
 def costs(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
@@ -71,6 +75,20 @@ def _once(stage: TimeMetric, before: StageTimes, after: StageTimes) -> str:
     left, right = call.samples
     each = f"{left} calls each" if left == right else f"{left} calls before and {right} after"
     return f"{humanise_ratio(call.ratio)} ({interval}, {each})"
+
+
+def is_work(flip: AcrossFlip, hazard: Hazard) -> bool:
+    """Say whether a hazard stands for so much work at every call that it is a price.
+
+    Measured calls outrank the estimate: XLA does not fold everything that it could.
+    """
+    if (hazard.operations or 0) < OPERATIONS_PER_CALL:
+        return False
+    times = [each.times for each in (flip.before, flip.after) if each]
+    if len(times) < 2 or times[0] is None or times[1] is None:
+        return True
+    call = beyond_doubt.calls(times[0], times[1])
+    return call is None or call.is_slower or call.is_open
 
 
 def _slower(flip: AcrossFlip, stage: TimeMetric, what: str) -> FlipReason:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.flip_costs import is_work
 from reports.rows import (
     Comparison,
     DriftAttribution,
     DriftCause,
+    FlipOutcome,
     FlipReason,
     Hazard,
     Observation,
@@ -117,14 +119,18 @@ def _cause_of(drift: DriftAttribution) -> str:
     return f"cause: {drift.cause}{at} ({drift.evidence})"
 
 
-def of_hazards(hazards: Sequence[Hazard]) -> FlipReason:
+def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     """Return the reason that hazards of one kind are."""
     hazard = hazards[0]
+    outcome: FlipOutcome = "safe"
     # The sides run a program without the options of its own `jax.jit`: no observation shows what
     # comes of donating.
-    fails = hazard.kind == "captured and donated"
+    if hazard.kind == "captured and donated":
+        outcome = "different"
+    elif is_work(flip, hazard):
+        outcome = "safe but slower or larger"
     return FlipReason(
-        outcome="different" if fails else "safe",
+        outcome=outcome,
         what=f"{hazard.kind}: {hazard.what}",
         where=lines_of(hazards),
         action=hazard.fix,

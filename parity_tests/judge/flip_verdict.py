@@ -55,4 +55,4 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
                 yield from flip_reasons.of_comparison(flip, comparison)
         yield from flip_costs.costs(flip, before, after)
     for hazards in flip.hazards:
-        yield flip_reasons.of_hazards(hazards)
+        yield flip_reasons.of_hazards(flip, hazards)

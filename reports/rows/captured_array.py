@@ -55,3 +55,4 @@ class Hazard(Row):
     array: str  # its type in words
     what: str
     fix: str
+    operations: float | None = None  # scalar operations that each call adds, estimated

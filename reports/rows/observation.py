@@ -86,9 +86,10 @@ class MemoryStats(Row):
 class StageTimes(Row):
     """Seconds of each stage.
 
-    Each is one sample of one process, judged only where it leaves no doubt. `call` is the median of `call_samples` calls after the first.
-    `dispatch` is the median time until such a call returns, which may be before its results are
-    there. `cached_compile` is compiling with the program in JAX's persistent compilation cache.
+    Each is one sample of one process, judged only where it leaves no doubt. `call` is the median of
+    `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
+    which may be before its results are there. `cached_compile` is compiling with the program in
+    JAX's persistent compilation cache.
     """
 
     trace: float

@@ -20,6 +20,14 @@ def observed(side, calls=SMALL, compiling=0.1):
     return Observation(program="p", side=side, times=times)
 
 
+def folding(operations):
+    return Hazard(
+        kind="folded by legacy alone", file="model.py", line=7, array="4 MiB of results",
+        what="3 equations on captured arrays alone", fix="compute them before",
+        operations=operations,
+    )  # fmt: skip
+
+
 def reasons(before, after, again=(), hazards=()):
     equal = Comparison(
         metric="StableHLO bytes", left=BEFORE, right=AFTER, outcome="equal", left_value="1",
@@ -38,12 +46,8 @@ def test_a_call_that_is_slower_beyond_doubt_needs_no_rounds():
 
 
 def test_its_hazard_says_why_and_what_helps():
-    hazard = Hazard(
-        kind="folded by legacy alone", file="model.py", line=7, array="4 MiB of results",
-        what="3 equations on captured arrays alone", fix="compute them before",
-    )  # fmt: skip
     pair = observed(BEFORE), observed(AFTER, LARGE)
-    reason = reasons(*pair, again=pair, hazards=[hazard])[0]
+    reason = reasons(*pair, again=pair, hazards=[folding(None)])[0]
     assert reason.what.endswith(": 3 equations on captured arrays alone")
     assert (reason.where, reason.action) == ("model.py:7 (4 MiB of results)", "compute them before")
 
@@ -75,3 +79,27 @@ def test_a_compilation_of_one_sample_is_slower_where_both_processes_say_so():
     assert reason.outcome == "safe but slower or larger"
     assert reason.what.startswith("compile takes 10.0x (1.00 s after 100 ms) of what it took")
     assert reasons(*pair) == ()
+
+
+BARE = Observation(program="p", side=BEFORE), Observation(program="p", side=AFTER)
+FEW = observed(BEFORE, (0.1,) * 3), observed(AFTER, (0.1,) * 3)
+ALIKE = observed(BEFORE, LARGE), observed(AFTER, LARGE)
+
+
+@pytest.mark.parametrize(
+    ("pair", "operations", "is_price"),
+    [
+        (BARE, 2e7, True),
+        (BARE, 2e6, False),
+        (BARE, None, False),
+        (FEW, 2e7, True),
+        (ALIKE, 2e7, False),  # XLA did not fold it
+    ],
+)
+def test_work_that_is_folded_is_a_price_unless_the_calls_say_otherwise(pair, operations, is_price):
+    [found] = [
+        each
+        for each in reasons(*pair, hazards=[folding(operations)])
+        if each.what.startswith("folded by legacy alone")
+    ]
+    assert found.outcome == ("safe but slower or larger" if is_price else "safe")

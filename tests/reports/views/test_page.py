@@ -56,7 +56,8 @@ def test_without_a_reference_time_the_seconds_are_shown(base, campaigns):
     row = campaigns.parity("f").model_copy(update={"observations": (
         with_times(campaigns, "legacy", compile=3.0), reference.model_copy(update=changes),
     )})  # fmt: skip
-    assert overview(campaigns, row)[0][-8:-4] == ["3.00 s", "-", "-" if base is None else "0 s", "-"]
+    shown = "-" if base is None else "0 s"
+    assert overview(campaigns, row)[0][-8:-4] == ["3.00 s", "-", shown, "-"]
 
 
 def test_without_any_legacy_side_the_seconds_are_shown(campaigns):
