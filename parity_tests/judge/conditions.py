@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from parity_tests.judge.sides import Pair
-from reports.rows.metric_rules import Condition, Rule, Ruling
+from reports.rows.metric_rules import (
+    CLEARLY_MORE,
+    FEW_OPERATIONS,
+    MANY_TIMES,
+    Condition,
+    Rule,
+    Ruling,
+)
 from reports.views.texts import counted
 
 # A condition is asked of a pair of observations, and of the two values that differ.
@@ -102,6 +109,13 @@ CONDITIONS: dict[Condition, Holds] = {
     "stock keeps PRNG keys": _stock_keeps_keys,
     "captured arrays differ in number": _captured_counts_differ,
     "left captures more arrays": _left_captures_more,
+    "right has clearly more equations": lambda pair, left, right: (
+        right > CLEARLY_MORE * left and right - left > 1
+    ),
+    "right has clearly more": lambda pair, left, right: (
+        right > CLEARLY_MORE * left and right - left > FEW_OPERATIONS
+    ),
+    "left has many times as much": lambda pair, left, right: left > MANY_TIMES * right,
     "arguments of the user stand alike": _arguments_stand_alike,
     "stock loses marks": _stock_loses_marks,
     "sharded arrays across modes": _sharded_across_modes,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from parity_tests.evidence import placement
-from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
@@ -40,7 +39,7 @@ def observation_of(
         program=program,
         side=built.side,
         proof=counted.proof,
-        jaxpr=_jaxpr(counted.facts),
+        jaxpr=_jaxpr(counted),
         stablehlo=_stablehlo(counted),
         executable=compiled.executable,
         recompiles=cached.recompiles,
@@ -55,7 +54,8 @@ def observation_of(
     )
 
 
-def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
+def _jaxpr(counted: Counted) -> JaxprCounts:
+    facts, (working, operations) = counted.facts, counted.work
     arrays = [each.value for each in facts.captured]
     return JaxprCounts(
         equations=facts.equations,
@@ -67,6 +67,8 @@ def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
             for each in arrays
         ),
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
+        working_equations=working,
+        operations=round(operations),
     )
 
 

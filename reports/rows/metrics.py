@@ -37,6 +37,11 @@ def _device_memory(observation: Observation) -> int | None:
     return observation.constant_buffers + observation.executable.constant_bytes
 
 
+def _working_equations(observation: Observation) -> int | None:
+    working = observation.jaxpr.working_equations if observation.jaxpr else None
+    return None if working is None else sum(working.values())
+
+
 def _fresh(observation: Observation) -> bool:
     return observation.host_memory is not None and observation.host_memory.fresh
 
@@ -70,6 +75,20 @@ _JAXPR = (
         within=rules.SAME_PROGRAM,
         across=rules.EQUATIONS,
         figure=Figure("jaxpr", "equations"),
+    ),
+    Metric(
+        "working equations",
+        _working_equations,
+        within=rules.SAME_PROGRAM,
+        across=rules.EQUATIONS_AT_WORK,
+        figure=Figure("jaxpr", "working equations"),
+    ),
+    Metric(
+        "operations of a call",
+        _field("jaxpr", "operations"),
+        within=rules.SAME_PROGRAM,
+        across=rules.OPERATIONS,
+        figure=Figure("jaxpr", "operations of a call (estimate)"),
     ),
     Metric(
         "captured arrays",

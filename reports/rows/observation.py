@@ -32,6 +32,10 @@ class JaxprCounts(Row):
     captured_values: str | None = None  # a sha256 over the values of the captured arrays
     committed_arrays: int | None = None  # captured arrays that are committed to one device
     sharded_arrays: int | None = None  # captured arrays over several devices
+    # Equations that compute, by primitive, without dead code and moves of elements; and the scalar
+    # operations of one call, estimated by their shapes.
+    working_equations: dict[str, int] | None = None
+    operations: int | None = None
 
 
 class StableHloCounts(Row):

@@ -1,0 +1,54 @@
+"""Programs that cost more after a flip, run for real: each is named, and its look-alikes are not."""
+
+import pytest
+from program_files import program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+
+PRICE = "safe but slower or larger"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"))
+    result = run.run([str(program_file("trust/costs"))], options)
+    return {row.name: row for row in result.programs}
+
+
+def prices(row):
+    return [each.what for each in row.flip.reasons if each.outcome == PRICE]
+
+
+def test_a_call_whose_work_was_folded_is_slower_without_rounds(rows):
+    row = rows["folded_call"]
+    assert (row.verdict, row.flip.outcome) == ("parity", PRICE)
+    [call] = [each for each in row.flip.reasons if each.what.startswith("call takes ")]
+    assert "of what it took; measured again, " in call.what
+    assert "17 equations on captured arrays alone" in call.what
+    assert "costs.py:" in call.where
+    assert "compute them before the function is traced" in call.action
+    [hazard] = [each for each in prices(row) if each.startswith("folded by legacy alone: ")]
+    assert hazard.endswith("at every call, about 100 million operations")
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("work_3_times", "tanh 1 before and 3 after"),
+        ("work_10_times", "dot_general 1 before and 10 after"),
+    ],
+)
+def test_work_that_no_captured_array_explains_is_named(rows, name, named):
+    row = rows[name]
+    assert (row.verdict, row.flip.outcome) == ("difference", PRICE)
+    [work] = prices(row)
+    assert work.startswith("the program computes more after the flip")
+    assert named in work
+
+
+@pytest.mark.parametrize(
+    "name", ["same_work_on_the_argument", "other_words", "gradient_through_a_loop"]
+)
+def test_what_only_looks_like_a_price_is_none(rows, name):
+    assert (rows[name].verdict, rows[name].flip.outcome) == ("parity", "safe")
