@@ -101,6 +101,10 @@ def _committed_held_twice(pair: Pair, left: int, right: int) -> bool:
     return bool(jaxpr and jaxpr.committed_arrays) and left <= 2 * _bytes_once(pair)
 
 
+def _clearly_more(count: int, other: int) -> bool:
+    return count > CLEARLY_MORE * other and count - other > 1
+
+
 CONDITIONS: dict[Condition, Holds] = {
     "left has more": lambda pair, left, right: left > right,
     "right has more": lambda pair, left, right: left < right,
@@ -109,9 +113,8 @@ CONDITIONS: dict[Condition, Holds] = {
     "stock keeps PRNG keys": _stock_keeps_keys,
     "captured arrays differ in number": _captured_counts_differ,
     "left captures more arrays": _left_captures_more,
-    "right has clearly more equations": lambda pair, left, right: (
-        right > CLEARLY_MORE * left and right - left > 1
-    ),
+    "left has clearly more equations": lambda pair, left, right: _clearly_more(left, right),
+    "right has clearly more equations": lambda pair, left, right: _clearly_more(right, left),
     "right has clearly more": lambda pair, left, right: (
         right > CLEARLY_MORE * left and right - left > FEW_OPERATIONS
     ),

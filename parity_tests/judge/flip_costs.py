@@ -16,7 +16,7 @@ from reports.rows import (
     metrics,
 )
 from reports.rows.metric_records import Metric
-from reports.views.figures import humanise_bytes, humanise_count, humanise_ratio, humanise_seconds
+from reports.views.figures import humanise_bytes, humanise_ratio, humanise_seconds
 from reports.views.texts import counted
 
 _ROUNDS = "constparity run --rounds 5 judges them"
@@ -24,48 +24,16 @@ TIMES_NOT_JUDGED = FlipReason(outcome="safe", what="times were not judged", acti
 
 # About a millisecond of one core. A smaller folding is a hazard without a price.
 OPERATIONS_PER_CALL = 1e7
-_LISTED = 6  # operations in one sentence
 
 
 def costs(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
-    """Yield the reasons that work, times and sizes are."""
-    yield from _of_work(flip, before, after)
+    """Yield the reasons that times and sizes are."""
     for time in flip.times:
         yield from of_time(flip, time)
     if all(time.verdict == "not measured" for time in flip.times):
         yield from _without_rounds(flip, before, after)
     for metric in metrics.METRICS:
         yield from of_size(flip, metric, before, after)
-
-
-def is_of_work(metric: str) -> bool:
-    """Say whether a metric counts the work of a program, whose reason names the operations."""
-    return metric in ("working equations", "operations of a call")
-
-
-def _of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
-    """Yield one reason where a program computes more than captured arrays explain."""
-    differing = [
-        each for each in flip.comparisons if is_of_work(each.metric) and each.outcome == "different"
-    ]
-    if not differing or before.jaxpr is None or after.jaxpr is None:
-        return
-    old, new = before.jaxpr.working_equations or {}, after.jaxpr.working_equations or {}
-    changed = sorted(
-        (name for name in {**old, **new} if old.get(name, 0) != new.get(name, 0)),
-        key=lambda name: -abs(new.get(name, 0) - old.get(name, 0)),
-    )
-    counts = [f"{name} {old.get(name, 0)} before and {new.get(name, 0)} after" for name in changed]
-    operations = before.jaxpr.operations or 0, after.jaxpr.operations or 0
-    is_more = (operations[1], sum(new.values())) > (operations[0], sum(old.values()))
-    yield FlipReason(
-        outcome="safe but slower or larger" if is_more else "safe",
-        what=f"the program computes {'more' if is_more else 'less'} after the flip, which no "
-        f"captured array explains: {', '.join(counts[:_LISTED]) or 'loops of other lengths'}; "
-        f"about {humanise_count(operations[0])} operations before and "
-        f"{humanise_count(operations[1])} after",
-        action="find what reads the flag: both forms are meant to be one program",
-    )
 
 
 def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from parity_tests.judge.flip_costs import is_of_work, is_work
+from parity_tests.judge.flip_costs import is_work
+from parity_tests.judge.flip_work import is_told_here
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -74,7 +75,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             where=lines_of(cause) if cause else "",
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
         )
-    elif outcome == "different" and not is_of_work(metric):
+    elif outcome == "different" and not is_told_here(metric):
         yield FlipReason(
             outcome="safe but slower or larger" if metric in OF_SPEED else "different",
             what=what,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge import flip_costs, flip_reasons
+from parity_tests.judge import flip_costs, flip_reasons, flip_work
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import Findings
@@ -53,6 +53,8 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         for comparison in flip.comparisons:
             if not (other_types and comparison.metric == "outputs"):
                 yield from flip_reasons.of_comparison(flip, comparison)
+        yield from flip_work.of_work(flip, before, after)
+        yield from flip_work.of_arrays(before, after)
         yield from flip_costs.costs(flip, before, after)
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(flip, hazards)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from parity_tests.evidence import placement
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
+from parity_tests.observe.stablehlo import ModuleCounts
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
 from reports.rows import (
     CapturedArray,
@@ -18,6 +19,8 @@ from reports.rows import (
     StableHloCounts,
     StageTimes,
 )
+
+MOST_DIGESTS = 256  # of inlined constants, which a report keeps
 
 Records: TypeAlias = tuple[Lowered, Counted, Compiled, Called]
 
@@ -86,7 +89,13 @@ def _stablehlo(counted: Counted) -> StableHloCounts:
         argument_types=module.argument_types,
         callbacks=module.callbacks,
         marks_lost=module.marks_lost,
+        inlined=_digests(module),
     )
+
+
+def _digests(module: ModuleCounts) -> tuple[str, ...]:
+    known = dict.fromkeys(each.digest for each in module.inlined if each.digest is not None)
+    return tuple(known)[:MOST_DIGESTS]
 
 
 def _host_memory(lowered: Lowered, compiled: Compiled, fresh: bool) -> HostMemory | None:

@@ -19,6 +19,7 @@ Condition = Literal[
     "stock keeps PRNG keys",
     "captured arrays differ in number",
     "left captures more arrays",
+    "left has clearly more equations",
     "right has clearly more equations",
     "right has clearly more",
     "left has many times as much",
@@ -107,6 +108,14 @@ OPERATIONS: Rule = (
 _DROPPED_BODIES = (
     "legacy keeps the constvars of bodies that were traced and dropped, and a Literal goes with "
     "its equation"
+)
+LOWERED_WORK: Rule = (
+    different("ours computes more than stock JAX", "left has clearly more equations"),
+    *OTHER_WORDS,
+)
+LOWERED_WORK_ACROSS: Rule = (
+    different(_MORE_WORK, "right has clearly more equations"),
+    *OTHER_WORDS,
 )
 CAPTURED: Rule = (expected(_DROPPED_BODIES, "left has more"), *SAME_PROGRAM)
 VALUES: Rule = (

@@ -7,6 +7,7 @@ comparisons in a report. Readers use `metrics.METRICS` at the moment that they n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reports.rows import metric_rules as rules
@@ -22,6 +23,7 @@ from reports.rows.metric_records import (
 )
 from reports.rows.observation import Observation
 from reports.rows.row import Side
+from reports.rows.work import working_equations, working_operations
 
 
 def _field(section: str, name: str) -> Read:
@@ -37,9 +39,12 @@ def _device_memory(observation: Observation) -> int | None:
     return observation.constant_buffers + observation.executable.constant_bytes
 
 
-def _working_equations(observation: Observation) -> int | None:
-    working = observation.jaxpr.working_equations if observation.jaxpr else None
-    return None if working is None else sum(working.values())
+def _total(of: Callable[[Observation], Mapping[str, int] | None]) -> Read:
+    def read(observation: Observation) -> int | None:
+        names = of(observation)
+        return None if names is None else sum(names.values())
+
+    return read
 
 
 def _fresh(observation: Observation) -> bool:
@@ -78,7 +83,7 @@ _JAXPR = (
     ),
     Metric(
         "working equations",
-        _working_equations,
+        _total(working_equations),
         within=rules.SAME_PROGRAM,
         across=rules.EQUATIONS_AT_WORK,
         figure=Figure("jaxpr", "working equations"),
@@ -203,6 +208,13 @@ _STABLEHLO = (
         within=rules.OTHER_WORDS,
         across=rules.HOISTED,
         figure=Figure("StableHLO", "operations"),
+    ),
+    Metric(
+        "working StableHLO operations",
+        _total(working_operations),
+        within=rules.LOWERED_WORK,
+        across=rules.LOWERED_WORK_ACROSS,
+        figure=Figure("StableHLO", "working operations"),
     ),
     Metric(
         "StableHLO functions",

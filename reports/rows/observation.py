@@ -52,6 +52,7 @@ class StableHloCounts(Row):
     argument_types: str | None = None  # of the user's arguments of main
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
+    inlined: tuple[str, ...] = ()  # the sha256 of constants above the embed threshold, not of all
 
 
 class ExecutableCounts(Row):

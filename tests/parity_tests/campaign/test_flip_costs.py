@@ -1,7 +1,7 @@
-"""Programs that cost more after a flip, run for real: each is named, and its look-alikes are not."""
+"""Programs that cost more after a flip, run for real: each is named, its look-alikes are not."""
 
 import pytest
-from program_files import program_file
+from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
@@ -47,8 +47,23 @@ def test_work_that_no_captured_array_explains_is_named(rows, name, named):
     assert named in work
 
 
+def test_an_array_that_stays_inlined_is_named_with_its_line(rows):
+    row = rows["inlined_by_its_lowering"]
+    assert (row.verdict, row.flip.outcome) == ("difference", PRICE)
+    [reason] = [each for each in row.flip.reasons if "still inlined" in each.what]
+    assert reason.what.startswith("not hoisted and still inlined: 1 captured array of 256 B")
+    line = line_with(program_file("trust/costs"), "if _flipped() else x * TABLE")
+    assert reason.where.endswith(f"costs.py:{line} (float32[8,8])")
+
+
 @pytest.mark.parametrize(
-    "name", ["same_work_on_the_argument", "other_words", "gradient_through_a_loop"]
+    "name",
+    [
+        "same_work_on_the_argument",
+        "other_words",
+        "gradient_through_a_loop",
+        "inlined_by_its_lowering_in_both_forms",
+    ],
 )
 def test_what_only_looks_like_a_price_is_none(rows, name):
     assert (rows[name].verdict, rows[name].flip.outcome) == ("parity", "safe")

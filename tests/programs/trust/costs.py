@@ -3,6 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import core
+from jax.extend.mlir.dialects import stablehlo
+from jax.interpreters import mlir
 
 from parity_tests import program
 
@@ -62,3 +65,33 @@ def gradient_through_a_loop(x):
         return jax.lax.scan(lambda carry, _: (jnp.tanh(carry @ SMALL), None), x, None, 3)[0].sum()
 
     return jax.grad(loss)(x)
+
+
+class ByIdentity:
+    """An array as a parameter of an operation, which has to be hashable."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+def _lower_scaled(context, x, *, table):
+    constant = mlir.ir_constant(table.array)
+    return [stablehlo.multiply(x, constant)]
+
+
+scaled_p = core.Primitive("scaled")
+scaled_p.def_abstract_eval(lambda x, *, table: x)
+mlir.register_lowering(scaled_p, _lower_scaled)
+TABLE = RANDOM.random((8, 8), np.float32)
+
+
+@program(args=(X,))
+def inlined_by_its_lowering(x):
+    """A library that takes the array as a parameter, in the new form alone."""
+    return scaled_p.bind(x, table=ByIdentity(TABLE)) if _flipped() else x * TABLE
+
+
+@program(args=(X,))
+def inlined_by_its_lowering_in_both_forms(x):
+    """A parameter is no captured array before the flip either."""
+    return scaled_p.bind(x, table=ByIdentity(TABLE))
