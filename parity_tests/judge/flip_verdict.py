@@ -54,6 +54,7 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
             if not (other_types and comparison.metric == "outputs"):
                 yield from flip_reasons.of_comparison(flip, comparison)
         yield from flip_work.of_work(flip, before, after)
+        yield from flip_work.of_flops(flip, before, after)
         yield from flip_work.of_arrays(before, after)
         yield from flip_costs.costs(flip, before, after)
     for hazards in flip.hazards:

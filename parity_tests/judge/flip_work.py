@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from parity_tests.judge.across_flip import AcrossFlip
+from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from reports.rows import FlipReason, Observation
 from reports.rows.work import working_equations, working_operations
@@ -17,6 +17,9 @@ from reports.views.figures import humanise_bytes, humanise_count
 from reports.views.texts import counted
 
 _OF_WORK = ("working equations", "operations of a call", "working StableHLO operations")
+# XLA's own count has to double, by about a tenth of a millisecond, before it is a price.
+_MORE_FLOPS = 2.0
+_FLOPS_PER_CALL = 1_000_000
 _LISTED = 6  # operations in one sentence
 
 
@@ -52,6 +55,27 @@ def _changed(old: Mapping[str, int], new: Mapping[str, int]) -> str:
     listed = [f"{name} {old.get(name, 0)} before and {new.get(name, 0)} after" for name in largest]
     more = len(listed) - _LISTED
     return ", ".join([*listed[:_LISTED], *([f"and {more} others"] if more > 0 else [])])
+
+
+def of_flops(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield the reason that XLA's count of operations is where it doubles.
+
+    Work on captured arrays alone is left to its hazard and the measured calls.
+    """
+    old, new = (each.executable.flops if each.executable else None for each in (before, after))
+    if old is None or new is None or flip.hazard("folded by legacy alone"):
+        return
+    if new > _MORE_FLOPS * old and new - old > _FLOPS_PER_CALL:
+        repeated = flip.hazard("hoisted more than once")
+        yield FlipReason(
+            outcome="safe but slower or larger",
+            what=f"XLA counts {humanise_count(new)} floating-point operations of a call after the "
+            f"flip and {humanise_count(old)} before",
+            where=lines_of(repeated) if repeated else flip.largest,
+            action=repeated[0].fix
+            if repeated
+            else "keep this array inlined (constant_policy), or pass it as an argument",
+        )
 
 
 def of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:

@@ -264,6 +264,13 @@ _EXECUTABLE = (
         figure=Figure("executable", "fusions"),
     ),
     Metric(
+        "floating-point operations",
+        _field("executable", "flops"),
+        within=rules.OTHER_WORDS,
+        across=rules.FOLDED,
+        figure=Figure("executable", "floating-point operations"),
+    ),
+    Metric(
         "optimised HLO constants",
         _field("executable", "constants"),
         figure=Figure("executable", "constants"),

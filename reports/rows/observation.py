@@ -64,6 +64,7 @@ class ExecutableCounts(Row):
     constant_bytes: int
     serialized_bytes: int | None
     devices: int = 1  # of this process, that it runs on
+    flops: int | None = None  # XLA's count for one call, special functions counted as one
 
 
 class HostMemory(Row):

@@ -56,9 +56,21 @@ def test_an_array_that_stays_inlined_is_named_with_its_line(rows):
     assert reason.where.endswith(f"costs.py:{line} (float32[8,8])")
 
 
+def test_work_that_xla_left_out_before_is_counted(rows):
+    row = rows["a_branch_that_legacy_drops"]
+    assert (row.verdict, row.flip.outcome) == ("parity", PRICE)
+    [reason] = [each for each in row.flip.reasons if each.what.startswith("XLA counts ")]
+    assert reason.what == (
+        "XLA counts 25 million floating-point operations of a call after the flip and 0 before"
+    )
+    line = line_with(program_file("trust/costs"), "jnp.where(EVERYWHERE")
+    assert reason.where.endswith(f"costs.py:{line}")
+
+
 @pytest.mark.parametrize(
     "name",
     [
+        "a_mask_that_is_an_argument",
         "same_work_on_the_argument",
         "other_words",
         "gradient_through_a_loop",

@@ -7,7 +7,7 @@ from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.left_inlined import left_inlined
-from reports.rows import CapturedArray, JaxprCounts, Observation, Proof, StableHloCounts
+from reports.rows import CapturedArray, Hazard, JaxprCounts, Observation, Proof, StableHloCounts
 
 STOCK = ("jax-legacy", "jax-simplified")
 OURS = ("legacy", "simplified")
@@ -122,3 +122,34 @@ def test_an_array_that_stays_inlined_is_found(before, after, constants, found):
     metrics, reasons = judged(*sides)
     assert metrics == ["arrays that stay inlined"] * len(found)
     assert [each.where for each in reasons] == ["model.py:12 (float32[8,8])"] * len(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_price"),
+    [
+        (0, 2_000_000, True),
+        (2_000_000, 5_000_000, True),
+        (2_000_000, 3_900_000, False),
+        (100, 900_000, False),
+        (None, 2_000_000, False),
+    ],
+)
+def test_flops_that_double_are_a_price_but_for_what_is_folded(old, new, is_price):
+    def judged_with(*hazards):
+        counts = {"instructions": 1, "fusions": 0, "constants": 0, "constant_bytes": 0}
+        sides = tuple(
+            Observation(
+                program="p", side=side, executable=counts | {"serialized_bytes": 1, "flops": flops}
+            )
+            for side, flops in zip(STOCK, (old, new), strict=True)
+        )
+        pairs = [tuple(map(Evidence, sides))]
+        findings = Findings(sides, compare_pairs(pairs), hazards=hazards)
+        return decide(findings, (), [STOCK])
+
+    folded = Hazard(
+        kind="folded by legacy alone", file="", line=0, array="", what="", fix="", operations=1
+    )
+    price = "safe but slower or larger" if is_price else "safe"
+    assert judged_with().outcome == price
+    assert judged_with(folded).outcome == "safe"

@@ -95,3 +95,19 @@ def inlined_by_its_lowering(x):
 def inlined_by_its_lowering_in_both_forms(x):
     """A parameter is no captured array before the flip either."""
     return scaled_p.bind(x, table=ByIdentity(TABLE))
+
+
+SQUARE = RANDOM.random((160, 160), np.float32)
+EVERYWHERE = jnp.ones((160, 160), bool)
+
+
+@program(args=(SQUARE,))
+def a_branch_that_legacy_drops(x):
+    """XLA knows before a flip that the mask is set everywhere, and computes one branch."""
+    return jnp.where(EVERYWHERE, x, x @ x @ x @ x)
+
+
+@program(args=(SQUARE, np.asarray(EVERYWHERE)))
+def a_mask_that_is_an_argument(x, mask):
+    """XLA computes both branches before a flip, too."""
+    return jnp.where(mask, x, x @ x @ x @ x)
