@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge import flip_reasons
+from parity_tests.judge import flip_costs, flip_reasons, flip_work
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
-from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, metrics
+from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict
 
 
 def decide(
@@ -54,11 +54,9 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         for comparison in flip.comparisons:
             if not (other_types and comparison.metric == "outputs"):
                 yield from flip_reasons.of_comparison(flip, comparison)
-        for time in flip.times:
-            yield from flip_reasons.of_time(flip, time)
-        for metric in metrics.METRICS:
-            yield from flip_reasons.of_size(flip, metric, before, after)
-        if all(time.verdict == "not measured" for time in flip.times):
-            yield flip_reasons.TIMES_NOT_JUDGED
+        yield from flip_work.of_work(flip, before, after)
+        yield from flip_work.of_flops(flip, before, after)
+        yield from flip_work.of_arrays(before, after)
+        yield from flip_costs.costs(flip, before, after)
     for hazards in flip.hazards:
-        yield flip_reasons.of_hazards(hazards)
+        yield flip_reasons.of_hazards(flip, hazards)

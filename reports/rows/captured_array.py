@@ -60,3 +60,4 @@ class Hazard(Row):
     fix: str
     # Of a read: the traced program is another one because of it, or cannot be traced.
     changes_program: bool = False
+    operations: float | None = None  # scalar operations that each call adds, estimated

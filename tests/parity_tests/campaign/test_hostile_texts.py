@@ -10,7 +10,7 @@ from rich.console import Console
 import reports
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.cli import explain_view, terminal
+from parity_tests.cli import campaign_view, explain_view, terminal
 from reports.output import html_page, json_file, markdown_page
 
 FILE = program_file("trust/hostile_texts")
