@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import (
     Comparison,
@@ -74,6 +75,8 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
     if metric == "outputs":
         yield from _of_outputs(flip, comparison)
+    elif metric in effects.METRICS:
+        yield from effect_reasons.of_effects(flip, metric)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
         yield FlipReason(

@@ -27,8 +27,12 @@ class CallTimes:
     samples: int
 
 
-def take(call: Callable[[], Any], most: int) -> CallTimes:
+def take(
+    call: Callable[[], Any], most: int, after: Callable[[Any], object] = lambda result: None
+) -> CallTimes:
     """Call at most `most` times, and wait for the results of each call before the next.
+
+    `after` is given each result when its time is taken.
 
     Example::
 
@@ -43,6 +47,7 @@ def take(call: Callable[[], Any], most: int) -> CallTimes:
         jax.block_until_ready(result)
         whole.append(time.perf_counter() - start)
         dispatch.append(returned - start)
+        after(result)
     if not whole:
         return CallTimes(None, None, 0)
     return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole))

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.live_part import live_part
-from parity_tests.observe import calls, compile_cache, failures, stages
+from parity_tests.observe import (
+    calls,
+    compile_cache,
+    effect_rows,
+    effects,
+    failures,
+    growth,
+    later_calls,
+    stages,
+)
 from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger
@@ -24,7 +33,6 @@ from parity_tests.observe.stages import (
 )
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Observation, Side
-from reports.rows.check_names import AGREE
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ def measure(
 def _measure(
     program: Program, side: Side, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
 ) -> Measured:
+    effects.install()
     built = stages.build(program, side, clock)
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
@@ -119,9 +128,10 @@ def _checks(
 ) -> tuple[Check, ...]:
     side, facts, first = built.side, counted.facts, called.first
     with clock("check"):
-        of_compiled = calls.Result.read(called.of_compiled)
-        checks = calls.check(first, of_compiled, called.call, called.work)
-        stateful = not all(each.holds for each in checks if each.name == AGREE)
+        work = calls.check(called.call, called.results.note, called.work)
+        agree = later_calls.check(called.results.row())
+        stateful = not agree.holds
+        checks = (agree, *work, *effect_rows.check(called.effects), *growth.check(called.growth))
         if is_ours(side):
             checks += overwritten_arrays.check(
                 built.fun,

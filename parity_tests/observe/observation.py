@@ -51,6 +51,9 @@ def observation_of(
         outputs=called.first.leaves,
         tree=called.first.tree,
         ledger=ledger,
+        effects=called.effects,
+        calls=called.results.row(),
+        growth=called.growth,
         checks=checks,
     )
 

@@ -27,7 +27,10 @@ from parity_tests.observe import (
     call_times,
     calls,
     device_buffers,
+    effect_rows,
+    effects,
     host_memory,
+    later_calls,
     optimised_hlo,
     stablehlo,
 )
@@ -36,6 +39,8 @@ from parity_tests.observe.jit_on_side import embed_threshold_on, jitted_on, stag
 from parity_tests.observe.proof_of_side import prove
 from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
+from reports.rows.calls import Growth
+from reports.rows.effects import Effects
 
 
 class StageClock:
@@ -115,16 +120,23 @@ class Compiled:
 class Called:
     """The first results of a program, and the work and times of its calls.
 
-    `of_compiled` is the result of the compiled stage, `first` the first of the jitted function.
-    `call` calls that function again; `work` is JAX's work in its first call.
+    `results` has those of all calls so far, the first of the jitted function and the one of the
+    compiled stage among them. `call` calls that function again; `work` is JAX's work in its first
+    call.
     """
 
     call: functools.partial[Any]
-    of_compiled: Any
-    first: calls.Result
+    results: later_calls.Results
     work: Counter[str]
     times: call_times.CallTimes
     constant_buffers: int  # in bytes, on devices
+    effects: Effects
+    growth: Growth | None
+
+    @property
+    def first(self) -> calls.Result:
+        """The first result of the jitted function."""
+        return self.results.first
 
 
 # -- the stages ------------------------------------------------------------------------------------
@@ -211,7 +223,7 @@ def call_program(
     is called again at most `steady_calls` times, to time it.
     """
     again = functools.partial(built.jitted, *built.args, **built.kwargs)
-    with clock("first call"):
+    with effects.recording() as of_first, clock("first call"):
         of_compiled = jax.block_until_ready(made.compiled(*built.args, **built.kwargs))
     with clock("count"):
         constant_buffers = device_buffers.due_to_constants(
@@ -219,10 +231,13 @@ def call_program(
             jax.tree.leaves(of_compiled),
             [each.value for each in counted.facts.captured],
         )
-    with clock("call"):
-        with calls.work_of_jax() as work:
-            result = jax.block_until_ready(again())
-        times = call_times.take(again, steady_calls)
+    with clock("call"), calls.work_of_jax() as work, effects.recording() as of_again:
+        result = jax.block_until_ready(again())
     with clock("read outputs"):
-        first = calls.Result.read(result)
-    return Called(again, of_compiled, first, work, times, constant_buffers)
+        results = later_calls.Results.beginning_with(result)
+        results.note(of_compiled)
+        del result, of_compiled
+    with clock("call"), later_calls.Watch(results, bool(of_again.counts)).watching() as watch:
+        times = call_times.take(again, steady_calls, watch)
+    found = effect_rows.effects(of_again, of_first, watch.effects)
+    return Called(again, results, work, times, constant_buffers, found, watch.growth)
