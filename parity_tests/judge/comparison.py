@@ -17,7 +17,7 @@ from parity_tests.judge import effects, later_calls
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.sides import Pair
 from reports.rows import Check, Comparison, LeafComparison, Observation, metrics
-from reports.rows.check_names import AGREE, OF_PROGRAMS
+from reports.rows.check_names import OF_PROGRAMS
 from reports.rows.comparison import ComparisonOutcome
 from reports.rows.metric_records import LeafProperty, Metric
 from reports.rows.metric_rules import Rule
@@ -195,8 +195,7 @@ class PairComparison:
             measured = [each for each in both if each is not None]
             failing = [each.statement for each in measured if not each.holds]
             values = _held(both[0]), _held(both[1])
-            agreement = later_calls.compare(self.pair) if name == AGREE else None
-            if agreement is not None:
+            if agreement := later_calls.compare(name, self.pair):
                 yield self._comparison(name, agreement.outcome, *values, agreement.detail)
                 continue
             if not failing and len(measured) == 2:

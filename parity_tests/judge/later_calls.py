@@ -9,6 +9,7 @@ from parity_tests.evidence import kept_arrays, tolerance_ladder
 from parity_tests.judge.sides import Pair
 from reports.rows import ComparisonOutcome, Observation
 from reports.rows.calls import CallResults, OtherResult
+from reports.rows.check_names import AGREE, LEAVES_NOTHING
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,36 @@ class Agreement:
     detail: str = ""
 
 
-def compare(pair: Pair) -> Agreement | None:
-    """Compare the calls that both sides made; None where they were not recorded.
+def compare(check: str, pair: Pair) -> Agreement | None:
+    """Compare what two sides came to in a check of calls; None for any other check.
+
+    None, too, where the calls were not recorded.
+    """
+    if check == AGREE:
+        return _results(pair)
+    return _growth(pair) if check == LEAVES_NOTHING else None
+
+
+def _growth(pair: Pair) -> Agreement | None:
+    """Compare what calls leave. A side that made few calls says nothing of its memory."""
+    left, right = pair.left.growth, pair.right.growth
+    if left is None or right is None:
+        return Agreement("not compared", "too few calls to tell")
+    apart = left.grows_on_devices != right.grows_on_devices
+    if left.resident is not None and right.resident is not None and not left.grows_on_devices:
+        apart = apart or left.grows_on_host != right.grows_on_host
+    if apart:
+        return Agreement("different", f"{_left_by(pair.left)}; {_left_by(pair.right)}")
+    return Agreement("equal")
+
+
+def _left_by(observation: Observation) -> str:
+    [said] = [each.statement for each in observation.checks if each.name == LEAVES_NOTHING]
+    return f"{observation.side}: {said}"
+
+
+def _results(pair: Pair) -> Agreement | None:
+    """Compare the results of the calls that both sides made.
 
     A side may have made more calls than the other, and be the only one to come to the call that is
     another. That says nothing of the other side.

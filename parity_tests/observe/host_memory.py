@@ -42,7 +42,7 @@ def peak() -> Iterator[Peak]:
         result.nbytes = max(0, most - before) * 1024
 
 
-def _give_back() -> None:
+def give_back() -> None:
     """Give the memory that is free in this process back to the system.
 
     Otherwise the block would use it without the resident set growing, and it would be missing from
@@ -58,7 +58,7 @@ def _reset() -> bool:
     """Lower the high-water mark to the resident size of now; say whether that was possible."""
     if sys.platform != "linux":
         return False
-    _give_back()
+    give_back()
     try:
         _CLEAR.write_text("5")
     except OSError:

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -39,7 +39,7 @@ class Results:
     first: Result
     _leaves: list[Any]
     _pattern: list[int] = field(default_factory=lambda: [0])
-    _others: list[tuple[Result, str]] = field(default_factory=list)
+    _others: list[tuple[Result, OtherResult]] = field(default_factory=list)
 
     @classmethod
     def beginning_with(cls, result: Any) -> Results:
@@ -61,11 +61,7 @@ class Results:
     def row(self) -> CallResults:
         """Return the row of all calls."""
         return CallResults(
-            pattern=tuple(self._pattern),
-            others=tuple(
-                OtherResult(apart=apart, sha256=other.digest, leaves=_kept(other, number))
-                for number, (other, apart) in enumerate(self._others)
-            ),
+            pattern=tuple(self._pattern), others=tuple(row for _, row in self._others)
         )
 
     def _number_of(self, result: Result) -> int:
@@ -75,7 +71,10 @@ class Results:
         for number, (other, _) in enumerate(self._others, start=1):
             if not other.differs(result):
                 return number
-        self._others.append((result, apart))
+        leaves = _kept(result) if len(self._others) < MOST_OTHERS else ()
+        row = OtherResult(apart=apart, sha256=result.digest, leaves=leaves)
+        # Without the arrays, or memory would grow with each call that gives another result.
+        self._others.append((replace(result, arrays=()), row))
         return len(self._others)
 
 
@@ -103,9 +102,7 @@ def _same_bytes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return all(np.array_equal(one[n : n + PIECE], two[n : n + PIECE]) for n in starts)
 
 
-def _kept(other: Result, number: int) -> tuple[Any, ...]:
-    if number >= MOST_OTHERS:
-        return ()
+def _kept(other: Result) -> tuple[Any, ...]:
     return tuple(kept_arrays.keep(each.array) for each in other.arrays)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from reports.rows.effects import KeptArray
 from reports.rows.row import Row
 
+RESIDENT_BYTES = 2**20
+
 
 class OtherResult(Row):
     """A result that is not the first one: where it differs, and its leaves."""
@@ -33,3 +35,13 @@ class Growth(Row):
     arrays: int  # on devices
     bytes: int  # of these arrays
     resident: int | None = None  # bytes of host memory; None where there were too few calls
+
+    @property
+    def grows_on_devices(self) -> bool:
+        """Whether each call leaves arrays."""
+        return self.arrays > 0
+
+    @property
+    def grows_on_host(self) -> bool:
+        """Whether each call leaves more host memory than an allocator keeps for itself."""
+        return self.resident is not None and self.resident >= RESIDENT_BYTES
