@@ -28,19 +28,23 @@ class CallTimes:
 
 
 def take(
-    call: Callable[[], Any], most: int, after: Callable[[Any], object] = lambda result: None
+    ready: Callable[[], Callable[[], Any]],
+    most: int,
+    after: Callable[[Any], object] = lambda result: None,
 ) -> CallTimes:
     """Call at most `most` times, and wait for the results of each call before the next.
 
+    `ready` returns what is called and timed, anew for each call: a call consumes donated arguments.
     `after` is given each result when its time is taken.
 
     Example::
 
-        take(functools.partial(jitted, x), 20).dispatch
+        take(lambda: functools.partial(jitted, x), 20).dispatch
     """
     whole: list[float] = []
     dispatch: list[float] = []
     while len(whole) < most and (len(whole) < FEWEST or sum(whole) < SECONDS):
+        call = ready()
         start = time.perf_counter()
         result = call()
         returned = time.perf_counter()

@@ -128,7 +128,7 @@ def _checks(
 ) -> tuple[Check, ...]:
     side, facts, first = built.side, counted.facts, called.first
     with clock("check"):
-        work = calls.check(called.call, called.results.note, called.work)
+        work = calls.check(called.ready(), called.results.note, called.work)
         agree = later_calls.check(called.results.row())
         stateful = not agree.holds
         checks = (agree, *work, *effect_rows.check(called.effects), *growth.check(called.growth))
@@ -136,7 +136,7 @@ def _checks(
             checks += overwritten_arrays.check(
                 built.fun,
                 first,
-                called.call,
+                called.ready(),
                 functools.partial(counts.count, lowered.traced.jaxpr, threshold=built.threshold),
                 may_call=not stateful and counted.module.callbacks == 0,
             )
@@ -165,5 +165,5 @@ def _check_round_trips(
     with clock("reload from a cache"):
         checks = round_trips.check_reload(cached, built.inputs, called.first)
     with clock("export"):
-        checks += round_trips.check_export(built.jitted, built.args, built.kwargs, called.first)
+        checks += round_trips.check_export(called.ready(), built.own.fresh_dynamic(), called.first)
     return checks

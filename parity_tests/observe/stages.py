@@ -37,6 +37,7 @@ from parity_tests.observe import (
 from parity_tests.observe.failures import WrongSideError
 from parity_tests.observe.jit_on_side import embed_threshold_on, jitted_on, staged_alone
 from parity_tests.observe.proof_of_side import prove
+from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
 from reports.rows.calls import Growth
@@ -66,15 +67,37 @@ class StageClock:
 
 @dataclass(frozen=True)
 class Built:
-    """A program as a side takes it; `arrays_before` were on devices before it was traced."""
+    """A program as a side takes it; `arrays_before` were on devices before it was traced.
+
+    `jitted` has the options of the program's own `jax.jit`, and takes all arguments of `own`. `fun`
+    is the function of `args` and `kwargs` alone, which are not static.
+    """
 
     side: Side
-    fun: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    own: OwnJit
     jitted: Any
     threshold: int  # the embed threshold in bytes
     arrays_before: device_buffers.Arrays
+
+    @property
+    def fun(self) -> Callable[..., Any]:
+        """The function, its static arguments bound."""
+        return self.own.bound
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The positional arguments that are not static."""
+        return self.own.dynamic[0]
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The keyword arguments that are not static."""
+        return self.own.dynamic[1]
+
+    def ready(self) -> functools.partial[Any]:
+        """Return a call of the jitted function, with copies of what a call consumes."""
+        args, kwargs = self.own.fresh()
+        return functools.partial(self.jitted, *args, **kwargs)
 
     @property
     def inputs(self) -> list[Any]:
@@ -121,11 +144,11 @@ class Called:
     """The first results of a program, and the work and times of its calls.
 
     `results` has those of all calls so far, the first of the jitted function and the one of the
-    compiled stage among them. `call` calls that function again; `work` is JAX's work in its first
-    call.
+    compiled stage among them. `ready` returns a call of that function, to be made once; `work` is
+    JAX's work in its first call.
     """
 
-    call: functools.partial[Any]
+    ready: Callable[[], functools.partial[Any]]
     results: later_calls.Results
     work: Counter[str]
     times: call_times.CallTimes
@@ -145,17 +168,17 @@ class Called:
 def build(program: Program, side: Side, clock: StageClock) -> Built:
     """Build a program and jit it on a side."""
     with clock("build"):
-        fun, args, kwargs = program.build()
-        jitted, threshold = jitted_on(fun, side), embed_threshold_on(side)
+        own = program.build_with_jit()
+        jitted, threshold = jitted_on(own.fun, side, **own.options), embed_threshold_on(side)
         before = device_buffers.alive()
-    return Built(side, fun, args, kwargs, jitted, threshold, before)
+    return Built(side, own, jitted, threshold, before)
 
 
 def trace_and_lower(built: Built, clock: StageClock) -> Lowered:
     """Trace and lower a program, and measure the peak of host memory over both."""
     with host_memory.peak() as peak:
         with clock("trace"):
-            traced = built.jitted.trace(*built.args, **built.kwargs)
+            traced = built.jitted.trace(*built.own.args, **built.own.kwargs)
         with staged_alone(built.side), clock("lower"):
             lowered = traced.lower()
     return Lowered(traced, lowered, peak)
@@ -222,15 +245,17 @@ def call_program(
     Const args are passed in different code in the two ways, and both must work. The jitted function
     is called again at most `steady_calls` times, to time it.
     """
-    again = functools.partial(built.jitted, *built.args, **built.kwargs)
+    args, kwargs = built.own.fresh_dynamic()
     with effects.recording() as of_first, clock("first call"):
-        of_compiled = jax.block_until_ready(made.compiled(*built.args, **built.kwargs))
+        of_compiled = jax.block_until_ready(made.compiled(*args, **kwargs))
+    del args, kwargs
     with clock("count"):
         constant_buffers = device_buffers.due_to_constants(
             built.arrays_before,
             jax.tree.leaves(of_compiled),
             [each.value for each in counted.facts.captured],
         )
+    again = built.ready()
     with clock("call"), calls.work_of_jax() as work, effects.recording() as of_again:
         result = jax.block_until_ready(again())
     with clock("read outputs"):
@@ -238,6 +263,6 @@ def call_program(
         results.note(of_compiled)
         del result, of_compiled
     with clock("call"), later_calls.Watch(results, bool(of_again.counts)).watching() as watch:
-        times = call_times.take(again, steady_calls, watch)
+        times = call_times.take(built.ready, steady_calls, watch)
     found = effect_rows.effects(of_again, of_first, watch.effects)
-    return Called(again, results, work, times, constant_buffers, found, watch.growth)
+    return Called(built.ready, results, work, times, constant_buffers, found, watch.growth)

@@ -11,7 +11,8 @@ import jax
 
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.live_part import live_part
-from parity_tests.program import Program, is_jitted
+from parity_tests.own_jit import is_jitted
+from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
 _FLAG = "jax_use_simplified_jaxpr_constants"
