@@ -94,6 +94,11 @@ def _committed_held_twice(pair: Pair, left: int, right: int) -> bool:
     return bool(jaxpr and jaxpr.committed_arrays) and left <= 2 * _bytes_once(pair)
 
 
+def _donated_held_twice(pair: Pair, left: int, right: int) -> bool:
+    jaxpr = pair.left.jaxpr
+    return bool(jaxpr and jaxpr.donated_types) and left <= 2 * _bytes_once(pair)
+
+
 CONDITIONS: dict[Condition, Holds] = {
     "left has more": lambda pair, left, right: left > right,
     "right has more": lambda pair, left, right: left < right,
@@ -108,4 +113,5 @@ CONDITIONS: dict[Condition, Holds] = {
     "committed arrays in stock simplified": _committed_in_stock_simplified,
     "each array is held once at most": _held_once,
     "committed arrays are held twice at most": _committed_held_twice,
+    "arrays of donated types are held twice at most": _donated_held_twice,
 }

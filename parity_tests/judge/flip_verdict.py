@@ -60,4 +60,4 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         if all(time.verdict == "not measured" for time in flip.times):
             yield flip_reasons.TIMES_NOT_JUDGED
     for hazards in flip.hazards:
-        yield flip_reasons.of_hazards(hazards)
+        yield flip_reasons.of_hazards(flip, hazards)

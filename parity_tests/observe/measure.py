@@ -12,6 +12,7 @@ from parity_tests.jaxpr.live_part import live_part
 from parity_tests.observe import (
     calls,
     compile_cache,
+    donating_call,
     effect_rows,
     effects,
     failures,
@@ -96,6 +97,9 @@ def _measure(
         cached = _compile_from_cache(built, lowered, counted, clock)
     if reload:
         checks += _check_round_trips(built, called, cached, clock)
+    if donating_call.is_needed(built, lowered, counted.facts):
+        with clock("donating call"):
+            donating_call.make(built, lowered)
     observation = observation_of(
         program.name,
         built,
@@ -141,7 +145,8 @@ def _checks(
                 may_call=not stateful and counted.module.callbacks == 0,
             )
         if side == "simplified":
-            checks += const_args.check(lowered.lowered.const_args, facts)
+            donated = donating_call.types_donated(built, lowered)
+            checks += const_args.check(lowered.lowered.const_args, facts, donated)
         if side == "legacy" and facts.captured:  # without captured arrays the two sides are one
             checks += flag_flips.check(built.fun, built.args, built.kwargs, stateful=stateful)
         return checks

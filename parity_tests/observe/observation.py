@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
 from parity_tests.evidence import placement
 from parity_tests.jaxpr.counts import JaxprFacts
+from parity_tests.observe import donating_call
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
@@ -40,7 +41,7 @@ def observation_of(
         program=program,
         side=built.side,
         proof=counted.proof,
-        jaxpr=_jaxpr(counted.facts),
+        jaxpr=_jaxpr(counted.facts, donating_call.types_donated(built, lowered)),
         stablehlo=_stablehlo(counted),
         executable=compiled.executable,
         recompiles=cached.recompiles,
@@ -58,7 +59,7 @@ def observation_of(
     )
 
 
-def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
+def _jaxpr(facts: JaxprFacts, donated: Collection[Any]) -> JaxprCounts:
     arrays = [each.value for each in facts.captured]
     return JaxprCounts(
         equations=facts.equations,
@@ -70,6 +71,7 @@ def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
             for each in arrays
         ),
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
+        donated_types=sum((tuple(each.shape), each.dtype) in donated for each in arrays),
     )
 
 

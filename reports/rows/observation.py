@@ -34,6 +34,7 @@ class JaxprCounts(Row):
     captured_values: str | None = None  # a sha256 over the values of the captured arrays
     committed_arrays: int | None = None  # captured arrays that are committed to one device
     sharded_arrays: int | None = None  # captured arrays over several devices
+    donated_types: int | None = None  # captured arrays of the type of a donated argument
 
 
 class StableHloCounts(Row):
