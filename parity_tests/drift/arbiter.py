@@ -142,9 +142,11 @@ _SCATTERS = {
 
 
 def _scattered(equation: Any, operands: list[Any]) -> Any:
-    params = equation.params
+    params, (operand, indices, updates) = equation.params, operands
     return _SCATTERS[equation.primitive.name](
-        *operands,
+        operand,
+        indices,
+        updates,
         params["dimension_numbers"],
         indices_are_sorted=params["indices_are_sorted"],
         unique_indices=params["unique_indices"],

@@ -175,12 +175,21 @@ def of_size(
         )
 
 
+def _has_donated(flip: AcrossFlip) -> bool:
+    """Whether stock simplified was seen to call the program with its donated arguments, and works.
+
+    Results from before donation was run do not say which captured arrays it concerns.
+    """
+    after = flip.after
+    if flip.right != "jax-simplified" or after is None or after.failure or after.jaxpr is None:
+        return False
+    return after.jaxpr.donated_types is not None
+
+
 def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     """Return the reason that hazards of one kind are."""
     hazard = hazards[0]
-    # Where stock simplified was not run, or failed before that call, nobody has seen it donate.
-    ran = flip.right == "jax-simplified" and flip.after is not None and flip.after.failure is None
-    fails = hazard.kind == "captured and donated" and not ran
+    fails = hazard.kind == "captured and donated" and not _has_donated(flip)
     return FlipReason(
         outcome="different" if fails else "safe",
         what=f"{hazard.kind}: {hazard.what}",

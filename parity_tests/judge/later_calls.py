@@ -60,8 +60,8 @@ def _results(pair: Pair) -> Agreement | None:
     calls = min(len(left.pattern), len(right.pattern))
     for number, (one, two) in enumerate(zip(left.pattern, right.pattern, strict=False)):
         if one != two:
-            said = f"{_said(pair.left, number)}; {_said(pair.right, number)}"
-            return Agreement("different", said)
+            said = [_said(each, number) for each in (pair.left, pair.right)]
+            return Agreement("different", "; ".join(sorted(said)))
     if not any(left.pattern) and not any(right.pattern):
         return Agreement("equal")
     if not any(left.pattern[:calls]):
@@ -77,10 +77,11 @@ def _said(observation: Observation, number: int) -> str:
     results = observation.calls
     assert results is not None
     of = results.pattern[number]
-    what = "the call of the compiled stage" if number == 1 else f"call {number + 1}"
+    call = f"call {number + 1} of {observation.side}"
+    what = "the call of the compiled stage" if number == 1 else "a later call"
     if not of:
-        return f"{what} of {observation.side} is as its first"
-    return f"{what} of {observation.side} differs from its first {results.others[of - 1].apart}"
+        return f"no such call of {observation.side} does"
+    return f"{what} differs from the first {results.others[of - 1].apart}, {call}"
 
 
 def _first_results(observation: Observation) -> Sequence[str]:

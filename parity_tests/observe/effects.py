@@ -115,7 +115,7 @@ def recording(*, with_values: bool = True) -> Iterator[Recording]:
 def _copied(value: Any) -> Any:
     # To wait for a value within a callback may be to wait for the thread that runs it. A value that
     # is not there yet is on its way to memory of its own, so it can be read later.
-    if isinstance(value, jax.Array) and not value.is_ready():
+    if isinstance(value, jax.Array) and not value.is_ready():  # type: ignore[attr-defined]
         return value
     return _on_host(value)
 

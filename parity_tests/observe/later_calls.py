@@ -130,7 +130,7 @@ class Watch:
     results: Results
     has_effects: bool
     effects: list[Counter[effects.Target]] = field(default_factory=list)
-    growth: Growth | None = None
+    grown: Growth | None = None
     _calls: int = 0
     _held: list[Any] = field(default_factory=list)
     _held_bytes: int = 0
@@ -146,7 +146,7 @@ class Watch:
             yield self
         del self.effects[self._calls :]  # the last call began a recording of no call
         self._let_go()
-        self.growth = growth.between(self._memory)
+        self.grown = growth.between(self._memory)
 
     def __call__(self, result: Any) -> None:
         """Note the result of a call."""

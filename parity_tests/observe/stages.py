@@ -265,4 +265,4 @@ def call_program(
     with clock("call"), later_calls.Watch(results, bool(of_again.counts)).watching() as watch:
         times = call_times.take(built.ready, steady_calls, watch)
     found = effect_rows.effects(of_again, of_first, watch.effects)
-    return Called(built.ready, results, work, times, constant_buffers, found, watch.growth)
+    return Called(built.ready, results, work, times, constant_buffers, found, watch.grown)

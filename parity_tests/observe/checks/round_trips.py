@@ -37,7 +37,8 @@ def check_export(
     values only where they are a mismatch.
     """
     try:
-        exported = jax.export.export(call.func)(*call.args, **call.keywords)
+        jitted: Any = call.func
+        exported = jax.export.export(jitted)(*call.args, **call.keywords)
         blob = exported.serialize()
     except _REFUSALS as error:
         said = next(iter(str(error).splitlines()), "")
