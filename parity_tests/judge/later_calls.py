@@ -61,7 +61,8 @@ def _results(pair: Pair) -> Agreement | None:
     for number, (one, two) in enumerate(zip(left.pattern, right.pattern, strict=False)):
         if one != two:
             said = [_said(each, number) for each in (pair.left, pair.right)]
-            return Agreement("different", "; ".join(sorted(said)))
+            said.sort(key=lambda each: each.startswith("no such"))  # what happens comes first
+            return Agreement("different", "; ".join(said))
     if not any(left.pattern) and not any(right.pattern):
         return Agreement("equal")
     if not any(left.pattern[:calls]):
