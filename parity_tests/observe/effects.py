@@ -31,6 +31,7 @@ from parity_tests.program import source_of
 # The primitives that call Python (jax 0.10.2).
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback")
 _PRINT = "debug_print"
+_MARK = "__constparity_told__"  # of a rule that is wrapped
 
 
 @dataclass(frozen=True)
@@ -134,27 +135,30 @@ def _on_host(value: Any) -> Any:
 def install() -> None:
     """Wrap the lowering rules of callbacks in this process; once, whoever asks for it."""
     for platform, rules in _tables():
-        for primitive, entry in list(rules.items()):
-            if primitive.name in _CALLBACKS and not hasattr(entry.rule, "__wrapped__"):
+        by_name = {primitive.name: primitive for primitive in rules}
+        for name in (_PRINT, *_CALLBACKS):
+            primitive = by_name.get(name)
+            if primitive is None or hasattr(rules[primitive].rule, _MARK):
+                continue
+            entry = rules[primitive]
+            if name in _CALLBACKS:
                 _register(primitive, _told(entry.rule), platform, entry)
-        callback = next((p for p in rules if p.name == "debug_callback"), None)
-        for primitive, entry in list(rules.items()):
-            if primitive.name == _PRINT and callback and not hasattr(entry.rule, "__wrapped__"):
-                rule = inspect.unwrap(rules[callback].rule)
-                _register(primitive, _told_of_prints(primitive, rule, entry.rule), platform, entry)
+            elif "debug_callback" in by_name:
+                rule = rules[by_name["debug_callback"]].rule
+                _register(primitive, _told_of_prints(primitive, rule), platform, entry)
 
 
 def _tables() -> Iterator[tuple[str | None, Any]]:
-    yield None, mlir._lowerings
-    yield from list(mlir._platform_specific_lowerings.items())
+    yield None, getattr(mlir, "_lowerings", {})
+    yield from list(getattr(mlir, "_platform_specific_lowerings", {}).items())
 
 
 def _register(primitive: Any, rule: Any, platform: str | None, entry: Any) -> None:
+    setattr(rule, _MARK, True)
     mlir.register_lowering(primitive, rule, platform, entry.inline)
 
 
 def _told(rule: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(rule)
     def lower(ctx: Any, *args: Any, callback: Any, **params: Any) -> Any:
         ordered = params.get("ordered", "Ordered" in str(params.get("effect", "")))
         target = _target_of(ctx, callback, bool(ordered))
@@ -163,10 +167,9 @@ def _told(rule: Callable[..., Any]) -> Callable[..., Any]:
     return lower
 
 
-def _told_of_prints(primitive: Any, rule: Callable[..., Any], replaced: Any) -> Callable[..., Any]:
-    """Lower a print as what it is, a callback that prints: its own rule makes that function."""
+def _told_of_prints(primitive: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Lower a print with the rule of callbacks, as its own rule does with a function it makes."""
 
-    @functools.wraps(replaced)
     def lower(ctx: Any, *args: Any, **params: Any) -> Any:
         _, [effect] = primitive.abstract_eval(*ctx.avals_in, **params)
         place = place_in(ctx.traceback)
