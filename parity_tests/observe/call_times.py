@@ -27,6 +27,9 @@ class CallTimes:
     samples: int
 
 
+NONE = CallTimes(None, None, 0)
+
+
 def take(
     ready: Callable[[], Callable[[], Any]],
     most: int,
@@ -53,5 +56,5 @@ def take(
         dispatch.append(returned - start)
         after(result)
     if not whole:
-        return CallTimes(None, None, 0)
+        return NONE
     return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole))

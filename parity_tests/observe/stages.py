@@ -43,6 +43,11 @@ from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
 from reports.rows.calls import Growth
 from reports.rows.effects import Effects
 
+# Where nobody asks for times, a program of short calls is called some more times all the same: it
+# may be right at first.
+UNTIMED = 3
+SHORT = 0.1  # seconds
+
 
 class StageClock:
     """The stage that a program is in, and the seconds that the stages before it took."""
@@ -243,7 +248,7 @@ def call_program(
     """Call a program through its compiled stage, then through the jitted function, and time that.
 
     Const args are passed in different code in the two ways, and both must work. The jitted function
-    is called again at most `steady_calls` times, to time it.
+    is called again at most `steady_calls` times, to time it and to compare the results.
     """
     args, kwargs = built.own.fresh_dynamic()
     with effects.recording() as of_first, clock("first call"):
@@ -263,6 +268,10 @@ def call_program(
         results.note(of_compiled)
         del result, of_compiled
     with clock("call"), later_calls.Watch(results, bool(of_again.counts)).watching() as watch:
-        times = call_times.take(built.ready, steady_calls, watch)
+        if steady_calls or clock.seconds["first call"] > SHORT:
+            times = call_times.take(built.ready, steady_calls, watch)
+        else:
+            call_times.take(built.ready, UNTIMED, watch)
+            times = call_times.NONE
     found = effect_rows.effects(of_again, of_first, watch.effects)
     return Called(built.ready, results, work, times, constant_buffers, found, watch.grown)
