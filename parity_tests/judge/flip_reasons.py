@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
@@ -90,6 +91,8 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             yield of_read("structure or count", what, read)
     elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
+    elif metric in effects.METRICS:
+        yield from effect_reasons.of_effects(flip, metric)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
         yield FlipReason(
@@ -163,13 +166,22 @@ def _cause_of(drift: DriftAttribution) -> str:
     return f"cause: {drift.cause}{at} ({drift.evidence})"
 
 
+def _has_donated(flip: AcrossFlip) -> bool:
+    """Say whether stock simplified was seen to call the program with donated arguments, and works.
+
+    Results from before donation was run do not say which captured arrays it concerns.
+    """
+    after = flip.after
+    if flip.right != "jax-simplified" or after is None or after.failure or after.jaxpr is None:
+        return False
+    return after.jaxpr.donated_types is not None
+
+
 def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     """Return the reason that hazards of one kind are."""
     hazard = hazards[0]
     outcome: FlipOutcome = "safe"
-    # The sides run a program without the options of its own `jax.jit`: no observation shows what
-    # comes of donating.
-    if hazard.kind == "captured and donated":
+    if hazard.kind == "captured and donated" and not _has_donated(flip):
         outcome = "different"
     elif is_work(flip, hazard):
         outcome = "safe but slower or larger"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
 from parity_tests.evidence import placement
+from parity_tests.observe import donating_call
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.stablehlo import ModuleCounts
@@ -42,7 +43,7 @@ def observation_of(
         program=program,
         side=built.side,
         proof=counted.proof,
-        jaxpr=_jaxpr(counted),
+        jaxpr=_jaxpr(counted, donating_call.types_donated(built, lowered)),
         stablehlo=_stablehlo(counted),
         executable=compiled.executable,
         recompiles=cached.recompiles,
@@ -53,11 +54,14 @@ def observation_of(
         outputs=called.first.leaves,
         tree=called.first.tree,
         ledger=ledger,
+        effects=called.effects,
+        calls=called.results.row(),
+        growth=called.growth,
         checks=checks,
     )
 
 
-def _jaxpr(counted: Counted) -> JaxprCounts:
+def _jaxpr(counted: Counted, donated: Collection[Any]) -> JaxprCounts:
     facts, (working, operations) = counted.facts, counted.work
     arrays = [each.value for each in facts.captured]
     return JaxprCounts(
@@ -72,6 +76,7 @@ def _jaxpr(counted: Counted) -> JaxprCounts:
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
         working_equations=working,
         operations=round(operations),
+        donated_types=sum((tuple(each.shape), each.dtype) in donated for each in arrays),
     )
 
 

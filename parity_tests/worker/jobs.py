@@ -112,6 +112,8 @@ def _start_up() -> None:
 
     for name in ("observe.hazards", "observe.measure", "targets", "evidence.values"):
         importlib.import_module(f"parity_tests.{name}")
+    # Before a program is imported: it may lower a callback then.
+    importlib.import_module("parity_tests.observe.effects").install()
     jax.devices()
 
 
