@@ -37,5 +37,6 @@ def code_of(verdict: str) -> Exit:
     return {
         "parity": Exit.PARITY,
         "difference": Exit.DIFFERENCE,
+        "not repeatable": Exit.COULD_NOT_COMPARE,
         "could not compare": Exit.COULD_NOT_COMPARE,
     }[verdict]

@@ -31,7 +31,12 @@ from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views.ledger import place
 from reports.views.texts import counted
 
-STYLES = {"parity": "green", "difference": "bold red", "could not compare": "yellow"}
+STYLES = {
+    "parity": "green",
+    "difference": "bold red",
+    "not repeatable": "yellow",
+    "could not compare": "yellow",
+}
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
     "faster", "slower", "equivalent", "inconclusive", "not measured",
 )  # fmt: skip
@@ -40,6 +45,7 @@ FLIP_STYLES: dict[FlipOutcome, str] = {
     "safe but slower or larger": "yellow",
     "numerics drift, explained": "cyan",
     "different": "bold red",
+    "not repeatable": "yellow",
     "could not compare": "yellow",
 }
 DRIFT_STYLES: dict[DriftCause, str] = {
@@ -122,7 +128,11 @@ def print_campaign(console: Console, campaign: Campaign) -> None:
     _print_drift(console, campaign)
     _print_times(console, campaign)
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
-    texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
+    texts = (
+        f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]"
+        for verdict in STYLES
+        if totals[verdict] or verdict != "not repeatable"  # rare, so it is named where it occurs
+    )
     programs = counted(len(campaign.programs), "program")
     console.print(f"{programs}: " + ", ".join(texts), highlight=False)
     flips: Counter[str] = Counter(row.flip.outcome for row in campaign.programs if row.flip)

@@ -10,6 +10,7 @@ from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.observe import calls, compile_cache, failures, stages
+from parity_tests.observe.arguments import described
 from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger
@@ -76,6 +77,8 @@ def _measure(
     program: Program, side: Side, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
 ) -> Measured:
     built = stages.build(program, side, clock)
+    with clock("read arguments"):  # before a call may donate them, or a callback write into them
+        arguments = described(built.fun, built.args, built.kwargs)
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
@@ -92,6 +95,7 @@ def _measure(
         built,
         (lowered, counted, compiled, called),
         clock.seconds,
+        arguments=arguments,
         ledger=captured_arrays,
         checks=checks,
         cached=cached,

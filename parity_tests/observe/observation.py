@@ -11,6 +11,7 @@ from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
 from reports.rows import (
+    ArgumentLeaf,
     CapturedArray,
     Check,
     HostMemory,
@@ -29,6 +30,7 @@ def observation_of(
     records: Records,
     seconds: Mapping[str, float],
     *,
+    arguments: tuple[ArgumentLeaf, ...],
     ledger: tuple[CapturedArray, ...],
     checks: tuple[Check, ...],
     cached: Cached,
@@ -48,6 +50,7 @@ def observation_of(
         constant_buffers=called.constant_buffers,
         host_memory=_host_memory(lowered, compiled, fresh),
         times=_times(seconds, called.times, cached),
+        arguments=arguments,
         outputs=called.first.leaves,
         tree=called.first.tree,
         ledger=ledger,

@@ -37,6 +37,7 @@ from reports.rows.flip import (
     FlipVerdict,
 )
 from reports.rows.observation import (
+    ArgumentLeaf,
     Check,
     ExecutableCounts,
     Failure,
@@ -61,6 +62,7 @@ __all__ = [
     "SIDES",
     "TIME_METRICS",
     "VERDICTS",
+    "ArgumentLeaf",
     "Campaign",
     "CapturedArray",
     "Check",

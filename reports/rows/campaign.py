@@ -17,8 +17,10 @@ from reports.rows.row import Row, Side
 
 SCHEMA_VERSION = 2
 
-Verdict = Literal["parity", "difference", "could not compare"]
-VERDICTS: tuple[Verdict, ...] = ("parity", "could not compare", "difference")  # best to worst
+# "not repeatable": a side, run twice, differs from itself where the sides differ.
+Verdict = Literal["parity", "difference", "not repeatable", "could not compare"]
+# From the best to the worst.
+VERDICTS: tuple[Verdict, ...] = ("parity", "could not compare", "not repeatable", "difference")
 
 
 class Environment(Row):

@@ -23,6 +23,7 @@ class DriftAttribution(Row):
     equation: str = ""  # the primitive, and the number of the equation: "dot_general, equation 3"
     file: str = ""
     line: int = 0
+    unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
 
 
 FlipOutcome = Literal[
@@ -30,6 +31,7 @@ FlipOutcome = Literal[
     "safe but slower or larger",
     "numerics drift, explained",
     "different",
+    "not repeatable",  # a side, run twice, differs from itself where the sides differ
     "could not compare",
 ]
 FLIP_OUTCOMES: tuple[FlipOutcome, ...] = get_args(FlipOutcome)  # from the best to the worst

@@ -27,6 +27,7 @@ _OUTCOMES: dict[FlipOutcome, Tone] = {
     "safe but slower or larger": "warn",
     "numerics drift, explained": "note",
     "different": "bad",
+    "not repeatable": "warn",
     "could not compare": "warn",
 }
 _CAUSES: dict[DriftCause, Tone] = {

@@ -70,7 +70,7 @@ def _sides(campaign: Campaign) -> tuple[Side, ...]:
 def _counts(programs: list[ProgramRow]) -> str:
     if not programs:
         return "no program was run"
-    verdicts: tuple[Verdict, ...] = ("parity", "difference", "could not compare")
+    verdicts: tuple[Verdict, ...] = ("parity", "difference", "not repeatable", "could not compare")
     counts = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in verdicts]
     listed = ", ".join(f"{count:,} {verdict}" for count, verdict in counts if count)
     return f"{len(programs):,} program{'s' if len(programs) != 1 else ''}: {listed}"
