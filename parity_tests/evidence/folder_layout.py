@@ -15,6 +15,8 @@ has a folder with the next free number::
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
+    again/together/SIDE/1/           the same, for programs whose sides differ, to see them repeated
+    again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     foreseeing-0/                    the process that detected the hazards of program 0
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
@@ -154,6 +156,19 @@ class CampaignFiles:
     def rounds(self) -> Path:
         """The folder of the rounds in which times are taken."""
         return self.folder / "rounds"
+
+    @property
+    def again(self) -> Path:
+        """The folder of the runs that show whether programs repeat themselves."""
+        return self.folder / "again" / "together"
+
+    def alone(self, turn: int) -> Path:
+        """Return the folder of such runs in processes of their own."""
+        return self.folder / "again" / f"alone-{turn}"
+
+    def printed(self, number: int) -> Path:
+        """Return the folder of the process that prints a program's jaxpr with its lines."""
+        return self.folder / "again" / f"printed-{number}"
 
     def hazards(self, number: int) -> Path:
         """Return the folder of the process that detects the hazards of one program alone."""

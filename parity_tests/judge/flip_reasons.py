@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.one_mode import pair_before_flip, what_differs_too, what_helps
+from parity_tests.judge.unrepeated import ACTIONS
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -83,10 +85,11 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
         )
     elif outcome == "different":
+        alike = pair_before_flip(flip, comparison)
         yield FlipReason(
             outcome="safe but slower or larger" if metric in OF_SPEED else "different",
-            what=what,
-            action=flip.how_to_find_the_culprit,
+            what=f"{what}; {what_differs_too(alike)}" if alike else what,
+            action=what_helps(alike) if alike else flip.how_to_find_the_culprit,
         )
 
 
@@ -107,6 +110,20 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
             what=what,
             where=where,
             action=_OF_XLA[drift.cause],
+        )
+    elif drift and drift.unrepeated and outputs.outcome == "equal":
+        yield FlipReason(
+            outcome="numerics drift, explained",
+            what=f"{what}; runs of one side differ alike, within rounding",
+            where=where,
+            action=f"nothing; or for the same bits {ACTIONS['outputs']}",
+        )
+    elif outputs.outcome == "different" and (alike := pair_before_flip(flip, outputs)):
+        yield FlipReason(
+            outcome="different",
+            what=f"{what}; {what_differs_too(alike)}",
+            where=where,
+            action=what_helps(alike),
         )
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
     elif drift or outputs.outcome == "different":
