@@ -7,7 +7,7 @@ more, alone in fresh processes: so chance is told from what other programs left 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -24,11 +24,11 @@ from parity_tests.judge.runs_again import Runs, judge_runs, repeats
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import run_sides
+from parity_tests.processes.side_runs import run_sides, run_turns
 from reports.rows import Side
 
 _Records = Mapping[tuple[int, Side], Recorded]
-_ALONE = 2
+_Alone = dict[tuple[int, Side], list[Recorded]]
 
 
 def find_unrepeatable(
@@ -53,18 +53,20 @@ def find_unrepeatable(
         if (pair := to_run_again(draft.findings, pairs))
     }
     again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
-    files = CampaignFiles(folder)
-    second = again.run(suspects, files.again, fresh=options.fresh)
+    second = again.run_together()
     doubted = {
         number: doubt
         for number, pair in suspects.items()
         if (doubt := _doubt(drafts[number].findings, pair, pairs, again.runs(number, second)))
     }
-    to_run_alone = [number for number, doubt in doubted.items() if doubt == "alone"]
-    alone = [again.run(to_run_alone, files.alone(turn), fresh=True) for turn in range(_ALONE)]
+    unclear = [number for number, doubt in doubted.items() if doubt == "alone"]
+    # Most programs by chance are found out on the first of their sides.
+    alone = again.run_alone(unclear, 0)
+    steady = [n for n in unclear if not again.runs(n, second, alone)[0].differences_alone()]
+    alone |= again.run_alone(steady, 1)
     found = list(drafts)
     for number in doubted:
-        draft, runs = drafts[number], again.runs(number, second, *alone)
+        draft, runs = drafts[number], again.runs(number, second, alone)
         finding = judge_runs(draft.findings, suspects[number], *runs, draft.source)
         if finding is not None:
             findings = replace(draft.findings, not_repeatable=again.placed(finding, number, draft))
@@ -95,31 +97,44 @@ class _Again:
     options: CampaignOptions
     folder: Path
 
-    def run(self, numbers: Collection[int], into: Path, *, fresh: bool) -> _Records:
-        """Run programs again, each on its pair of sides."""
-        how = RunOptions(
-            timeout=self.options.timeout,
-            memory_limit=self.options.memory_limit,
-            steady_calls=0,
-            fresh=fresh,
-        )
+    def run_together(self) -> _Records:
+        """Run the programs again, each on its pair of sides, in one process for each side."""
+        how = self._how(fresh=self.options.fresh)
         found: dict[tuple[int, Side], Recorded] = {}
         for pair in dict.fromkeys(self.suspects.values()):
-            of_pair = [self.jobs[number] for number in numbers if self.suspects[number] == pair]
-            found |= run_sides(of_pair, pair, into, how)
+            jobs = [self.jobs[number] for number, each in self.suspects.items() if each == pair]
+            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how)
         return found
 
-    def runs(self, number: int, second: _Records, *alone: _Records) -> tuple[Runs, Runs]:
-        """Return the runs of a program on both sides; `alone` may lack it."""
+    def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
+        """Run programs twice, each in fresh processes, on the left side of their pair or the right.
+
+        `place` is 0 for left, 1 for right.
+        """
+        folders = [CampaignFiles(self.folder).alone(turn) for turn in range(2)]
+        sides = {number: self.suspects[number][place] for number in numbers}
+        found: dict[tuple[int, Side], list[Recorded]] = {}
+        for side in dict.fromkeys(sides.values()):
+            jobs = [self.jobs[number] for number in numbers if sides[number] == side]
+            turns = run_turns(jobs, side, folders, self._how(fresh=True))
+            found |= {(job.number, side): [turn[job.number] for turn in turns] for job in jobs}
+        return found
+
+    def runs(self, number: int, second: _Records, alone: _Alone | None = None) -> tuple[Runs, Runs]:
+        """Return the runs of a program on both sides."""
         left, right = (
             Runs(
                 self.records[number][side].evidence(),
                 second[number, side].evidence(),
-                tuple(each[number, side].evidence() for each in alone if (number, side) in each),
+                tuple(each.evidence() for each in (alone or {}).get((number, side), ())),
             )
             for side in self.suspects[number]
         )
         return left, right
+
+    def _how(self, *, fresh: bool) -> RunOptions:
+        timeout, memory_limit = self.options.timeout, self.options.memory_limit
+        return RunOptions(timeout=timeout, memory_limit=memory_limit, steady_calls=0, fresh=fresh)
 
     def placed(self, finding: NotRepeatable, number: int, draft: RowDraft) -> NotRepeatable:
         """Return a finding with its line."""
