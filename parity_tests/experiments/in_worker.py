@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TypeVar
 
+from parity_tests.experiments.repeated import what_changes
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.protocol import (
     FindCulprit,
@@ -20,6 +21,7 @@ from parity_tests.processes.protocol import (
 )
 from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
+from reports.rows import Side
 from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
@@ -30,6 +32,7 @@ from reports.rows.experiments import (
 )
 
 TIMEOUT = 600.0
+_SIDE: Side = "simplified"
 
 Found = TypeVar("Found", CulpritFound, Sweep, Tuning)
 
@@ -43,12 +46,26 @@ def find_culprits(
 ) -> CulpritFound:
     """Ask for the culprits of one program; `timeout` is in seconds for the whole search.
 
-    Raises `TargetError` where the target names no program, and `ExperimentError`.
+    Outputs are compared where the program repeats its own; where it does not, the verdict is "not
+    repeatable". Raises `TargetError` where the target names no program, and `ExperimentError`.
 
     Example::
 
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
+    if question.metric == "outputs":
+        with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
+            said = what_changes(target, _SIDE, Path(folder), timeout=timeout)
+        if said:
+            return CulpritFound(
+                program=target.rpartition(":")[2],
+                source=target,
+                question=question,
+                verdict="not repeatable",
+                reasons=(said,),
+                candidates=0,
+                variants=0,
+            )
     return _answer(target, FindCulprit(target=target, question=question), timeout)
 
 
@@ -78,7 +95,7 @@ def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT
 
 def _answer(target: str, question: Question[Found | UnknownTarget], timeout: float) -> Found:
     with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
-        answer = ask(question, "simplified", Path(folder), timeout=timeout)
+        answer = ask(question, _SIDE, Path(folder), timeout=timeout)
     if isinstance(answer, Lost):
         raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):

@@ -47,16 +47,16 @@ def without_chance(findings: Findings) -> Findings:
     found = finding_of(findings)
     if found is None:
         return findings
-    rest = (_rest(each, found, findings) for each in findings.comparisons)
-    return replace(findings, comparisons=tuple(each for each in rest if each is not None))
+    rest = tuple(_rest(each, found, findings) for each in findings.comparisons)
+    return replace(findings, comparisons=rest)
 
 
-def _rest(comparison: Comparison, found: NotRepeatable, findings: Findings) -> Comparison | None:
-    """Return a comparison without what is chance in it; None where nothing is left."""
+def _rest(comparison: Comparison, found: NotRepeatable, findings: Findings) -> Comparison:
+    """Return a comparison without what is chance in it: "not judged" where nothing is left."""
     if comparison.outcome in ("equal", "expected difference") and not comparison.leaves:
         return comparison
     if found.explains(comparison, findings.checks):
-        return None
+        return comparison.model_copy(update={"outcome": "not judged", "leaves": ()})
     leaves = tuple(
         each for each in comparison.leaves if (comparison.metric, each.path) not in found.explained
     )

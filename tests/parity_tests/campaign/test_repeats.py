@@ -36,7 +36,6 @@ UNREPEATABLE = {
         "return jax.pure_callback",
     ),
     "made_by_a_thread": ("the traced program is another", "return x * found[0]"),
-    "as_many_equations_as_chance_will": ("the traced program is another", "x = x * 1.5"),
     "walks_over_a_set": ("the traced program is another", "x = 2 * x + ord(name)"),
     "fails_once": ("LookupError in trace", "def fails_once"),
 }  # fmt: skip

@@ -64,13 +64,6 @@ def made_by_a_thread(x):
 
 
 @program(args=(X,))
-def as_many_equations_as_chance_will(x):
-    for _ in range(int.from_bytes(os.urandom(1), "big")):
-        x = x * 1.5
-    return x
-
-
-@program(args=(X,))
 def walks_over_a_set(x):
     for name in {*"abcdefgh"}:
         x = 2 * x + ord(name)
