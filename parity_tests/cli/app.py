@@ -83,8 +83,8 @@ def constparity(
 ) -> None:
     """Compare the two ways in which JAX handles closed-over constants.
 
-    Exit status: 0 parity, 1 a difference, 2 could not compare, 3 internal error, 4 usage,
-    5 nothing collected.
+    Exit status: 0 parity, 1 a difference, 2 could not compare or not repeatable, 3 internal error,
+    4 usage, 5 nothing collected.
     """
 
 
