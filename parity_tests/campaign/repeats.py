@@ -20,7 +20,7 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import NotRepeatable
 from parity_tests.judge.repetition import differs_in_one_mode_too, to_run_again
 from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.runs_again import Runs, judge_runs, repeats
+from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
@@ -62,7 +62,13 @@ def find_unrepeatable(
     unclear = [number for number, doubt in doubted.items() if doubt == "alone"]
     # Most programs by chance are found out on the first of their sides.
     alone = again.run_alone(unclear, 0)
-    steady = [n for n in unclear if not again.runs(n, second, alone)[0].differences_alone()]
+    steady = [
+        number
+        for number in unclear
+        if repeats_alone(
+            drafts[number].findings, suspects[number], again.runs(number, second, alone)[0]
+        )
+    ]
     alone |= again.run_alone(steady, 1)
     found = list(drafts)
     for number in doubted:

@@ -66,6 +66,11 @@ def repeats(findings: Findings, pair: Sides, left: Runs, right: Runs) -> bool:
     return not explained(across(findings, pair), own)
 
 
+def repeats_alone(findings: Findings, pair: Sides, runs: Runs) -> bool:
+    """Say whether one side repeats itself, alone in fresh processes, in what the two differ in."""
+    return not explained(across(findings, pair), runs.differences_alone())
+
+
 def judge_runs(
     findings: Findings, pair: Sides, left: Runs, right: Runs, source: str
 ) -> NotRepeatable | None:
@@ -85,7 +90,7 @@ def judge_runs(
     covered = explained(_of_all_pairs(findings), own)
     both = dict(zip(pair, (left, right), strict=True))
     for side, runs in both.items():
-        if explained(differing, runs.differences_alone()):
+        if not repeats_alone(findings, pair, runs):
             return _by_chance(side, runs.alone[:2], source, covered)
     side, runs = next(
         (side, runs) for side, runs in both.items() if explained(differing, runs.differences())
