@@ -13,6 +13,7 @@ from parity_tests.campaign.folder import Setup, campaign_folder, check_same_camp
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
+from parity_tests.campaign.repeats import find_unrepeatable
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
@@ -63,6 +64,7 @@ def run(
         check_same_campaign(folder, collected.listing, setup)
         measured = _measure(collected, options, setup, folder, progress)
         drafts = _compare(measured, options, folder)
+        drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
         pairs = pairs_of(options.sides)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.drift.first_equation import FirstDifference, named
-from parity_tests.drift.rerun import NotAttributedError, Rerun, compared
+from parity_tests.drift.rerun import NotAttributedError, NotRepeatedError, Rerun, compared
 from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.folder_layout import CampaignFiles
@@ -93,6 +93,9 @@ class _Attribution:
     def find(self) -> DriftAttribution:
         try:
             self._repeat()
+        except NotRepeatedError as error:
+            found = self._attribution("not attributed", str(error))
+            return found.model_copy(update={"unrepeated": True})
         except NotAttributedError as error:
             return self._attribution("not attributed", str(error))
         first = self.rerun.first_equation()
@@ -129,7 +132,7 @@ class _Attribution:
         again = self.rerun.outputs("", "as it was")
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
             if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":
-                raise NotAttributedError(
+                raise NotRepeatedError(
                     f"{evidence.observation.side} gave other bits when it was run again, so no "
                     "other run says anything of the difference"
                 )

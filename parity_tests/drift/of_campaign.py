@@ -46,8 +46,8 @@ def attribute_drift(
 ) -> list[RowDraft]:
     """Give each program the causes of its numeric differences, or the reason why there are none.
 
-    A program's number is its place in `drafts`. `folder` keeps the answers, `limits` are for one
-    run of a program.
+    A program that does not repeat itself gets none. A program's number is its place in `drafts`.
+    `folder` keeps the answers, `limits` are for one run of a program.
 
     Example::
 
@@ -56,7 +56,8 @@ def attribute_drift(
     drifting = {
         number: pairs
         for number, draft in enumerate(drafts)
-        if (pairs := drifting_pairs(draft.findings.comparisons))
+        if not draft.findings.not_repeatable
+        and (pairs := drifting_pairs(draft.findings.comparisons))
     }
     found = list(drafts)
     for done, (number, pairs) in enumerate(drifting.items()):

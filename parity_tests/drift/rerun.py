@@ -23,6 +23,10 @@ class NotAttributedError(Exception):
     """A run gave no answer; the message says why."""
 
 
+class NotRepeatedError(NotAttributedError):
+    """A side gave other bits when it was run again."""
+
+
 @dataclass(frozen=True)
 class _Answered(Generic[AnswerT]):
     """What a process answered, and the files that it left."""

@@ -15,7 +15,9 @@ has a folder with the next free number::
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
-    again/SIDE/1/                    the same, of programs whose times stand apart
+    slower/SIDE/1/                   the same, of programs whose times stand apart
+    again/together/SIDE/1/           the same, for programs whose sides differ, to see them repeated
+    again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
@@ -156,14 +158,27 @@ class CampaignFiles:
         return self.folder / "listing"
 
     @property
-    def again(self) -> Path:
-        """The processes that measure some programs again."""
-        return self.folder / "again"
+    def slower(self) -> Path:
+        """The folder of the processes that measure slower programs again."""
+        return self.folder / "slower"
 
     @property
     def rounds(self) -> Path:
         """The folder of the rounds in which times are taken."""
         return self.folder / "rounds"
+
+    @property
+    def again(self) -> Path:
+        """The folder of the runs that show whether programs repeat themselves."""
+        return self.folder / "again" / "together"
+
+    def alone(self, turn: int) -> Path:
+        """Return the folder of such runs in processes of their own."""
+        return self.folder / "again" / f"alone-{turn}"
+
+    def printed(self, number: int) -> Path:
+        """Return the folder of the process that prints a program's jaxpr with its lines."""
+        return self.folder / "again" / f"printed-{number}"
 
     def hazards(self, number: int) -> Path:
         """Return the folder of the process that detects the hazards of one program alone."""

@@ -233,7 +233,7 @@ class PairComparison:
             "different" if worst_rung(leaves) == "mismatch" else "equal",
             counted(len(leaves), "leaf"),
             counted(len(leaves), "leaf"),
-            _worst_in_words(leaves),
+            worst_in_words(leaves),
             leaves,
         )
 
@@ -260,7 +260,13 @@ def is_of_types(metric: str) -> bool:
     return metric in (STRUCTURE, *types)
 
 
-def _worst_in_words(leaves: Sequence[LeafComparison]) -> str:
+def worst_in_words(leaves: Sequence[LeafComparison]) -> str:
+    """Say how far the worst of some output leaves is apart, and where.
+
+    Example::
+
+        worst_in_words(leaves) == "ulp at ['w']: max rel 1.1e-07, max abs 1.9e-06, 1 ULP"
+    """
     rung = worst_rung(leaves)
     if rung == "bitwise":
         return "bitwise equal"

@@ -20,6 +20,7 @@ from parity_tests.observe import (
     later_calls,
     stages,
 )
+from parity_tests.observe.arguments import described
 from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger
@@ -88,6 +89,8 @@ def measure(
 def _measure(
     name: str, built: Built, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
 ) -> Measured:
+    with clock("read arguments"):  # before a call may donate them, or a callback write into them
+        arguments = described(built.fun, built.args, built.kwargs)
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
@@ -107,6 +110,7 @@ def _measure(
         built,
         (lowered, counted, compiled, called),
         clock.seconds,
+        arguments=arguments,
         ledger=captured_arrays,
         checks=checks,
         cached=cached,

@@ -12,6 +12,7 @@ from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.stablehlo import ModuleCounts
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
 from reports.rows import (
+    ArgumentLeaf,
     CapturedArray,
     Check,
     HostMemory,
@@ -32,6 +33,7 @@ def observation_of(
     records: Records,
     seconds: Mapping[str, float],
     *,
+    arguments: tuple[ArgumentLeaf, ...],
     ledger: tuple[CapturedArray, ...],
     checks: tuple[Check, ...],
     cached: Cached,
@@ -51,6 +53,7 @@ def observation_of(
         constant_buffers=called.constant_buffers,
         host_memory=_host_memory(lowered, compiled, fresh),
         times=_times(seconds, called.times, cached),
+        arguments=arguments,
         outputs=called.first.leaves,
         tree=called.first.tree,
         ledger=ledger,

@@ -112,6 +112,13 @@ class DraftRead(Record):
     draft: str
 
 
+class PrintedJaxpr(Record):
+    """A printed jaxpr, and for each of its lines the user's line, "model.py:12", or ""."""
+
+    text: str
+    lines: tuple[str, ...]
+
+
 class Unreadable(Record):
     """The program's jaxpr cannot be read as a draft, and why."""
 
@@ -198,6 +205,14 @@ class ReadDraft(Question[DraftRead | Unreadable | UnknownTarget | ProgramRaised]
     target: str
 
 
+class PrintJaxpr(Question[PrintedJaxpr]):
+    """Trace one program on a side, and print its jaxpr with the lines that it comes from."""
+
+    kind: Literal["print jaxpr"] = "print jaxpr"
+    target: str
+    side: Side
+
+
 class TakeBenchTurn(Question[TurnTaken]):
     """Measure rows of the benchmark, in steps: on `says_on` the process says that it waits."""
 
@@ -243,6 +258,7 @@ Request = Annotated[
     | SweepThreshold
     | TunePolicy
     | ReadDraft
+    | PrintJaxpr
     | TakeBenchTurn
     | RunJobs
     | ServeJobs

@@ -74,6 +74,41 @@ def run_sides(
     return recorded
 
 
+def run_turns(
+    jobs: Sequence[Job], side: Side, folders: Sequence[Path], options: RunOptions
+) -> list[dict[int, Recorded]]:
+    """Run every job on one side once for each folder, and return the records by number for each.
+
+    Two folders are at work at a time. What a folder has is not run again.
+
+    Example::
+
+        run_turns(jobs, "jax-legacy", [folder / "0", folder / "1"], RunOptions(fresh=True))
+    """
+    numbers = {job.number for job in jobs}
+    turns = [
+        {
+            files.number: record_of(files)
+            for files in finished_programs(folder)
+            if files.number in numbers
+        }
+        for folder in (side_folder(each, side) for each in folders)
+    ]
+    supervise(
+        [
+            SideRun(
+                side,
+                tuple(job for job in jobs if job.number not in turn),
+                side_folder(folder, side),
+                options,
+                on_record=turn.__setitem__,
+            )
+            for turn, folder in zip(turns, folders, strict=True)
+        ]
+    )
+    return turns
+
+
 @dataclass
 class SideRun:
     """The jobs of one side, and the process that is on them; a dead process is replaced."""

@@ -15,6 +15,7 @@ from parity_tests.processes.protocol import (
     EquationValues,
     Listed,
     Listing,
+    PrintedJaxpr,
     ProgramRaised,
     UnknownTarget,
     Unreadable,
@@ -167,6 +168,17 @@ def _draft_of(program: Program, desk: Desk) -> DraftRead | Unreadable:
     stored = [values.Value(str(number), array) for number, array in found.store.items()]
     values.save(desk.files.draft, stored)
     return DraftRead(draft=draft.to_json(found.draft))
+
+
+def print_jaxpr(request: protocol.PrintJaxpr, desk: Desk) -> PrintedJaxpr:
+    """Trace one program on a side, and print its jaxpr with the lines that it comes from."""
+    from parity_tests.jaxpr.printed_lines import lines_of
+    from parity_tests.observe.calls import without_addresses
+    from parity_tests.observe.jit_on_side import jitted_on
+
+    fun, args, kwargs = load(request.target).build()
+    closed = jitted_on(fun, request.side).trace(*args, **kwargs).jaxpr
+    return PrintedJaxpr(text=without_addresses(str(closed)), lines=lines_of(closed))
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:

@@ -42,6 +42,7 @@ from reports.rows.headline import (
     worst_first,
 )
 from reports.rows.observation import (
+    ArgumentLeaf,
     Check,
     ExecutableCounts,
     Failure,
@@ -74,6 +75,7 @@ __all__ = [
     "SIDES",
     "TIME_METRICS",
     "VERDICTS",
+    "ArgumentLeaf",
     "Campaign",
     "CapturedArray",
     "Check",

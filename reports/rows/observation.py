@@ -124,6 +124,15 @@ class OutputLeaf(Row):
     committed: bool | None = None  # None: not an array of JAX
 
 
+class ArgumentLeaf(Row):
+    """One leaf of the example arguments, as the program was built; "" in `sha256`: not read."""
+
+    path: str  # with the name of the parameter: "x['w']"
+    shape: tuple[int, ...]
+    dtype: str
+    sha256: str
+
+
 class Check(Row):
     """A law that each side must keep by itself, whatever the other sides do."""
 
@@ -162,6 +171,7 @@ class Observation(Row):
     # compilation cache has the program.
     recompiles: int | None = None
     times: StageTimes | None = None
+    arguments: tuple[ArgumentLeaf, ...] = ()  # what the program was called with
     outputs: tuple[OutputLeaf, ...] = ()  # the leaves, in the order of the tree
     tree: str | None = None  # the structure of the outputs, as JAX prints it
     ledger: tuple[CapturedArray, ...] = ()  # what became of each captured array

@@ -9,12 +9,15 @@ from program_files import line_with, program_file
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import rerun
+from parity_tests.drift.attribution import Drift, attribute
 from parity_tests.drift.first_equation import first_difference
+from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import conclude
-from parity_tests.processes.protocol import EquationValue, EquationValues
+from parity_tests.processes.protocol import EquationValue, EquationValues, Job
 from parity_tests.processes.side_environment import environment_of
+from reports.rows import Observation
 
 PLANTED = program_file("planted_drift")
 
@@ -72,10 +75,23 @@ def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
     assert rows["other_value"].flip.outcome == "different"
 
 
-def test_a_side_that_does_not_repeat_itself_is_not_attributed(rows):
-    [found] = rows["other_bits_every_time"].drift
-    assert found.cause == "not attributed"
-    assert "other bits when it was run again" in found.evidence
+def test_a_program_that_does_not_repeat_itself_is_not_attributed(rows):
+    assert rows["other_bits_every_time"].verdict == "not repeatable"
+    assert rows["other_bits_every_time"].drift == ()
+
+
+def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, monkeypatch):
+    """Within rounding no campaign runs a program again; the attribution does, and sees it."""
+    of_legacy, of_simplified, again = (Value("", np.float32(each)) for each in (1.0, 1.5, 1.25))
+    monkeypatch.setattr(rerun.Rerun, "outputs", lambda *_: ((again,), (of_simplified,)))
+    sides = (
+        Evidence(Observation(program="p", side=side), (value,))
+        for side, value in (("jax-legacy", of_legacy), ("jax-simplified", of_simplified))
+    )
+    job = Job(number=0, name="p", target="m:p")
+    found = attribute(Drift(job, *sides, "ulp"), tmp_path, timeout=1)
+    assert (found.cause, found.unrepeated) == ("not attributed", True)
+    assert "jax-legacy gave other bits when it was run again" in found.evidence
 
 
 def test_flags_go_after_those_of_the_user(tmp_path):

@@ -204,3 +204,12 @@ def test_a_search_has_a_time_limit(planted, monkeypatch):
     question = CulpritQuestion(metric="outputs")
     with pytest.raises(in_worker.ExperimentError, match=r"no result in 0\.2 seconds"):
         in_worker.find_culprits(f"{planted}:one_folds", question, timeout=0.2)
+
+
+def test_a_program_that_does_not_repeat_itself_is_told_in_one_sentence(capsys):
+    file = program_file("trust/unrepeatable")
+    assert app.main(["culprit", f"{file}:unseeded_at_import"]) == 2
+    out = capsys.readouterr().out
+    assert "not repeatable unseeded_at_import" in out
+    assert "does not repeat itself, so no array is the culprit" in out
+    assert f"unrepeatable.py:{line_with(file, 'return x * UNSEEDED')}" in out

@@ -365,3 +365,38 @@ def test_no_array_is_looked_for_where_none_is_hoisted():
     alone = Observation(program="p", side=AFTER)
     reason = worst(comparison("outputs", "different", (leaf("mismatch"),)), after=alone)
     assert reason.action == "no captured array is hoisted: find out what else reads the flag"
+
+
+def with_distance(rung, max_abs, pair=(BEFORE, AFTER)):
+    far = leaf(rung).model_copy(update={"max_abs": max_abs})
+    return comparison("outputs", "different", (far,), pair)
+
+
+def test_sides_of_one_mode_that_differ_as_much_are_named_and_no_culprit():
+    ours = ("legacy", "jax-legacy")
+    reason = worst(with_distance("mismatch", 1.0), with_distance("mismatch", 0.5, ours))
+    assert reason.outcome == "different"
+    assert "legacy and jax-legacy of one mode differ as much" in reason.what
+    assert "--sides legacy,jax-legacy" in reason.action
+    assert "culprit" not in reason.action
+    shapes = [comparison("output shapes", "different", pair=p) for p in ((BEFORE, AFTER), ours)]
+    assert "--sides legacy,jax-legacy" in worst(EQUAL, *shapes).action
+
+
+@pytest.mark.parametrize(
+    ("pair", "max_abs"), [(("legacy", "jax-legacy"), 0.01), (("simplified", "jax-simplified"), 1.0)]
+)
+def test_sides_that_differ_far_less_or_after_the_flip_alone_say_nothing(pair, max_abs):
+    reason = worst(with_distance("mismatch", 1.0), with_distance("mismatch", max_abs, pair))
+    assert "one mode" not in reason.what
+    assert "culprit" in reason.action
+
+
+def test_bits_that_are_not_repeated_are_rounding_within_the_ladder_and_else_chance():
+    unrepeated = attributed("not attributed").model_copy(update={"unrepeated": True})
+    rounding = worst(comparison("outputs", "equal", (leaf("ulp"),)), drift=[unrepeated])
+    assert rounding.outcome == "numerics drift, explained"
+    assert "runs of one side differ alike" in rounding.what
+    chance = worst(comparison("outputs", "different", (leaf("mismatch"),)), drift=[unrepeated])
+    assert chance.outcome == "not repeatable"
+    assert "culprit" not in chance.action
