@@ -156,6 +156,7 @@ def _attribute(
         partial(truth_of, folder),
         folder,
         options.time_limit,
+        timeout=options.attribution_timeout,
         progress=progress,
     )
 

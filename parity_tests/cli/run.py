@@ -10,6 +10,7 @@ import typer
 from parity_tests.cli.campaign import conclude, run_campaign
 from parity_tests.cli.options import (
     ALL_SIDES,
+    AttributionTimeout,
     ExitZero,
     FailOn,
     ProgramTimeout,
@@ -87,6 +88,7 @@ def run(
             help="Do not run programs again to find out why outputs are not bitwise equal.",
         ),
     ] = False,
+    attribution_timeout: AttributionTimeout = 60.0,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -119,6 +121,7 @@ def run(
         fresh=fresh,
         reload=reload,
         attribute=not no_attribution,
+        attribution_timeout=attribution_timeout,
     )
     result = run_campaign(context, targets or (), options)
     if result is not None:

@@ -21,7 +21,8 @@ has a folder with the next free number::
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
-    drift-0-XXXX/SIDE-XXXX/          a process that ran program 0 again to find that out
+    serve-reruns-SIDE-1/             a process that ran programs again to find that out
+        0/outputs.npz                    the outputs of its run 0, until they are compared
     serve-truth-jax-legacy-1/        a process that waits for one job after the other
 """
 
@@ -196,10 +197,6 @@ class CampaignFiles:
         """Return the file that says why the outputs of a program on two sides differ."""
         return self.folder / f"drift-{number}-{left}-{right}.json"
 
-    def new_reruns(self, number: int) -> Path:
-        """Make a folder for the processes that run a program again to attribute its drift."""
-        return Path(tempfile.mkdtemp(prefix=f"drift-{number}-", dir=self.folder))
-
 
 def turn_folder(folder: Path, turn: int) -> Path:
     """Return the folder of one turn, in which every program runs once on each side."""
@@ -211,9 +208,9 @@ def side_folder(folder: Path, side: Side) -> Path:
     return folder / side
 
 
-def new_rerun(folder: Path, side: Side) -> Path:
-    """Make the folder of one process that runs a program again."""
-    return Path(tempfile.mkdtemp(prefix=f"{side}-", dir=folder))
+def rerun_files(folder: Path, number: int) -> ProcessFiles:
+    """Return the files of one run, in the folder of a process that runs programs again."""
+    return ProcessFiles(folder / str(number))
 
 
 def new_waiting(folder: Path, kind: str, side: Side) -> Path:

@@ -43,6 +43,24 @@ class Job(Record):
     target: str
 
 
+# An option of XLA for one compilation, by its name: the flag of XLA_FLAGS without its dashes.
+XlaOptions = dict[str, bool | int | str]
+
+
+class Rerun(Record):
+    """One more run of a program, to look into its drift; `number` counts the runs of its side.
+
+    The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
+    optimization barriers, and with `equations` the result of every equation is an output, too.
+    """
+
+    number: int
+    target: str
+    xla: XlaOptions = {}
+    barriers: bool = False
+    equations: bool = False
+
+
 class Listed(Record):
     """One program that a target names; `unavailable` says why it cannot be run.
 
@@ -88,10 +106,6 @@ class EquationValues(Record):
 
     equations: tuple[EquationValue, ...]
     left_out: int = 0
-
-
-class Done(Record):
-    """The process has done it: the result is in files."""
 
 
 class UnknownTarget(Record):
@@ -151,27 +165,6 @@ class DetectHazards(Question[HazardsFound]):
 
     kind: Literal["detect hazards"] = "detect hazards"
     target: str
-
-
-class RunOutputs(Question[Done]):
-    """Run one program once on a side, and save its outputs.
-
-    With `barriers` its captured arrays are behind optimization barriers.
-    """
-
-    kind: Literal["run outputs"] = "run outputs"
-    target: str
-    side: Side
-    barriers: bool = False
-
-
-class RunEquations(Question[EquationValues]):
-    """Run one program as `RunOutputs` does, with the result of every equation an output, too."""
-
-    kind: Literal["run equations"] = "run equations"
-    target: str
-    side: Side
-    barriers: bool = False
 
 
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
@@ -243,6 +236,13 @@ class ServeJobs(Record):
     side: Side
 
 
+class ServeReruns(Record):
+    """Run programs again on a side as they come, one `Rerun` of JSON in each line on stdin."""
+
+    kind: Literal["serve reruns"] = "serve reruns"
+    side: Side
+
+
 class ServeTruth(Record):
     """Evaluate programs in double precision as they come, one line of JSON each on stdin."""
 
@@ -252,8 +252,6 @@ class ServeTruth(Record):
 Request = Annotated[
     ListPrograms
     | DetectHazards
-    | RunOutputs
-    | RunEquations
     | FindCulprit
     | SweepThreshold
     | TunePolicy
@@ -262,6 +260,7 @@ Request = Annotated[
     | TakeBenchTurn
     | RunJobs
     | ServeJobs
+    | ServeReruns
     | ServeTruth,
     Field(discriminator="kind"),
 ]

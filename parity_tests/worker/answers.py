@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
-    Done,
     DraftRead,
-    EquationValues,
     Listed,
     Listing,
     PrintedJaxpr,
@@ -74,29 +72,6 @@ def _listed(each: Program | Unavailable, name: str) -> Listed:
 def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
     """Detect the hazards of one program."""
     return hazards_of(request.target)
-
-
-def run_outputs(request: protocol.RunOutputs, desk: Desk) -> Done:
-    """Run one program once, and save its outputs."""
-    from parity_tests.drift import equation_values
-    from parity_tests.evidence import values
-
-    program = load(request.target)
-    outputs = equation_values.outputs(program, request.side, barriers=request.barriers)
-    values.save(desk.files.outputs, outputs)
-    return Done()
-
-
-def run_equations(request: protocol.RunEquations, desk: Desk) -> EquationValues:
-    """Run one program once with the result of every equation an output, and save all."""
-    from parity_tests.drift import equation_values
-    from parity_tests.evidence import values
-
-    program = load(request.target)
-    recorded = equation_values.record(program, request.side, barriers=request.barriers)
-    values.save(desk.files.outputs, recorded.outputs)
-    values.save(desk.files.equations, recorded.arrays)
-    return recorded.equations
 
 
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:
