@@ -44,7 +44,7 @@ def run(
             min=0,
             metavar="N",
             help="Judge times: N rounds of fresh processes, each side twice in a round. 5 are "
-            "enough for a verdict; without rounds times are listed and not judged.",
+            "enough for a verdict; without rounds only what is beyond doubt is judged.",
         ),
     ] = 0,
     save: Annotated[
