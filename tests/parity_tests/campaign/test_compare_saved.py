@@ -24,7 +24,7 @@ NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_
 def asked():
     """What is asked for causes: it is found by its rule here, and by running in test_drift."""
 
-    def answer(drift, folder, limits):
+    def answer(drift, folder, warm):
         left, right = drift.sides
         # Saved halves have an arbiter for all; it is looked at where outputs do not agree.
         has_truth = drift.rung == "mismatch" and bool(drift.truth)
