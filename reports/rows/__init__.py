@@ -38,6 +38,7 @@ from reports.rows.headline import (
     FLIP_ANSWERS,
     FlipAnswer,
     Headline,
+    agreement_of,
     answer_of,
     worst_first,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "TimeSamples",
     "TimeVerdict",
     "Verdict",
+    "agreement_of",
     "answer_of",
     "worst_first",
 ]
