@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
+from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
@@ -27,7 +29,18 @@ from parity_tests.judge.verdict import conclude, needs_arbiter
 from parity_tests.processes.protocol import Job, Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
-from reports.rows import SIDES, Campaign, Comparison, Hazard, Side, TimeComparison, TimeSamples
+from parity_tests.processes.worker_process import PROCESSES
+from reports.rows import (
+    SIDES,
+    Campaign,
+    Comparison,
+    Hazard,
+    ProgramRow,
+    Side,
+    TimeComparison,
+    TimeSamples,
+)
+from reports.views.texts import counted
 
 DEFAULTS = CampaignOptions()
 
@@ -37,8 +50,14 @@ def run(
     options: CampaignOptions = DEFAULTS,
     *,
     progress: Progress = lambda done, total, text: None,
+    announce: Announce = lambda text: None,
+    stops_after: Callable[[ProgramRow], bool] | None = None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
+
+    `announce` is told how long `options.rounds` will take before they begin. `stops_after` is asked
+    of each program that has run on all sides; after the first yes the others are not run, and their
+    rows say so. Times and causes of drift are not known at that point.
 
     Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where the file of
     `options.save` cannot be written.
@@ -48,10 +67,11 @@ def run(
         run(["my_model.py:step"], CampaignOptions(sides=("legacy", "simplified"))).verdict
     """
     with campaign_folder(options.resume) as folder:
-        collected = collect(targets, folder, options.time_limit)
+        collected = collect(targets, folder, options.time_limit, options.select)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
-        measured = _measure(collected, options, setup, folder, progress)
+        stop = _Stop(collected, options, folder, stops_after) if stops_after else None
+        measured = _measure(collected, options, setup, folder, progress, announce, stop)
         drafts = _compare(measured, options, folder)
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
@@ -74,6 +94,42 @@ class _Measured:
     collected: Collected
     records: list[dict[Side, Recorded]]
     samples: dict[int, tuple[TimeSamples, ...]]
+    stopped_after: str = ""  # the program whose finding ended the measurements
+
+    def not_run(self, number: int) -> str:
+        """Say why a program was not run on all sides; "" where it was."""
+        if reason := self.collected.programs[number].unavailable:
+            return reason
+        if self.stopped_after and not self.records[number]:
+            return f"the run stopped after {self.stopped_after}"
+        return ""
+
+
+@dataclass
+class _Stop:
+    """The finding that ends the measurements; `after` is its program, "" until there is one."""
+
+    collected: Collected
+    options: CampaignOptions
+    folder: Path
+    is_asked: Callable[[ProgramRow], bool]
+    after: str = ""
+
+    def __call__(self, number: int, records: Mapping[Side, Recorded]) -> bool:
+        """Judge a program that has run on all sides, and say whether it is the last."""
+        program, job = self.collected.programs[number], self.collected.job(number)
+        limits = self.options.time_limit
+        if not self.after:
+            with warm_arbiter(self.folder, limits, fresh=self.options.fresh) as arbitrate:
+                draft = _draft(
+                    program,
+                    records,
+                    partial(arbitrate, job),
+                    partial(detect_alone, job, self.folder, limits),
+                )
+            if self.is_asked(draft.row(conclude(draft.findings, pairs_of(self.options.sides)))):
+                self.after = program.name
+        return bool(self.after)
 
 
 def _measure(
@@ -82,27 +138,54 @@ def _measure(
     setup: Setup,
     folder: Path,
     progress: Progress,
+    announce: Announce,
+    stop: _Stop | None,
 ) -> _Measured:
     """Run the programs on all sides, and those that every side could run in rounds as well."""
     jobs, sides = collected.jobs, options.sides
     progress(0, len(jobs) * len(sides), "")
-    recorded = run_sides(jobs, sides, folder, setup, progress=progress)
+    begun = time.monotonic()
+    if stop is None:
+        recorded = run_sides(jobs, sides, folder, setup, progress=progress)
+    else:
+        # A program is judged when it has run on all sides, so these run side by side.
+        together = setup.model_copy(update={"processes": setup.processes or len(sides)})
+        recorded = run_sides(jobs, sides, folder, together, progress=progress, stops_after=stop)
+    seconds = time.monotonic() - begun
+    records = _complete(recorded, sides, len(collected.programs))
+    if stop is not None and stop.after:
+        return _Measured(collected, records, {}, stop.after)
 
     def has_failed(job: Job) -> bool:
-        records = (recorded[job.number, side] for side in sides)
-        return any(each.observation.failure is not None for each in records)
+        return any(each.observation.failure for each in records[job.number].values())
 
-    samples = time_sides(
-        [job for job in jobs if not has_failed(job)],
-        CampaignFiles(folder).rounds,
-        options,
-        progress=progress,
-    )
-    records = [
-        {side: recorded[number, side] for side in sides if (number, side) in recorded}
-        for number in range(len(collected.programs))
-    ]
+    timed = [job for job in jobs if not has_failed(job)]
+    if options.rounds and timed:
+        announce(_estimate(seconds, options))
+    samples = time_sides(timed, CampaignFiles(folder).rounds, options, progress=progress)
     return _Measured(collected, records, samples)
+
+
+def _complete(
+    recorded: Mapping[tuple[int, Side], Recorded], sides: Sequence[Side], programs: int
+) -> list[dict[Side, Recorded]]:
+    """Return the records of each program by side; none where it has not run on all of them."""
+    found = [
+        {side: recorded[number, side] for side in sides if (number, side) in recorded}
+        for number in range(programs)
+    ]
+    return [records if len(records) == len(sides) else {} for records in found]
+
+
+def _estimate(seconds: float, options: CampaignOptions) -> str:
+    """Say how long the rounds will take if each process takes as long as it took just now."""
+    at_once = min(options.processes or PROCESSES, len(options.sides))
+    left = seconds * at_once * 2 * options.rounds
+    return (
+        f"{counted(options.rounds, 'round')} will take {spoken(left)}: the programs ran once on "
+        f"each side in {spoken(seconds)}, and run {2 * options.rounds} times more, one process at "
+        "a time"
+    )
 
 
 def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> list[RowDraft]:
@@ -122,6 +205,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 always_arbitrate=always_arbitrate,
+                not_run=measured.not_run(number),
             )
             for number, each in enumerate(collected.programs)
         ]
@@ -155,17 +239,18 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
 
 def _draft(
     program: Listed,
-    recorded: dict[Side, Recorded],
+    recorded: Mapping[Side, Recorded],
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
     *,
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
     always_arbitrate: bool = False,
+    not_run: str = "",
 ) -> RowDraft:
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
-    if program.unavailable is not None:
-        findings = Findings(not_run=program.unavailable)
+    if not_run:
+        findings = Findings(not_run=not_run)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
         findings = Findings(
@@ -181,6 +266,7 @@ def _draft(
         target=program.target,
         digest=program.digest,
         summary=program.summary,
+        tags=program.tags,
         observations=findings.observed,
         time_samples=time_samples,
         findings=findings,
@@ -207,7 +293,7 @@ def _compared(
 
 
 def _hazards(
-    recorded: dict[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
+    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
 ) -> tuple[Hazard, ...]:
     side = side_with_hazards(recorded)
     if side is None:

@@ -36,7 +36,6 @@ class _Outcome:
 app = typer.Typer(
     name="constparity",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )

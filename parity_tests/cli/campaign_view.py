@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from parity_tests.cli.terminal import ANSWER_STYLES, DRIFT_STYLES, FLIP_STYLES, LETTERS, STYLES
+from parity_tests.cli.terminal import ANSWER_STYLES, DRIFT_STYLES, FLIP_STYLES, LETTERS, STYLES, say
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from reports.rows import (
     FLIP_OUTCOMES,
@@ -63,8 +63,8 @@ def print_headline(console: Console, campaign: Campaign) -> None:
     """Print whether the default may be flipped, and how our pipelines stand to stock JAX."""
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
-    _say(console, headline.question, style)
-    _say(console, headline.agreement)
+    say(console, headline.question, style)
+    say(console, headline.agreement)
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:
@@ -77,16 +77,9 @@ def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> No
         if reason.kind == "note" and not notes:
             continue
         at = f"{reason.where}: " if reason.where else ""
-        _say(console, f"{indent}{at}{reason.what}")
+        say(console, f"{indent}{at}{reason.what}")
         if reason.action:
-            _say(console, f"{indent}  -> {reason.action}")
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    """Print text as it is: no markup, no emoji, nothing that a terminal would obey."""
-    console.print(
-        visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
-    )
+            say(console, f"{indent}  -> {reason.action}")
 
 
 # -- the table of programs -------------------------------------------------------------------------
@@ -112,7 +105,7 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
     console.print(table)
     if any("\n" in _outputs(row) for row in programs):
         letters = ", ".join(f"{letter} {side}" for side, letter in LETTERS.items())
-        _say(console, f"pairs of sides: {letters}")
+        say(console, f"pairs of sides: {letters}")
 
 
 def _title(campaign: Campaign) -> str:
@@ -173,13 +166,13 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     style = FLIP_STYLES[row.flip.outcome] if row.flip else STYLES[row.verdict]
     if row.verdict != "parity":
         style = max(style, STYLES[row.verdict], key=_STYLES_WORST_LAST.index)
-    _say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
+    say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
     said = ""
     if row.flip is not None:
         print_flip(console, row.flip, notes=notes)
         said = "\n".join(reason.what for reason in row.flip.reasons)
     for reason in _told_once(row.reasons, said):
-        _say(console, f"    {reason}")
+        say(console, f"    {reason}")
     for each in row.drift:
         if each.evidence not in said:
             _print_drift(console, each)
@@ -212,8 +205,8 @@ def _print_drift(console: Console, drift: DriftAttribution) -> None:
     at = f"{place(drift.file, drift.line)}: " if drift.file else ""
     first = f"{drift.equation}: " if drift.equation else ""
     head = f"    drift of {drift.left} and {drift.right}: {drift.cause}"
-    _say(console, head, DRIFT_STYLES[drift.cause])
-    _say(console, f"      {at}{first}{drift.evidence}")
+    say(console, head, DRIFT_STYLES[drift.cause])
+    say(console, f"      {at}{first}{drift.evidence}")
 
 
 def _print_times(console: Console, campaign: Campaign) -> None:
@@ -235,7 +228,7 @@ def _print_times(console: Console, campaign: Campaign) -> None:
     console.print(table)
     for row, each in judged:
         if each.verdict in ("slower", "faster"):
-            _say(
+            say(
                 console,
                 f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
                 f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})",

@@ -17,8 +17,11 @@ from reports.views import ledger as ledger_view
 _TONES = {"good": "green", "bad": "bold red", "warn": "yellow", "note": "cyan", "": ""}
 
 
-def print_explanation(console: Console, campaign: Campaign) -> None:
-    """Print for each program what it captured, what each side made of that, and its hazards.
+def print_explanation(console: Console, campaign: Campaign, *, details: int = 1) -> None:
+    """Print the headline; then, unless `details` is 0, what became of the arrays of each program.
+
+    That is what it captured, what each side made of it, and what a flip may change. Unless
+    `details` is 2, parts that were not measured are left out of programs that a flip leaves alone.
 
     Example::
 
