@@ -26,13 +26,14 @@ _ABOUT = {
 }
 
 
-def read(folder: Path = FOLDER) -> tuple[str, ...]:
+def read(folder: Path | None = None) -> tuple[str, ...]:
     """Return the targets of the programs that failed last; none where nothing is known.
 
     Example::
 
         read() == ("my_model.py:step",)
     """
+    folder = folder or FOLDER
     try:
         found = json.loads((folder / "last_failed.json").read_text("utf-8"))
     except FileNotFoundError:
@@ -46,7 +47,7 @@ def read(folder: Path = FOLDER) -> tuple[str, ...]:
     return ()
 
 
-def remember(ran: Iterable[ProgramRow], failed: Iterable[str], folder: Path = FOLDER) -> None:
+def remember(ran: Iterable[ProgramRow], failed: Iterable[str], folder: Path | None = None) -> None:
     """Keep which programs failed, by name; those that were not run keep what is known of them.
 
     Where the folder cannot be written, a line on stderr says so.
@@ -55,7 +56,7 @@ def remember(ran: Iterable[ProgramRow], failed: Iterable[str], folder: Path = FO
 
         remember(campaign.programs, ["step"])
     """
-    names = set(failed)
+    folder, names = folder or FOLDER, set(failed)
     rows = [row for row in ran if row.target]
     now = {target_key(row.target) for row in rows if row.name in names}
     passed = {target_key(row.target) for row in rows if row.observations} - now
