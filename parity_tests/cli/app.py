@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app(args=arguments, obj=outcome)
+        # The name is part of what a shell completes, however the process was started.
+        app(args=arguments, prog_name="constparity", obj=outcome)
     except SystemExit as stop:
         if stop.code in (0, None):
             return outcome.code
