@@ -56,8 +56,8 @@ def run(
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
     `announce` is told how long `options.rounds` will take before they begin. `stops_after` is asked
-    of each program that has run on all sides; after the first yes the others are not run, and their
-    rows say so. Times and causes of drift are not known at that point.
+    of each program that has run on all sides; after the first yes the others are not run, and have
+    no rows. Times and causes of drift are not known at that point.
 
     Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where the file of
     `options.save` cannot be written.
@@ -76,14 +76,18 @@ def run(
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
         pairs = pairs_of(options.sides)
+        numbers = [number for number in range(len(drafts)) if measured.is_told(number)]
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             environment=collected.environment,
             sides=options.sides,
-            programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
+            programs=tuple(
+                drafts[number].row(conclude(drafts[number].findings, pairs)) for number in numbers
+            ),
+            not_run=tuple(each.name for number, each in enumerate(drafts) if number not in numbers),
         )
         if options.save is not None:
-            saved.save(options.save, result, partial(_kept, measured, folder))
+            saved.save(options.save, result, lambda place: _kept(measured, folder, numbers[place]))
     return result
 
 
@@ -94,32 +98,29 @@ class _Measured:
     collected: Collected
     records: list[dict[Side, Recorded]]
     samples: dict[int, tuple[TimeSamples, ...]]
-    stopped_after: str = ""  # the program whose finding ended the measurements
+    has_stopped: bool = False  # after the first finding
 
-    def not_run(self, number: int) -> str:
-        """Say why a program was not run on all sides; "" where it was."""
-        if reason := self.collected.programs[number].unavailable:
-            return reason
-        if self.stopped_after and not self.records[number]:
-            return f"the run stopped after {self.stopped_after}"
-        return ""
+    def is_told(self, number: int) -> bool:
+        """Say whether a program has a row: it was run on all sides, or cannot be."""
+        unavailable = self.collected.programs[number].unavailable is not None
+        return not self.has_stopped or unavailable or bool(self.records[number])
 
 
 @dataclass
 class _Stop:
-    """The finding that ends the measurements; `after` is its program, "" until there is one."""
+    """Judges programs that have run on all sides, until one of them ends the measurements."""
 
     collected: Collected
     options: CampaignOptions
     folder: Path
     is_asked: Callable[[ProgramRow], bool]
-    after: str = ""
+    has_stopped: bool = False
 
     def __call__(self, number: int, records: Mapping[Side, Recorded]) -> bool:
         """Judge a program that has run on all sides, and say whether it is the last."""
         program, job = self.collected.programs[number], self.collected.job(number)
         limits = self.options.time_limit
-        if not self.after:
+        if not self.has_stopped:
             with warm_arbiter(self.folder, limits, fresh=self.options.fresh) as arbitrate:
                 draft = _draft(
                     program,
@@ -127,9 +128,9 @@ class _Stop:
                     partial(arbitrate, job),
                     partial(detect_alone, job, self.folder, limits),
                 )
-            if self.is_asked(draft.row(conclude(draft.findings, pairs_of(self.options.sides)))):
-                self.after = program.name
-        return bool(self.after)
+            row = draft.row(conclude(draft.findings, pairs_of(self.options.sides)))
+            self.has_stopped = self.is_asked(row)
+        return self.has_stopped
 
 
 def _measure(
@@ -153,8 +154,8 @@ def _measure(
         recorded = run_sides(jobs, sides, folder, together, progress=progress, stops_after=stop)
     seconds = time.monotonic() - begun
     records = _complete(recorded, sides, len(collected.programs))
-    if stop is not None and stop.after:
-        return _Measured(collected, records, {}, stop.after)
+    if stop is not None and stop.has_stopped:
+        return _Measured(collected, records, {}, has_stopped=True)
 
     def has_failed(job: Job) -> bool:
         return any(each.observation.failure for each in records[job.number].values())
@@ -205,7 +206,6 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 always_arbitrate=always_arbitrate,
-                not_run=measured.not_run(number),
             )
             for number, each in enumerate(collected.programs)
         ]
@@ -246,11 +246,10 @@ def _draft(
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
     always_arbitrate: bool = False,
-    not_run: str = "",
 ) -> RowDraft:
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
-    if not_run:
-        findings = Findings(not_run=not_run)
+    if program.unavailable is not None:
+        findings = Findings(not_run=program.unavailable)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
         findings = Findings(

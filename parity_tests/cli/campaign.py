@@ -101,6 +101,9 @@ def exit_by_rules(
         campaign_view.print_failing(
             console, result, {name for each in found for name in each.programs}
         )
+    if result.not_run:
+        left_out = counted(len(result.not_run), "program")
+        console.print(f"stopped at the first failure: {left_out} not run", highlight=False)
     for each in found:
         programs = counted(len(each.programs), "program")
         console.print(
