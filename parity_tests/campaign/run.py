@@ -13,6 +13,7 @@ from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
+from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
@@ -35,6 +36,7 @@ from reports.rows import (
     Campaign,
     Comparison,
     Hazard,
+    Observation,
     ProgramRow,
     Side,
     TimeComparison,
@@ -93,11 +95,15 @@ def run(
 
 @dataclass(frozen=True)
 class _Measured:
-    """What all processes left: records by program and side, and samples of times by program."""
+    """What all processes left: records by program and side; by program, samples of times.
+
+    `again` has the observations of programs that were measured again.
+    """
 
     collected: Collected
     records: list[dict[Side, Recorded]]
     samples: dict[int, tuple[TimeSamples, ...]]
+    again: dict[int, tuple[Observation, ...]]
     has_stopped: bool = False  # after the first finding
 
     def is_told(self, number: int) -> bool:
@@ -154,17 +160,20 @@ def _measure(
         recorded = run_sides(jobs, sides, folder, together, progress=progress, stops_after=stop)
     seconds = time.monotonic() - begun
     records = _complete(recorded, sides, len(collected.programs))
-    if stop is not None and stop.has_stopped:
-        return _Measured(collected, records, {}, has_stopped=True)
 
     def has_failed(job: Job) -> bool:
         return any(each.observation.failure for each in records[job.number].values())
 
-    timed = [job for job in jobs if not has_failed(job)]
-    if options.rounds and timed:
-        announce(_estimate(seconds, options))
-    samples = time_sides(timed, CampaignFiles(folder).rounds, options, progress=progress)
-    return _Measured(collected, records, samples)
+    files = CampaignFiles(folder)
+    timed = [job for job in jobs if records[job.number] and not has_failed(job)]
+    has_stopped = stop is not None and stop.has_stopped
+    samples: dict[int, tuple[TimeSamples, ...]] = {}
+    if not has_stopped:
+        if options.rounds and timed:
+            announce(_estimate(seconds, options))
+        samples = time_sides(timed, files.rounds, options, progress=progress)
+    again = measure_again(timed, recorded, files, options, progress=progress)
+    return _Measured(collected, records, samples, again, has_stopped)
 
 
 def _complete(
@@ -205,6 +214,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 partial(detect_alone, collected.job(number), folder, options.time_limit),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
+                measured_again=measured.again.get(number, ()),
                 always_arbitrate=always_arbitrate,
             )
             for number, each in enumerate(collected.programs)
@@ -245,6 +255,7 @@ def _draft(
     *,
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
+    measured_again: tuple[Observation, ...] = (),
     always_arbitrate: bool = False,
 ) -> RowDraft:
     evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
@@ -257,6 +268,7 @@ def _draft(
             comparisons=comparisons,
             times=times,
             hazards=_hazards(recorded, ask_hazards),
+            measured_again=measured_again,
             no_arbiter=no_arbiter,
         )
     return RowDraft(

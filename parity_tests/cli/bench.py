@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +86,7 @@ def bench(
                         f"{spoken(left * seconds)}"
                     )
     except processes.BenchError as error:
-        print(f"constparity: could not measure {error}", file=sys.stderr)
+        complain(f"could not measure {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
     except KeyboardInterrupt:
         print("constparity: interrupted", file=sys.stderr)

@@ -18,8 +18,8 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TARGET",
-        help="package.module:name, path/to/file.py:name, or a module or file for every program "
-        "in it. Without targets, the built-in corpus.",
+        help="package.module:name, path/to/file.py:name (or ::name), or a module, file or "
+        "directory for every program in it. Without targets, the built-in corpus.",
         show_default=False,
     ),
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,7 +79,7 @@ def _write(
         try:
             write(request)
         except OSError as error:  # the disk filled up, or the folder was removed, in the meantime
-            print(f"constparity: {error}", file=sys.stderr)
+            complain(str(error))
             context.obj.code = Exit.INTERNAL_ERROR
         else:
-            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+            console.print(f"report: {request.path}", highlight=False, markup=False, soft_wrap=True)

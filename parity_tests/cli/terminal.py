@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from parity_tests.processes.protocol import Progress as Advance
 from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
@@ -55,6 +56,18 @@ LETTERS: dict[Side, str] = {
 }
 
 
+class PlainConsole(Console):
+    """A console that shows text as it is: `:100:` in a place is no emoji, and nothing is invisible.
+
+    Names, messages of exceptions and captured values come from the user's programs. An escape
+    sequence in one of them would recolour the terminal, or write over other lines.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render a string, with its control characters spelled out."""
+        return super().render_str(visible(text), **{**options, "emoji": False})
+
+
 def console(*, has_color: bool = True) -> Console:
     """Return the console that results are printed on.
 
@@ -72,9 +85,9 @@ def error_console(*, has_color: bool = True) -> Console:
 
 def _console(*, width: int | None, stderr: bool, has_color: bool) -> Console:
     if has_color:
-        return Console(width=width, stderr=stderr)
+        return PlainConsole(width=width, stderr=stderr)
     # Without a system of colours nothing is bold, either: the text is plain.
-    return Console(width=width, stderr=stderr, color_system=None)
+    return PlainConsole(width=width, stderr=stderr, color_system=None)
 
 
 def say(console: Console, text: str, style: str = "") -> None:
@@ -122,7 +135,7 @@ def progress(console: Console | None = None) -> Iterator[Shown]:
         yield _OnConsole(console, _plain(console))
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -131,7 +144,7 @@ def progress(console: Console | None = None) -> Iterator[Shown]:
         task = bar.add_task("loading the programs", total=None)
 
         def advance(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total, description=escape(text[:60].ljust(60)))
+            bar.update(task, completed=done, total=total, description=visible(text)[:60].ljust(60))
 
         yield _OnConsole(console, advance)
 

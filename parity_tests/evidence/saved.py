@@ -88,7 +88,7 @@ class Saved:
     @classmethod
     def read(cls, path: Path) -> Saved:
         """Read a campaign. Raises `reports.ReportReadError` and `SavedError`."""
-        saved = cls(path, reports.load_campaign(path))
+        saved = cls(path, reports.load_campaign(path, written_by="constparity run --save "))
         archive = _archive_of(path)
         if not zipfile.is_zipfile(archive):
             what = "is not an archive" if archive.exists() else "is missing"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reports.rows.calls import CallResults, Growth
 from reports.rows.captured_array import CapturedArray
+from reports.rows.effects import Effects
 from reports.rows.row import Row, Side
 
 
@@ -32,6 +34,11 @@ class JaxprCounts(Row):
     captured_values: str | None = None  # a sha256 over the values of the captured arrays
     committed_arrays: int | None = None  # captured arrays that are committed to one device
     sharded_arrays: int | None = None  # captured arrays over several devices
+    # Equations that compute, by primitive, without dead code and moves of elements; and the scalar
+    # operations of one call, estimated by their shapes.
+    working_equations: dict[str, int] | None = None
+    operations: int | None = None
+    donated_types: int | None = None  # captured arrays of the type of a donated argument
 
 
 class StableHloCounts(Row):
@@ -48,6 +55,7 @@ class StableHloCounts(Row):
     argument_types: str | None = None  # of the user's arguments of main
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
+    inlined: tuple[str, ...] = ()  # the sha256 of constants above the embed threshold, not of all
 
 
 class ExecutableCounts(Row):
@@ -59,6 +67,7 @@ class ExecutableCounts(Row):
     constant_bytes: int
     serialized_bytes: int | None
     devices: int = 1  # of this process, that it runs on
+    flops: int | None = None  # XLA's count for one call, special functions counted as one
 
 
 class HostMemory(Row):
@@ -84,11 +93,12 @@ class MemoryStats(Row):
 
 
 class StageTimes(Row):
-    """Seconds of each stage, reported and never judged.
+    """Seconds of each stage.
 
-    Each is one sample of one process. `call` is the median of `call_samples` calls after the first.
-    `dispatch` is the median time until such a call returns, which may be before its results are
-    there. `cached_compile` is compiling with the program in JAX's persistent compilation cache.
+    Each is one sample of one process, judged only where it leaves no doubt. `call` is the median of
+    `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
+    which may be before its results are there. `cached_compile` is compiling with the program in
+    JAX's persistent compilation cache.
     """
 
     trace: float
@@ -99,6 +109,7 @@ class StageTimes(Row):
     dispatch: float | None = None
     call_samples: int
     cached_compile: float | None = None
+    call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
 
 
 class OutputLeaf(Row):
@@ -129,6 +140,7 @@ class Failure(Row):
     type: str
     message: str
     traceback: str = ""
+    where: str = ""  # the user's line that raised, or called what did: "model.py:12"
 
 
 class Observation(Row):
@@ -153,4 +165,7 @@ class Observation(Row):
     outputs: tuple[OutputLeaf, ...] = ()  # the leaves, in the order of the tree
     tree: str | None = None  # the structure of the outputs, as JAX prints it
     ledger: tuple[CapturedArray, ...] = ()  # what became of each captured array
+    effects: Effects | None = None  # callbacks and prints, by what they do
+    calls: CallResults | None = None  # whether the results of all calls are the same bits
+    growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself

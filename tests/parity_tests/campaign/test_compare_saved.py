@@ -13,6 +13,7 @@ from parity_tests.cli import app
 from parity_tests.drift import of_campaign
 from parity_tests.evidence.saved import Saved, SavedError
 from parity_tests.processes.options import Limits
+from reports import ReportReadError
 from reports.rows import DriftAttribution
 
 HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
@@ -188,6 +189,14 @@ def test_a_side_that_changed_is_different_from_itself(saved, tmp_path):
 def test_bad_files_are_refused(saved, tmp_path):
     folder, _ = saved
     report, arrays = tmp_path / "A.json", tmp_path / "A.json.arrays"
+    again = f"with constparity run --save {report}$"
+    with pytest.raises(ReportReadError, match=f"No such file or directory; .* write one {again}"):
+        Saved.read(report)
+    report.write_text("{}")
+    with pytest.raises(
+        ReportReadError, match=f"not a constparity report .* write it again {again}"
+    ):
+        Saved.read(report)
     report.write_bytes((folder / "live.json").read_bytes())
     with pytest.raises(SavedError, match="is missing; write both with constparity run --save"):
         Saved.read(report)

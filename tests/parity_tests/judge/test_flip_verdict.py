@@ -114,6 +114,49 @@ def test_donating_a_captured_array_fails_though_the_sides_were_run_without_donat
     assert reason.where == "model.py:12 (jax.Array float32[8,8])"
 
 
+READ = Hazard(
+    kind="reads jaxpr constants", file="lib.py", line=3, array="`.consts` of a closed_jaxpr",
+    what="it is read at lib.py:3", fix="evaluate it", changes_program=True,
+)  # fmt: skip
+HARMLESS = READ.model_copy(update={"line": 9, "fix": "nothing", "changes_program": False})
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"after": "failed"},
+        {"comparison": comparison("outputs", "different", (leaf("mismatch"),))},
+        {"comparison": comparison("output shapes", "different")},
+        {"comparison": comparison("callbacks", "different")},
+    ],
+)
+def test_a_read_that_changes_the_program_is_the_cause_and_said_once(known):
+    after = failed(AFTER) if known.get("after") else None
+    verdict = decided(
+        known.get("comparison", FAILED), after=after, hazards=[HARMLESS, READ], drift=[]
+    )
+    reason, *others = verdict.reasons
+    assert (reason.outcome, reason.action) == ("different", "evaluate it")
+    assert reason.where == "lib.py:3 (`.consts` of a closed_jaxpr)"
+    assert reason.what.endswith("; it is read at lib.py:3")
+    assert [each.action for each in others if each.where] == ["nothing"]
+
+
+def test_a_read_alone_is_safe_and_one_that_changes_nothing_is_no_cause():
+    assert decided(hazards=[READ, HARMLESS]).outcome == "safe"
+    assert "culprit" in worst(FAILED, after=failed(AFTER), hazards=[HARMLESS]).action
+
+
+def test_a_hazard_that_fails_by_itself_goes_before_a_read():
+    reason = worst(FAILED, after=failed(AFTER), hazards=[READ, DONATED])
+    assert reason.action == "capture a copy"
+
+
+def test_a_read_does_not_explain_a_time_or_a_placement():
+    for metric, outcome in [("dispatch in C++", "different"), ("output committed", "different")]:
+        assert worst(comparison(metric, outcome), hazards=[READ]).action != "evaluate it"
+
+
 @pytest.mark.parametrize(
     ("metric", "outcome", "verdict"),
     [
