@@ -10,7 +10,7 @@ PAIRS = (
 
 
 def flip(*what):
-    reasons = tuple(FlipReason(outcome="different", what=each) for each in what)
+    reasons = tuple(FlipReason(outcome="different", kind="outputs", what=each) for each in what)
     return FlipVerdict(
         left="jax-legacy", right="jax-simplified", outcome="different", reasons=reasons
     )
