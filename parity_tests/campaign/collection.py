@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from parity_tests.campaign.selection import Selection
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
@@ -13,10 +14,12 @@ from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.targets import TargetError
 from reports.rows import Environment
 
+EVERYTHING = Selection()
+
 
 @dataclass(frozen=True)
 class Collected:
-    """The programs that targets name, with a job for each that can be run."""
+    """The programs that are run of those that targets name, with a job for each that can be."""
 
     listing: Listing
 
@@ -46,10 +49,12 @@ class Collected:
         return Job(number=number, name=program.name, target=program.target)
 
 
-def collect(targets: Sequence[str], folder: Path, limits: Limits) -> Collected:
+def collect(
+    targets: Sequence[str], folder: Path, limits: Limits, select: Selection = EVERYTHING
+) -> Collected:
     """List the programs of targets, or of the built-in corpus where there are none.
 
-    Raises `TargetError`, which says how a target is wrong.
+    Raises `TargetError`, which says how a target is wrong, and `NameExpressionError`.
 
     Example::
 
@@ -61,4 +66,5 @@ def collect(targets: Sequence[str], folder: Path, limits: Limits) -> Collected:
         raise TargetError(str(error)) from error
     if listing.error is not None:
         raise TargetError(listing.error)
-    return Collected(listing)
+    kept = tuple(each for each in listing.programs if select.takes(each))
+    return Collected(listing.model_copy(update={"programs": kept}))

@@ -117,6 +117,7 @@ def _draft_of(
         target=row.target,
         digest=row.digest,
         summary=row.summary,
+        tags=row.tags,
         observations=observations,
         time_samples=row.time_samples,
         findings=findings,

@@ -33,7 +33,7 @@ def _variables() -> dict[str, str]:
 class Setup(RunOptions):
     """How a campaign measures, as its folder keeps it; `variables` are from the environment.
 
-    Its limits may be larger or smaller when it goes on.
+    Its limits and the number of its processes may be others when it goes on.
     """
 
     variables: dict[str, str] = Field(default_factory=_variables)
@@ -138,7 +138,7 @@ def _difference(before: _Identity, now: _Identity) -> str | None:
 def _conditions(identity: _Identity) -> tuple[dict[str, object], ...]:
     """Return by name what figures depend on, beside the programs."""
     environment, setup = identity.listing.environment, identity.setup
-    options = setup.model_dump(exclude={"timeout", "memory_limit", "variables"})
+    options = setup.model_dump(exclude={"timeout", "memory_limit", "processes", "variables"})
     return environment.model_dump() if environment else {}, options, {**setup.variables}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
+from parity_tests.campaign.selection import Selection
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, RunOptions
 from reports.rows import SIDES, Side
 
@@ -23,7 +24,8 @@ class CampaignOptions(RunOptions):
     processes, one at a time.
     `save` is a file for the results; the arrays of all outputs are written beside it, so that both
     can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
-    equal are run again to find out why, for at most `attribution_timeout` seconds.
+    equal are run again to find out why, for at most `attribution_timeout` seconds. `select` says
+    which of the programs of the targets are run.
     """
 
     sides: tuple[Side, ...] = SIDES
@@ -32,6 +34,7 @@ class CampaignOptions(RunOptions):
     save: Path | None = None
     attribute: bool = False
     attribution_timeout: float = ATTRIBUTION_TIMEOUT
+    select: Selection = Selection()
 
 
 def side_with_hazards(sides: Container[Side]) -> Side | None:

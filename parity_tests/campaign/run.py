@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
+from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.measured_again import measure_again
@@ -29,16 +31,19 @@ from parity_tests.judge.verdict import conclude, needs_arbiter
 from parity_tests.processes.protocol import Job, Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
+from parity_tests.processes.worker_process import PROCESSES
 from reports.rows import (
     SIDES,
     Campaign,
     Comparison,
     Hazard,
     Observation,
+    ProgramRow,
     Side,
     TimeComparison,
     TimeSamples,
 )
+from reports.views.texts import counted
 
 DEFAULTS = CampaignOptions()
 
@@ -48,8 +53,14 @@ def run(
     options: CampaignOptions = DEFAULTS,
     *,
     progress: Progress = lambda done, total, text: None,
+    announce: Announce = lambda text: None,
+    stops_after: Callable[[ProgramRow], bool] | None = None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
+
+    `announce` is told how long `options.rounds` will take before they begin. `stops_after` is asked
+    of each program that has run on all sides; after the first yes the others are not run, and have
+    no rows. Times and causes of drift are not known at that point.
 
     Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where the file of
     `options.save` cannot be written.
@@ -59,23 +70,28 @@ def run(
         run(["my_model.py:step"], CampaignOptions(sides=("legacy", "simplified"))).verdict
     """
     with campaign_folder(options.resume) as folder:
-        collected = collect(targets, folder, options.time_limit)
+        collected = collect(targets, folder, options.time_limit, options.select)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
-        measured = _measure(collected, options, setup, folder, progress)
+        stop = _Stop(collected, options, folder, stops_after) if stops_after else None
+        measured = _measure(collected, options, setup, folder, progress, announce, stop)
         drafts = _compare(measured, options, folder)
         drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
         pairs = pairs_of(options.sides)
+        numbers = [number for number in range(len(drafts)) if measured.is_told(number)]
         result = Campaign(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             environment=collected.environment,
             sides=options.sides,
-            programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
+            programs=tuple(
+                drafts[number].row(conclude(drafts[number].findings, pairs)) for number in numbers
+            ),
+            not_run=tuple(each.name for number, each in enumerate(drafts) if number not in numbers),
         )
         if options.save is not None:
-            saved.save(options.save, result, partial(_kept, measured, folder))
+            saved.save(options.save, result, lambda place: _kept(measured, folder, numbers[place]))
     return result
 
 
@@ -90,6 +106,39 @@ class _Measured:
     records: list[dict[Side, Recorded]]
     samples: dict[int, tuple[TimeSamples, ...]]
     again: dict[int, tuple[Observation, ...]]
+    has_stopped: bool = False  # after the first finding
+
+    def is_told(self, number: int) -> bool:
+        """Say whether a program has a row: it was run on all sides, or cannot be."""
+        unavailable = self.collected.programs[number].unavailable is not None
+        return not self.has_stopped or unavailable or bool(self.records[number])
+
+
+@dataclass
+class _Stop:
+    """Judges programs that have run on all sides, until one of them ends the measurements."""
+
+    collected: Collected
+    options: CampaignOptions
+    folder: Path
+    is_asked: Callable[[ProgramRow], bool]
+    has_stopped: bool = False
+
+    def __call__(self, number: int, records: Mapping[Side, Recorded]) -> bool:
+        """Judge a program that has run on all sides, and say whether it is the last."""
+        program, job = self.collected.programs[number], self.collected.job(number)
+        limits = self.options.time_limit
+        if not self.has_stopped:
+            with warm_arbiter(self.folder, limits, fresh=self.options.fresh) as arbitrate:
+                draft = _draft(
+                    program,
+                    records,
+                    partial(arbitrate, job),
+                    partial(detect_alone, job, self.folder, limits),
+                )
+            row = draft.row(conclude(draft.findings, pairs_of(self.options.sides)))
+            self.has_stopped = self.is_asked(row)
+        return self.has_stopped
 
 
 def _measure(
@@ -98,24 +147,57 @@ def _measure(
     setup: Setup,
     folder: Path,
     progress: Progress,
+    announce: Announce,
+    stop: _Stop | None,
 ) -> _Measured:
     """Run the programs on all sides, and those that every side could run in rounds as well."""
     jobs, sides = collected.jobs, options.sides
     progress(0, len(jobs) * len(sides), "")
-    recorded = run_sides(jobs, sides, folder, setup, progress=progress)
+    begun = time.monotonic()
+    if stop is None:
+        recorded = run_sides(jobs, sides, folder, setup, progress=progress)
+    else:
+        # A program is judged when it has run on all sides, so these run side by side.
+        together = setup.model_copy(update={"processes": setup.processes or len(sides)})
+        recorded = run_sides(jobs, sides, folder, together, progress=progress, stops_after=stop)
+    seconds = time.monotonic() - begun
+    records = _complete(recorded, sides, len(collected.programs))
 
     def has_failed(job: Job) -> bool:
-        records = (recorded[job.number, side] for side in sides)
-        return any(each.observation.failure is not None for each in records)
+        return any(each.observation.failure for each in records[job.number].values())
 
-    files, timed = CampaignFiles(folder), [job for job in jobs if not has_failed(job)]
-    samples = time_sides(timed, files.rounds, options, progress=progress)
+    files = CampaignFiles(folder)
+    timed = [job for job in jobs if records[job.number] and not has_failed(job)]
+    has_stopped = stop is not None and stop.has_stopped
+    samples: dict[int, tuple[TimeSamples, ...]] = {}
+    if not has_stopped:
+        if options.rounds and timed:
+            announce(_estimate(seconds, options))
+        samples = time_sides(timed, files.rounds, options, progress=progress)
     again = measure_again(timed, recorded, files, options, progress=progress)
-    records = [
+    return _Measured(collected, records, samples, again, has_stopped)
+
+
+def _complete(
+    recorded: Mapping[tuple[int, Side], Recorded], sides: Sequence[Side], programs: int
+) -> list[dict[Side, Recorded]]:
+    """Return the records of each program by side; none where it has not run on all of them."""
+    found = [
         {side: recorded[number, side] for side in sides if (number, side) in recorded}
-        for number in range(len(collected.programs))
+        for number in range(programs)
     ]
-    return _Measured(collected, records, samples, again)
+    return [records if len(records) == len(sides) else {} for records in found]
+
+
+def _estimate(seconds: float, options: CampaignOptions) -> str:
+    """Say how long the rounds will take if each process takes as long as it took just now."""
+    at_once = min(options.processes or PROCESSES, len(options.sides))
+    left = seconds * at_once * 2 * options.rounds
+    return (
+        f"{counted(options.rounds, 'round')} will take {spoken(left)}: the programs ran once on "
+        f"each side in {spoken(seconds)}, and run {2 * options.rounds} times more, one process at "
+        "a time"
+    )
 
 
 def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> list[RowDraft]:
@@ -170,7 +252,7 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
 
 def _draft(
     program: Listed,
-    recorded: dict[Side, Recorded],
+    recorded: Mapping[Side, Recorded],
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
     *,
@@ -198,6 +280,7 @@ def _draft(
         target=program.target,
         digest=program.digest,
         summary=program.summary,
+        tags=program.tags,
         observations=findings.observed,
         time_samples=time_samples,
         findings=findings,
@@ -224,7 +307,7 @@ def _compared(
 
 
 def _hazards(
-    recorded: dict[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
+    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
 ) -> tuple[Hazard, ...]:
     side = side_with_hazards(recorded)
     if side is None:

@@ -8,15 +8,18 @@ alarm.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from parity_tests.campaign.collection import collect
+from parity_tests.campaign.collection import EVERYTHING, Collected, collect
+from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
+from parity_tests.campaign.selection import Selection
 from parity_tests.campaign.timed_rounds import samples_of
-from parity_tests.evidence.folder_layout import turn_folder
+from parity_tests.evidence.folder_layout import finished_programs, turn_folder
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
@@ -65,12 +68,15 @@ def run(
     runs: int,
     timeout: float,
     resume: Path | None = None,
+    select: Selection = EVERYTHING,
     progress: Progress = lambda done, total, text: None,
+    announce: Announce = lambda text: None,
 ) -> SelfComparison:
     """Run programs `runs` times on one side, each time in a fresh process, and compare the runs.
 
-    `timeout` is in seconds for one program; `resume` and `progress` are as in a campaign. Raises
-    `TargetError` and `ResumeError` before anything runs.
+    `timeout` is in seconds for one program; `resume`, `select` and `progress` are as in a campaign.
+    `announce` is told after the first run how long the others will take. Raises `TargetError` and
+    `ResumeError` before anything runs.
 
     Example::
 
@@ -78,14 +84,9 @@ def run(
     """
     with campaign_folder(resume) as folder:
         options = RunOptions(timeout=timeout)
-        collected = collect(targets, folder, options.time_limit)
+        collected = collect(targets, folder, options.time_limit, select)
         check_same_campaign(folder, collected.listing, Setup(timeout=timeout))
-        turns: list[dict[tuple[int, Side], Recorded]] = []
-        for turn in range(runs):
-            progress(turn, runs, f"run {turn + 1} of {runs}")
-            own = turn_folder(folder, turn)
-            turns.append(run_sides(collected.jobs, [side], own, options))
-        progress(runs, runs, "")
+        turns = _turns(collected, side, runs, folder, options, progress, announce)
         left, right = (
             _named(samples_of(dealt), collected.programs)
             for dealt in (
@@ -109,6 +110,33 @@ def run(
         programs=rows,
     )
     return SelfComparison(campaign, runs)
+
+
+def _turns(
+    collected: Collected,
+    side: Side,
+    runs: int,
+    folder: Path,
+    options: RunOptions,
+    progress: Progress,
+    announce: Announce,
+) -> list[dict[tuple[int, Side], Recorded]]:
+    """Run the programs again and again; the first run that is no earlier one's gives the time."""
+    turns: list[dict[tuple[int, Side], Recorded]] = []
+    announced = False
+    for turn in range(runs):
+        progress(turn, runs, f"run {turn + 1} of {runs}")
+        own, left = turn_folder(folder, turn), runs - turn - 1
+        is_new = not any(finished_programs(own))
+        begun = time.monotonic()
+        turns.append(run_sides(collected.jobs, [side], own, options))
+        if is_new and left and collected.jobs and not announced:
+            announced, seconds = True, time.monotonic() - begun
+            announce(
+                f"a run took {spoken(seconds)}: {left} more will take {spoken(left * seconds)}"
+            )
+    progress(runs, runs, "")
+    return turns
 
 
 def _named(
@@ -138,6 +166,7 @@ def _row(
         name=program.name,
         source=program.source or program.target,
         summary=program.summary,
+        tags=program.tags,
         findings=found,
         observations=tuple(each.observation for each in records[:1]),
     )

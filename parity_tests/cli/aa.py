@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, fail
-from parity_tests.cli.options import Report, Resume
+from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
+from parity_tests.cli.option_panels import HOW, WHAT
+from parity_tests.cli.options import Report, Resume, Targets
+from parity_tests.cli.selecting import (
+    Expression,
+    ListOnly,
+    Tags,
+    chosen_programs,
+    list_programs,
+)
 
 if TYPE_CHECKING:
     from parity_tests.campaign.self_comparison import SelfComparison
@@ -16,23 +25,30 @@ if TYPE_CHECKING:
 
 def aa(
     context: typer.Context,
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TARGET]...",
-            help="As for `run`; else the built-in corpus.",
-            show_default=False,
-        ),
-    ] = None,
-    side: Annotated[str, typer.Option(help="The side to compare with itself.")] = "jax-legacy",
+    targets: Targets = None,
+    side: Annotated[
+        str, typer.Option(help="The side to compare with itself.", rich_help_panel=WHAT)
+    ] = "jax-legacy",
+    expression: Expression = "",
+    tag: Tags = None,
+    list_only: ListOnly = False,
     runs: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Times are judged from 16 runs on.")
+        int,
+        typer.Option(
+            min=2, metavar="N", help="Times are judged from 16 runs on.", rich_help_panel=HOW
+        ),
     ] = 20,
-    report: Report = None,
     resume: Resume = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="For one program in one run.")
+        float,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="For one program in one run.", rich_help_panel=HOW
+        ),
     ] = 120.0,
+    report: Report = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
 ) -> None:
     """Compare a side with itself (A/A): whatever is found is a false alarm of the tester.
 
@@ -48,25 +64,32 @@ def aa(
     """
     from parity_tests.campaign import self_comparison
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.cli import campaign_view, terminal
+    from parity_tests.cli import campaign_view
     from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.targets import TargetError
     from reports.rows import SIDES
 
-    chosen = next((each for each in SIDES if each == side), None)
-    if chosen is None:
+    display = display_of(quiet, verbose, no_color)
+    on_side = next((each for each in SIDES if each == side), None)
+    if on_side is None:
         raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
     requests = checked_reports(report or ())
-    console = terminal.console()
+    console = display.console()
+    chosen = chosen_programs(targets or (), expression, tag)
+    if list_only:
+        list_programs(context, console, chosen, timeout)
+        return
     try:
-        with terminal.progress() as advance:
+        with display.progress() as shown:
             found = self_comparison.run(
-                targets or (),
-                side=chosen,
+                chosen.targets,
+                side=on_side,
                 runs=runs,
                 timeout=timeout,
                 resume=resume,
-                progress=advance,
+                select=chosen.select,
+                progress=shown,
+                announce=shown.say,
             )
     except (TargetError, ResumeError) as error:
         fail(str(error))
@@ -76,10 +99,9 @@ def aa(
         context.obj.code = Exit.INTERRUPTED
         return
     if not found.campaign.programs:
-        print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
-        context.obj.code = Exit.NOTHING_COLLECTED
+        nothing_collected(context, chosen.named)
         return
-    campaign_view.print_campaign(console, found.campaign)
+    campaign_view.print_campaign(console, found.campaign, details=display.details)
     console.print(summary(found), highlight=False, soft_wrap=True)
     trusted = found.is_trustworthy or found.campaign.verdict != "parity"
     context.obj.code = code_of(found.campaign.verdict) if trusted else Exit.DIFFERENCE

@@ -36,7 +36,6 @@ class _Outcome:
 app = typer.Typer(
     name="constparity",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -48,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app(args=arguments, obj=outcome)
+        # The name is part of what a shell completes, however the process was started.
+        app(args=arguments, prog_name="constparity", obj=outcome)
     except SystemExit as stop:
         if stop.code in (0, None):
             return outcome.code

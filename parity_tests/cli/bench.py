@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,6 +59,7 @@ def bench(
       constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
     """
     from parity_tests.bench import processes, runner
+    from parity_tests.campaign.estimates import spoken
     from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_texts
     from reports.rows.bench import BenchQuestion
@@ -72,10 +74,17 @@ def bench(
     )
     console = terminal.console()
     turns: list[Bench] = []  # after each turn, the figures of all turns so far
+    begun = time.monotonic()
     try:
-        with terminal.progress() as advance:
-            for found in runner.run(question, timeout=timeout, progress=advance):
+        with terminal.progress() as shown:
+            for found in runner.run(question, timeout=timeout, progress=shown):
                 turns.append(found)
+                if len(turns) == 1:
+                    seconds, left = time.monotonic() - begun, 2 * rounds - 1
+                    shown.say(
+                        f"a turn took {spoken(seconds)}: {left} more will take "
+                        f"{spoken(left * seconds)}"
+                    )
     except processes.BenchError as error:
         complain(f"could not measure {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE

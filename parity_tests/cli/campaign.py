@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, fail
+from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
 from parity_tests.cli.report_option import write_reports
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.judge.fail_rules import FailRule
+    from parity_tests.cli.display import Display
+    from parity_tests.cli.selecting import Chosen
+    from parity_tests.judge.fail_rules import Broken, FailRule
     from reports import ReportRequest
-    from reports.rows import Campaign
+    from reports.rows import Campaign, ProgramRow
 
 
 def run_campaign(
-    context: typer.Context, targets: Sequence[str], options: CampaignOptions
+    context: typer.Context,
+    chosen: Chosen,
+    options: CampaignOptions,
+    display: Display,
+    *,
+    stops_after: Callable[[ProgramRow], bool] | None = None,
 ) -> Campaign | None:
     """Run a campaign with a progress bar; None where it came to nothing, which then is said."""
     from parity_tests.campaign import run as campaign
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.cli import terminal
     from parity_tests.targets import TargetError
 
+    selected = options.model_copy(update={"select": chosen.select})
     try:
-        with terminal.progress() as advance:
-            result = campaign.run(targets, options, progress=advance)
+        with display.progress() as shown:
+            result = campaign.run(
+                chosen.targets,
+                selected,
+                progress=shown,
+                announce=shown.say,
+                stops_after=stops_after,
+            )
     except (TargetError, ResumeError) as error:
         fail(str(error))
     except KeyboardInterrupt:
@@ -40,8 +53,7 @@ def run_campaign(
         context.obj.code = Exit.INTERRUPTED
         return None
     if not result.programs:
-        print(f"no programs in {' '.join(targets or ['the built-in corpus'])}", file=sys.stderr)
-        context.obj.code = Exit.NOTHING_COLLECTED
+        nothing_collected(context, chosen.named)
         return None
     return result
 
@@ -52,14 +64,18 @@ def conclude(
     requests: Sequence[ReportRequest],
     rules: Sequence[FailRule],
     exit_zero: bool,
-) -> None:
-    """Print a campaign, write its reports, and set what the process exits with."""
-    from parity_tests.cli import campaign_view, terminal
+    display: Display,
+) -> list[Broken]:
+    """Print a campaign, write its reports, and set what the process exits with.
 
-    console = terminal.console()
-    campaign_view.print_campaign(console, result)
+    Returns the rules that programs break.
+    """
+    from parity_tests.cli import campaign_view
+
+    console = display.console()
+    campaign_view.print_campaign(console, result, details=display.details)
     write_reports(context, console, requests, result)
-    exit_by_rules(context, console, result, rules, exit_zero)
+    return exit_by_rules(context, console, result, rules, exit_zero, display)
 
 
 def exit_by_rules(
@@ -68,16 +84,26 @@ def exit_by_rules(
     result: Campaign,
     rules: Sequence[FailRule],
     exit_zero: bool,
-) -> None:
+    display: Display,
+) -> list[Broken]:
     """Set what the process exits with by the rules that programs break, and say which they are.
 
-    An error before, as of a report that could not be written, keeps its own exit status.
+    With -q each program that breaks one is named, too, since nothing else does. An error before, as
+    of a report that could not be written, keeps its own exit status.
     """
+    from parity_tests.cli import campaign_view
     from parity_tests.judge.fail_rules import broken
     from reports.views.texts import counted
 
     found = broken(result, rules)
     code = min((code_of(each.rule.status) for each in found), default=Exit.PARITY)
+    if not display.details:
+        campaign_view.print_failing(
+            console, result, {name for each in found for name in each.programs}
+        )
+    if result.not_run:
+        left_out = counted(len(result.not_run), "program")
+        console.print(f"stopped at the first failure: {left_out} not run", highlight=False)
     for each in found:
         programs = counted(len(each.programs), "program")
         console.print(
@@ -87,3 +113,11 @@ def exit_by_rules(
         console.print("exit status 0 all the same (--exit-zero)", highlight=False)
         code = Exit.PARITY
     context.obj.code = max(context.obj.code, code)
+    return found
+
+
+def remember_failed(result: Campaign, found: Sequence[Broken]) -> None:
+    """Keep which programs broke a rule, for `--last-failed`."""
+    from parity_tests.cli import last_failed
+
+    last_failed.remember(result.programs, [name for each in found for name in each.programs])

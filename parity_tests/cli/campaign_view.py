@@ -7,13 +7,15 @@ stock JAX, and the worst program comes first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from parity_tests.cli.terminal import ANSWER_STYLES, DRIFT_STYLES, FLIP_STYLES, LETTERS, STYLES
+from parity_tests.cli.folded_names import folded
+from parity_tests.cli.reasons_once import told_once
+from parity_tests.cli.terminal import ANSWER_STYLES, DRIFT_STYLES, FLIP_STYLES, LETTERS, STYLES, say
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from reports.rows import (
     FLIP_OUTCOMES,
@@ -30,15 +32,17 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views.ledger import place
-from reports.views.texts import counted, visible
+from reports.views.texts import counted, cut, visible
 
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
     "faster", "slower", "equivalent", "inconclusive", "not measured",
 )  # fmt: skip
 # Below this the figures are left out, so that the cells that decide are never cut.
 _WIDTH_OF_FIGURES = 120
+_LENGTH_OF_REASON = 200
 # What takes the place of a rung where outputs do not correspond: the word of the metric.
 _OF_TYPES = {"output structure": "structure", "output shapes": "shape", "output dtypes": "dtype"}
+_BESIDE_EQUAL_VALUES = {"output weak types": "weak type", "output shardings": "sharding"}
 
 
 def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) -> None:
@@ -63,8 +67,20 @@ def print_headline(console: Console, campaign: Campaign) -> None:
     """Print whether the default may be flipped, and how our pipelines stand to stock JAX."""
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
-    _say(console, headline.question, style)
-    _say(console, headline.agreement)
+    say(console, headline.question, style)
+    say(console, headline.agreement)
+
+
+def print_failing(console: Console, campaign: Campaign, names: Container[str]) -> None:
+    """Print a line for each program of these names: where it is, and its worst reason."""
+    for row in worst_first(campaign.programs):
+        if row.name not in names:
+            continue
+        flip = f"flip: {row.flip.outcome}; " if row.flip else ""
+        reasons = [reason.what for reason in row.flip.reasons] if row.flip else []
+        [reason, *_] = [*reasons, *row.reasons, ""]
+        what = cut(" ".join(reason.split()), _LENGTH_OF_REASON)
+        say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}: {what}")
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:
@@ -77,16 +93,9 @@ def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> No
         if reason.kind == "note" and not notes:
             continue
         at = f"{reason.where}: " if reason.where else ""
-        _say(console, f"{indent}{at}{reason.what}")
+        say(console, f"{indent}{at}{indented(reason.what)}")
         if reason.action:
-            _say(console, f"{indent}  -> {reason.action}")
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    """Print text as it is: no markup, no emoji, nothing that a terminal would obey."""
-    console.print(
-        visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
-    )
+            say(console, f"{indent}  -> {reason.action}")
 
 
 # -- the table of programs -------------------------------------------------------------------------
@@ -101,9 +110,11 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
     shown = _metrics_shown() if console.width >= _WIDTH_OF_FIGURES else []
     for _, column in shown:
         table.add_column(column.title, justify="right")
+    width = _width_of_names(console.width, programs)
     for row in programs:
+        name = visible(row.name)
         table.add_row(
-            _plain(row.name),
+            escape(name if shown else folded(name, width)),
             f"[{FLIP_STYLES[row.flip.outcome]}]{row.flip.outcome}[/]" if row.flip else "-",
             f"[{STYLES[row.verdict]}]{row.verdict}[/]",
             _outputs(row),
@@ -111,8 +122,20 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
         )
     console.print(table)
     if any("\n" in _outputs(row) for row in programs):
-        letters = ", ".join(f"{letter} {side}" for side, letter in LETTERS.items())
-        _say(console, f"pairs of sides: {letters}")
+        letters = ", ".join(f"{LETTERS[side]} {side}" for side in campaign.sides)
+        say(console, f"pairs of sides: {letters}")
+
+
+def _width_of_names(width: int, programs: Sequence[ProgramRow]) -> int:
+    """Return how many characters the cells that decide leave for a name, beside the frame."""
+    deciding = (
+        ["flip", *(row.flip.outcome for row in programs if row.flip)],
+        ["verdict", *(row.verdict for row in programs)],
+        ["outputs", *(line for row in programs for line in _outputs(row).split("\n"))],
+    )
+    columns = len(deciding) + 1
+    frame = (columns + 1) + 2 * (columns - 1)
+    return width - frame - sum(max(map(len, texts)) for texts in deciding)
 
 
 def _title(campaign: Campaign) -> str:
@@ -123,11 +146,17 @@ def _title(campaign: Campaign) -> str:
 def _outputs(row: ProgramRow) -> str:
     """Say how the outputs of each pair stand to each other, in one word where they agree."""
     words: dict[str, str] = {}
-    for metric in (*_OF_TYPES, "outputs"):  # a difference in structure has others in its train
-        for each in row.comparisons:
-            word = _word_for(each) if metric == "outputs" else _OF_TYPES[metric]
-            if each.metric == metric and (metric == "outputs" or each.outcome == "different"):
-                words.setdefault(f"{LETTERS[each.left]}-{LETTERS[each.right]}", word)
+    different: dict[str, set[str]] = {}
+    for each in row.comparisons:
+        pair = f"{LETTERS[each.left]}-{LETTERS[each.right]}"
+        if each.metric == "outputs":
+            words.setdefault(pair, _word_for(each))
+        if each.outcome == "different":
+            different.setdefault(pair, set()).add(each.metric)
+    for pair, found in different.items():
+        names = _OF_TYPES if words.get(pair) != "bitwise" else _OF_TYPES | _BESIDE_EQUAL_VALUES
+        if word := next((word for metric, word in names.items() if metric in found), ""):
+            words[pair] = word
     if len(set(words.values())) <= 1:
         return next(iter(words.values()), "-")
     return "\n".join(f"{pair} {word}" for pair, word in words.items())
@@ -172,13 +201,13 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     style = FLIP_STYLES[row.flip.outcome] if row.flip else STYLES[row.verdict]
     if row.verdict != "parity":
         style = max(style, STYLES[row.verdict], key=_STYLES_WORST_LAST.index)
-    _say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
+    say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
     said = ""
     if row.flip is not None:
         print_flip(console, row.flip, notes=notes)
         said = "\n".join(reason.what for reason in row.flip.reasons)
-    for reason in _told_once(row.reasons, said):
-        _say(console, f"    {reason}")
+    for reason in told_once(row.reasons, row.flip, in_full=notes):
+        say(console, f"    {indented(reason)}")
     for each in row.drift:
         if each.evidence not in said:
             _print_drift(console, each)
@@ -187,32 +216,12 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
 _STYLES_WORST_LAST = ["green", "cyan", "yellow", "bold red"]
 
 
-def _told_once(reasons: Sequence[str], said: str) -> Iterator[str]:
-    """Join reasons that differ in their pair of sides alone, and leave out what was said before."""
-    pairs: dict[str, list[str]] = {}
-    for reason in reasons:
-        sides, colon, rest = reason.partition(": ")
-        is_pair = colon and all(each in LETTERS for each in sides.split(" and "))
-        pairs.setdefault(rest if is_pair else reason, []).extend([sides] if is_pair else [])
-    for text, of in pairs.items():
-        if _finding(text) not in said:
-            yield f"{'; '.join(of)}: {text}" if of else text
-
-
-def _finding(text: str) -> str:
-    """Return what a reason says beside its metric, by which an earlier one is recognised."""
-    for beginning in ("outputs differ: ", "outputs are equal, though not bitwise: "):
-        if text.startswith(beginning):
-            return text.removeprefix(beginning).partition("; ")[0]
-    return text
-
-
 def _print_drift(console: Console, drift: DriftAttribution) -> None:
     at = f"{place(drift.file, drift.line)}: " if drift.file else ""
     first = f"{drift.equation}: " if drift.equation else ""
     head = f"    drift of {drift.left} and {drift.right}: {drift.cause}"
-    _say(console, head, DRIFT_STYLES[drift.cause])
-    _say(console, f"      {at}{first}{drift.evidence}")
+    say(console, head, DRIFT_STYLES[drift.cause])
+    say(console, f"      {at}{first}{drift.evidence}")
 
 
 def _print_times(console: Console, campaign: Campaign) -> None:
@@ -234,7 +243,7 @@ def _print_times(console: Console, campaign: Campaign) -> None:
     console.print(table)
     for row, each in judged:
         if each.verdict in ("slower", "faster"):
-            _say(
+            say(
                 console,
                 f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
                 f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})",
@@ -252,6 +261,6 @@ def _print_totals(console: Console, campaign: Campaign) -> None:
         console.print("the flip: " + "; ".join(texts), highlight=False)
 
 
-def _plain(text: str) -> str:
-    """Return text for a cell of a table, which reads markup."""
-    return escape(visible(text))
+def indented(text: str) -> str:
+    """Return text whose later lines stand below the first, as those of a diff."""
+    return visible(text).replace("\n", "\n        ")

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.campaign import conclude
+from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.option_panels import HOW
 from parity_tests.cli.options import (
     AttributionTimeout,
     ExitZero,
@@ -32,10 +34,14 @@ def compare(
             "--attribute",
             help="Run programs whose outputs drift again to find out why, as `run` does. What the "
             "files name is imported: only for results that you trust.",
+            rich_help_panel=HOW,
         ),
     ] = False,
     timeout: ProgramTimeout = 120.0,
     attribution_timeout: AttributionTimeout = 60.0,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -54,19 +60,19 @@ def compare(
     """
     import reports
     from parity_tests.campaign import compare_saved
-    from parity_tests.cli import terminal
     from parity_tests.evidence.saved import Saved, SavedError
 
+    display = display_of(quiet, verbose, no_color)
     requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
     try:
-        with terminal.progress() as advance:
+        with display.progress() as shown:
             result = compare_saved.compare(
                 Saved.read(left),
                 Saved.read(right),
                 attribute=attribute,
                 timeout=timeout,
                 attribution_timeout=attribution_timeout,
-                progress=advance,
+                progress=shown,
             )
     except (SavedError, reports.ReportReadError) as error:
         fail(str(error))
@@ -74,4 +80,4 @@ def compare(
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
-    conclude(context, result, requests, rules, exit_zero)
+    conclude(context, result, requests, rules, exit_zero, display)

@@ -34,6 +34,12 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(Exit.USAGE)
 
 
+def nothing_collected(context: typer.Context, named: str) -> None:
+    """Say that there are no programs in what was named, and set the exit status of it."""
+    print(f"no programs in {named}", file=sys.stderr)
+    context.obj.code = Exit.NOTHING_COLLECTED
+
+
 def code_of(verdict: str) -> Exit:
     """Return the exit status of a verdict.
 

@@ -7,14 +7,23 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.campaign import exit_by_rules, run_campaign
+from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.options import (
     ALL_SIDES,
     ExitZero,
     FailOn,
+    Jobs,
     ProgramTimeout,
     Sides,
     parse_fail_on,
     parse_sides,
+)
+from parity_tests.cli.selecting import (
+    Expression,
+    ListOnly,
+    Tags,
+    chosen_programs,
+    list_programs,
 )
 
 
@@ -25,7 +34,14 @@ def explain(
         typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
     ],
     sides: Sides = ALL_SIDES,
+    expression: Expression = "",
+    tag: Tags = None,
+    list_only: ListOnly = False,
     timeout: ProgramTimeout = 120.0,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -40,15 +56,16 @@ def explain(
       constparity explain my_package.programs --sides jax-legacy,jax-simplified
     """
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.cli import explain_view, terminal
+    from parity_tests.cli import explain_view
 
-    rules = parse_fail_on(fail_on)
-    result = run_campaign(
-        context,
-        targets,
-        CampaignOptions(sides=parse_sides(sides), timeout=timeout, steady_calls=0),
-    )
+    display, rules = display_of(quiet, verbose, no_color), parse_fail_on(fail_on)
+    on_sides, chosen = parse_sides(sides), chosen_programs(targets, expression, tag)
+    if list_only:
+        list_programs(context, display.console(), chosen, timeout)
+        return
+    options = CampaignOptions(sides=on_sides, timeout=timeout, steady_calls=0, processes=jobs)
+    result = run_campaign(context, chosen, options, display)
     if result is not None:
-        console = terminal.console()
-        explain_view.print_explanation(console, result)
-        exit_by_rules(context, console, result, rules, exit_zero)
+        console = display.console()
+        explain_view.print_explanation(console, result, details=display.details)
+        exit_by_rules(context, console, result, rules, exit_zero, display)

@@ -6,29 +6,31 @@ from collections import Counter
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from parity_tests.cli.campaign_view import print_flip, print_headline
-from parity_tests.cli.terminal import FLIP_STYLES, STYLES
+from parity_tests.cli.campaign_view import indented, print_flip, print_headline
+from parity_tests.cli.ledger_table import print_ledger
+from parity_tests.cli.reasons_once import told_once
+from parity_tests.cli.terminal import FLIP_STYLES, STYLES, say
 from reports.rows import Campaign, Hazard, ProgramRow, Side, worst_first
-from reports.views import cells
 from reports.views import ledger as ledger_view
 
-_TONES = {"good": "green", "bad": "bold red", "warn": "yellow", "note": "cyan", "": ""}
 
+def print_explanation(console: Console, campaign: Campaign, *, details: int = 1) -> None:
+    """Print the headline; then, unless `details` is 0, what became of the arrays of each program.
 
-def print_explanation(console: Console, campaign: Campaign) -> None:
-    """Print for each program what it captured, what each side made of that, and its hazards.
+    That is what it captured, what each side made of it, and what a flip may change. With 2 the
+    reasons of the verdict follow, which has all pairs of sides.
 
     Example::
 
         print_explanation(terminal.console(), campaign.run(["my_model.py"]))
     """
     print_headline(console, campaign)
+    if not details:
+        return
     console.print()
     for row in worst_first(campaign.programs):
-        console.print(f"[{STYLES[row.verdict]}]{row.verdict}[/] {escape(row.name)}", end=" ")
-        console.print(f"({row.source})", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"{row.verdict} {row.name} ({row.source})", STYLES[row.verdict])
         _print_ledger(console, row, campaign.sides)
         if row.flip is not None:
             console.print(f"  [{FLIP_STYLES[row.flip.outcome]}]flip: {row.flip.outcome}[/]")
@@ -36,13 +38,16 @@ def print_explanation(console: Console, campaign: Campaign) -> None:
         else:
             for group in ledger_view.grouped(row.hazards):
                 _print_hazards(console, group)
+        if details > 1:
+            for reason in told_once(row.reasons, row.flip, in_full=True):
+                say(console, f"    {indented(reason)}")
         console.print()
 
 
 def _print_ledger(console: Console, row: ProgramRow, sides: tuple[Side, ...]) -> None:
     ledger = ledger_view.ledger(row, sides)
     if ledger.rows:
-        console.print(_terminal_table(ledger))
+        print_ledger(console, ledger, sides)
     else:
         console.print("    no captured arrays", highlight=False)
     if ledger.notice:
@@ -56,19 +61,3 @@ def _print_hazards(console: Console, hazards: tuple[Hazard, ...]) -> None:
     times = (f"{text} ({count} arrays)" if count > 1 else text for text, count in arrays.items())
     for text in (*times, f"fix: {fix}"):
         console.print(f"    {text}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _terminal_table(table: cells.Table) -> Table:
-    shown = Table(pad_edge=False)
-    for column in table.columns:
-        shown.add_column(
-            escape(column.title), justify="right" if column.numeric else "left", overflow="fold"
-        )
-    for row in table.rows:
-        shown.add_row(*map(_styled, row))
-    return shown
-
-
-def _styled(cell: cells.Cell) -> str:
-    style = _TONES[cell.tone]
-    return f"[{style}]{escape(cell.text)}[/]" if style else escape(cell.text)

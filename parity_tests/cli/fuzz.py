@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.campaign import exit_by_rules
+from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
     ALL_SIDES,
     FailOn,
@@ -25,17 +27,31 @@ from parity_tests.cli.report_option import checked_reports, write_reports
 def fuzz(
     context: typer.Context,
     programs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many programs to generate.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="How many programs to generate.", rich_help_panel=WHAT
+        ),
     ] = 50,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="S", help="The same seed, the same programs.")
+        int,
+        typer.Option(
+            min=0, metavar="S", help="The same seed, the same programs.", rich_help_panel=WHAT
+        ),
     ] = 0,
     sides: Sides = ALL_SIDES,
+    timeout: ProgramTimeout = 120.0,
     report: Report = None,
     keep: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where programs that failed are written.")
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Where programs that failed are written.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = Path("constparity-fuzz"),
-    timeout: ProgramTimeout = 120.0,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
     fail_on: FailOn = None,
 ) -> None:
     """Generate programs that capture arrays, and compare them on every side.
@@ -49,7 +65,7 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
-    from parity_tests.cli import campaign_view, terminal
+    from parity_tests.cli import campaign_view
     from reports.views.texts import counted
 
     try:
@@ -58,13 +74,14 @@ def fuzz(
         if missing.name != "hypothesis":
             raise
         fail("generating programs needs hypothesis: install constparity[fuzz]")
+    display = display_of(quiet, verbose, no_color)
     chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
     requests = checked_reports(report or ())
-    console = terminal.console()
+    console = display.console()
     try:
-        with terminal.progress() as advance:
-            fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=advance)
-        campaign_view.print_campaign(console, fuzzed.campaign)
+        with display.progress() as shown:
+            fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=shown)
+        campaign_view.print_campaign(console, fuzzed.campaign, details=display.details)
         if fuzzed.refused:
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)
@@ -75,4 +92,4 @@ def fuzz(
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
-    exit_by_rules(context, console, fuzzed.campaign, rules, exit_zero=False)
+    exit_by_rules(context, console, fuzzed.campaign, rules, exit_zero=False, display=display)

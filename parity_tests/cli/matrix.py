@@ -5,22 +5,31 @@ from __future__ import annotations
 import typer
 
 from parity_tests.cli.campaign import conclude, run_campaign
+from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.options import (
     ALL_SIDES,
     ExitZero,
     FailOn,
+    Jobs,
     Report,
     Sides,
     parse_fail_on,
     parse_sides,
 )
 from parity_tests.cli.report_option import checked_reports
+from parity_tests.cli.selecting import Expression, ListOnly, chosen_programs, list_programs
 
 
 def matrix(
     context: typer.Context,
     sides: Sides = ALL_SIDES,
+    expression: Expression = "",
+    list_only: ListOnly = False,
+    jobs: Jobs = None,
     report: Report = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -32,12 +41,15 @@ def matrix(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import matrix_grid, terminal
 
+    display = display_of(quiet, verbose, no_color)
     requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
-    result = run_campaign(
-        context,
-        [transform_matrix.__name__],
-        CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True),
-    )
+    options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
+    chosen = chosen_programs([transform_matrix.__name__], expression)
+    if list_only:
+        list_programs(context, display.console(), chosen, options.timeout)
+        return
+    result = run_campaign(context, chosen, options, display)
     if result is not None:
-        conclude(context, result, requests, rules, exit_zero)
-        terminal.print_grid(terminal.console(), matrix_grid.grid(result))
+        conclude(context, result, requests, rules, exit_zero, display)
+        if display.details:
+            terminal.print_grid(display.console(), matrix_grid.grid(result))

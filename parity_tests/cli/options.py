@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
+
 if TYPE_CHECKING:
     from parity_tests.judge.fail_rules import FailRule
     from reports.rows import Side
 
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TARGET",
+        help="package.module:name, path/to/file.py:name (or ::name), or a module, file or "
+        "directory for every program in it. Without targets, the built-in corpus.",
+        show_default=False,
+    ),
+]
 OneTarget = Annotated[
     str,
     typer.Argument(
@@ -21,12 +32,19 @@ OneTarget = Annotated[
     ),
 ]
 Sides = Annotated[
-    str, typer.Option(help="The sides to run, separated by commas.", show_default=True)
+    str,
+    typer.Option(
+        help="The sides to run, separated by commas.", show_default="all four", rich_help_panel=WHAT
+    ),
 ]
 ALL_SIDES = "legacy,simplified,jax-legacy,jax-simplified"
 Report = Annotated[
     list[str] | None,
-    typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
+    typer.Option(
+        metavar="KIND:PATH",
+        help="Write a report, as in html:out.html. Repeatable.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 FailOn = Annotated[
     str | None,
@@ -34,18 +52,41 @@ FailOn = Annotated[
         metavar="RULES",
         help="For which findings to exit with 1, or with 2 for not-compared: different, "
         "new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, separated by "
-        "commas. Default: fail-on of [tool.constparity] in pyproject.toml, else "
+        "commas. Default: fail-on of \\[tool.constparity] in pyproject.toml, else "
         "different,new-failure,not-compared, so that a price or an explained drift alone exits "
         "with 0.",
         show_default=False,
+        rich_help_panel=EXIT_STATUS,
     ),
 ]
 ExitZero = Annotated[
     bool,
-    typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
+    typer.Option(
+        "--exit-zero",
+        help="Exit with 0 whatever the verdict; errors still count.",
+        rich_help_panel=EXIT_STATUS,
+    ),
 ]
 ProgramTimeout = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
+    float,
+    typer.Option(
+        min=0.1,
+        metavar="SECONDS",
+        help="For one program on one side.",
+        rich_help_panel=HOW,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=1,
+        metavar="N",
+        help="How many processes run at once; 2 unless given. With more than there are sides, the "
+        "programs of a side are divided among several. Times are less exact with more.",
+        show_default=False,
+        rich_help_panel=HOW,
+    ),
 ]
 AttributionTimeout = Annotated[
     float,
@@ -54,6 +95,7 @@ AttributionTimeout = Annotated[
         min=0.1,
         metavar="SECONDS",
         help="For all runs that find out why the outputs of one program drift.",
+        rich_help_panel=HOW,
     ),
 ]
 Resume = Annotated[
@@ -62,6 +104,7 @@ Resume = Annotated[
         metavar="DIR",
         help="Keep what is finished in DIR, and go on with what an earlier run left there.",
         show_default=False,
+        rich_help_panel=HOW,
     ),
 ]
 

@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude, run_campaign
+from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
+from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
     ALL_SIDES,
     AttributionTimeout,
     ExitZero,
     FailOn,
+    Jobs,
     ProgramTimeout,
     Report,
     Resume,
     Sides,
+    Targets,
     parse_fail_on,
     parse_sides,
 )
 from parity_tests.cli.report_option import checked_reports
+from parity_tests.cli.selecting import (
+    Expression,
+    LastFailed,
+    ListOnly,
+    Tags,
+    chosen_programs,
+    list_programs,
+)
+
+if TYPE_CHECKING:
+    from reports.rows import ProgramRow
 
 
 def run(
     context: typer.Context,
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TARGET]...",
-            help="package.module:name, path/to/file.py:name (or ::name), or a module, file or "
-            "directory for every program in it. Without targets, the built-in corpus.",
-            show_default=False,
-        ),
-    ] = None,
+    targets: Targets = None,
     sides: Sides = ALL_SIDES,
-    report: Report = None,
+    expression: Expression = "",
+    tag: Tags = None,
+    last_failed: LastFailed = False,
+    list_only: ListOnly = False,
     timeout: ProgramTimeout = 120.0,
+    jobs: Jobs = None,
+    exit_first: Annotated[
+        bool,
+        typer.Option(
+            "-x",
+            help="Stop after the first program that breaks a rule of --fail-on. All sides run at "
+            "once, unless --jobs says otherwise.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     resume: Resume = None,
     rounds: Annotated[
         int,
@@ -45,24 +65,23 @@ def run(
             metavar="N",
             help="Judge times: N rounds of fresh processes, each side twice in a round. 5 are "
             "enough for a verdict; without rounds only what is beyond doubt is judged.",
+            rich_help_panel=HOW,
         ),
     ] = 0,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Save the results, as in A.json, and their arrays beside it, for `compare`.",
-            show_default=False,
-        ),
-    ] = None,
     no_times: Annotated[
         bool,
-        typer.Option("--no-times", help="Do not call programs again and again to time them."),
+        typer.Option(
+            "--no-times",
+            help="Do not call programs again and again to time them.",
+            rich_help_panel=HOW,
+        ),
     ] = False,
     fresh: Annotated[
         bool,
         typer.Option(
-            "--fresh", help="A process for each program: the peaks of host memory are its own."
+            "--fresh",
+            help="A process for each program: the peaks of host memory are its own.",
+            rich_help_panel=HOW,
         ),
     ] = False,
     reload: Annotated[
@@ -70,6 +89,7 @@ def run(
         typer.Option(
             "--reload",
             help="Also export each program and read it back, and reload it from a cache.",
+            rich_help_panel=HOW,
         ),
     ] = False,
     memory_limit: Annotated[
@@ -79,6 +99,7 @@ def run(
             metavar="MIB",
             help="Give a program up on a side where its process grows beyond this.",
             show_default=False,
+            rich_help_panel=HOW,
         ),
     ] = None,
     no_attribution: Annotated[
@@ -86,9 +107,23 @@ def run(
         typer.Option(
             "--no-attribution",
             help="Do not run programs again to find out why outputs are not bitwise equal.",
+            rich_help_panel=HOW,
         ),
     ] = False,
     attribution_timeout: AttributionTimeout = 60.0,
+    report: Report = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save the results, as in A.json, and their arrays beside it, for `compare`.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -102,18 +137,26 @@ def run(
 
       constparity run my_package.programs --sides jax-legacy,jax-simplified
 
+      constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
+
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.processes.options import STEADY_CALLS
 
-    chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
+    display = display_of(quiet, verbose, no_color)
+    on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
+    chosen = chosen_programs(targets or (), expression, tag, last_failed)
+    if list_only:
+        list_programs(context, display.console(), chosen, timeout)
+        return
     saving = [f"json:{save}"] if save else []
     requests = checked_reports([*saving, *(report or ())])[len(saving) :]
     options = CampaignOptions(
-        sides=chosen,
+        sides=on_sides,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
+        processes=jobs,
         resume=resume,
         rounds=rounds,
         save=save,
@@ -123,6 +166,12 @@ def run(
         attribute=not no_attribution,
         attribution_timeout=attribution_timeout,
     )
-    result = run_campaign(context, targets or (), options)
+
+    def is_last(row: ProgramRow) -> bool:
+        return any(rule.is_broken_by(row) for rule in rules)
+
+    result = run_campaign(
+        context, chosen, options, display, stops_after=is_last if exit_first else None
+    )
     if result is not None:
-        conclude(context, result, requests, rules, exit_zero)
+        remember_failed(result, conclude(context, result, requests, rules, exit_zero, display))

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -67,25 +68,71 @@ class PlainConsole(Console):
         return super().render_str(visible(text), **{**options, "emoji": False})
 
 
-def console() -> Console:
-    """Return the console that everything is printed on.
+def console(*, has_color: bool = True) -> Console:
+    """Return the console that results are printed on.
 
     A pipe has no width, and the 80 columns that rich assumes would fold the table into shreds. Nor
     has one that is to be coloured, by FORCE_COLOR, which rich takes for a terminal.
     """
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return PlainConsole() if known else PlainConsole(width=140)
+    return _console(width=None if known else 140, stderr=False, has_color=has_color)
+
+
+def error_console(*, has_color: bool = True) -> Console:
+    """Return the console that progress is shown on: stdout has the results alone."""
+    return _console(width=None, stderr=True, has_color=has_color)
+
+
+def _console(*, width: int | None, stderr: bool, has_color: bool) -> Console:
+    if has_color:
+        return PlainConsole(width=width, stderr=stderr)
+    # Without a system of colours nothing is bold, either: the text is plain.
+    return PlainConsole(width=width, stderr=stderr, color_system=None)
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print text as it is: no markup, no emoji, nothing that a terminal would obey."""
+    console.print(
+        visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
+    )
+
+
+class Shown:
+    """The progress of a command: called for each step, and told what the user should know.
+
+    This one shows nothing.
+    """
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        """Show a step, as `parity_tests.processes.protocol.Progress` has it."""
+
+    def say(self, text: str) -> None:
+        """Print a sentence beside the progress."""
+
+
+@dataclass
+class _OnConsole(Shown):
+    """Progress on a console: each step is given to `advance`."""
+
+    console: Console
+    advance: Advance
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        self.advance(done, total, text)
+
+    def say(self, text: str) -> None:
+        say(self.console, text)
 
 
 @contextmanager
-def progress(console: Console | None = None) -> Iterator[Advance]:
+def progress(console: Console | None = None) -> Iterator[Shown]:
     """Show a progress bar, or a plain line at every tenth where the console is no terminal.
 
     It goes to stderr unless a console is given: stdout has the results alone.
     """
-    console = console or Console(stderr=True)
+    console = console or error_console()
     if not (console.is_terminal and console.file.isatty()):
-        yield _plain(console)
+        yield _OnConsole(console, _plain(console))
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -99,7 +146,7 @@ def progress(console: Console | None = None) -> Iterator[Advance]:
         def advance(done: int, total: int, text: str) -> None:
             bar.update(task, completed=done, total=total, description=visible(text)[:60].ljust(60))
 
-        yield advance
+        yield _OnConsole(console, advance)
 
 
 def _plain(console: Console) -> Advance:

@@ -19,6 +19,7 @@ class RowDraft:
     findings: Findings
     target: str = ""
     digest: str = ""
+    tags: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()
     time_samples: tuple[TimeSamples, ...] = ()
 
@@ -31,6 +32,7 @@ class RowDraft:
             target=self.target,
             digest=self.digest,
             summary=self.summary,
+            tags=self.tags,
             verdict=conclusion.verdict,
             reasons=conclusion.reasons,
             observations=self.observations,

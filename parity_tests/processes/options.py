@@ -28,7 +28,9 @@ class RunOptions(Record):
     called `steady_calls` times to time it. With `fresh` each has a process of its own, without
     which the peak of host memory depends on the programs before. With `reload` each is also
     exported and read back, and reloaded from a persistent cache. Hazards are properties of a
-    program, so one side detects them: `hazards_on`.
+    program, so one side detects them: `hazards_on`. At most `processes` run at once; None means
+    `worker_process.PROCESSES`, one of a side at a time. With more processes than sides, the
+    programs of a side are divided among several.
     """
 
     timeout: float = TIMEOUT
@@ -37,6 +39,7 @@ class RunOptions(Record):
     fresh: bool = False
     reload: bool = False
     hazards_on: Side | None = None
+    processes: int | None = None
 
     @property
     def limits(self) -> Limits:

@@ -72,6 +72,7 @@ class Listed(Record):
     source: str = ""
     summary: str = ""
     digest: str = ""
+    tags: tuple[str, ...] = ()
     unavailable: str | None = None
 
 

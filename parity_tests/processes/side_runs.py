@@ -6,7 +6,7 @@ that crashes must not take the campaign with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from parity_tests.evidence.records import Recorded, record_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write
 from parity_tests.processes.side_environment import environment_of
-from parity_tests.processes.worker_process import Lost, Worker, supervise
+from parity_tests.processes.worker_process import PROCESSES, Lost, Worker, supervise
 from reports.rows import Observation, Side
 
 
@@ -31,6 +31,7 @@ def run_sides(
     options: RunOptions,
     *,
     progress: Progress = lambda done, total, text: None,
+    stops_after: Callable[[int, Mapping[Side, Recorded]], bool] = lambda number, records: False,
 ) -> dict[tuple[int, Side], Recorded]:
     """Run every job on every side, and return one record for each job's number and side.
 
@@ -38,6 +39,9 @@ def run_sides(
     programs had run in that process, it runs once more, as the first of another. What `folder` has
     from a campaign that was interrupted is not run again. Processes are killed when this returns or
     raises, KeyboardInterrupt included.
+
+    `stops_after` is asked when a program has run on all sides, with its number and its records.
+    Where it says yes, the programs that are not done on all sides are left out from then on.
 
     Example::
 
@@ -53,24 +57,29 @@ def run_sides(
     total = len(jobs) * len(sides)
     if recorded:
         progress(len(recorded), total, "finished before")
+    runs: list[SideRun] = []
+
+    def stop_if_asked(number: int) -> None:
+        records = {side: recorded[number, side] for side in sides if (number, side) in recorded}
+        if len(records) == len(sides) and stops_after(number, records):
+            for each in runs:
+                each.stop()
 
     def keep(number: int, record: Recorded) -> None:
         observation = record.observation
         recorded[number, observation.side] = record
         progress(len(recorded), total, f"{observation.side}: {observation.program}")
+        stop_if_asked(number)
 
-    supervise(
-        [
-            SideRun(
-                side,
-                tuple(job for job in jobs if (job.number, side) not in recorded),
-                side_folder(folder, side),
-                options,
-                on_record=keep,
-            )
-            for side in sides
+    for side in sides:
+        left = [job for job in jobs if (job.number, side) not in recorded]
+        runs += [
+            SideRun(side, part, side_folder(folder, side), options, on_record=keep)
+            for part in _parts(left, len(sides), options.processes)
         ]
-    )
+    for number in sorted({number for number, _ in recorded}):
+        stop_if_asked(number)
+    supervise(runs, at_once=options.processes or PROCESSES)
     return recorded
 
 
@@ -109,6 +118,15 @@ def run_turns(
     return turns
 
 
+def _parts(jobs: Sequence[Job], sides: int, processes: int | None) -> list[tuple[Job, ...]]:
+    """Divide the jobs of a side among its processes; all in one unless there are more than sides.
+
+    They are dealt like cards, so that the first programs are the first that are done.
+    """
+    several = max(1, (processes or 1) // sides)
+    return [tuple(jobs[start::several]) for start in range(min(several, len(jobs)))]
+
+
 @dataclass
 class SideRun:
     """The jobs of one side, and the process that is on them; a dead process is replaced."""
@@ -137,6 +155,10 @@ class SideRun:
             self.kill()  # it may not end by itself, for a thread of a program does not
         elif lost := self._worker.lost(self.options.limits):
             self._give_up(self._worker, lost)
+
+    def stop(self) -> None:
+        """Leave out the programs that are not done; the next poll ends the process."""
+        self.jobs = ()
 
     def kill(self) -> None:
         """End the process."""

@@ -66,6 +66,7 @@ def _listed(each: Program | Unavailable, name: str) -> Listed:
         source=each.source,
         summary=each.summary,
         digest=digest_of(Path(each.source.rpartition(":")[0])),
+        tags=each.tags,
     )
 
 

@@ -26,6 +26,7 @@ class Campaign(Row):
     environment: Environment
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
+    not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -37,6 +37,7 @@ class ProgramRow(Row):
     target: str = ""  # loads it again; "" in reports older than this field
     digest: str = ""  # SHA-256 of the file of `source`
     summary: str
+    tags: tuple[str, ...] = ()  # of its declaration; empty in reports older than this field
     verdict: Verdict
     reasons: tuple[str, ...]
     observations: tuple[Observation, ...]

@@ -55,10 +55,54 @@ def test_on_eighty_columns_the_cells_that_decide_are_whole(faults):
     assert "StableHLO" not in text
 
 
+def test_on_eighty_columns_names_are_broken_after_a_separator(faults):
+    text = printed(faults, *(row.name for row in faults.programs), width=80)
+    assert max(len(line) for line in text.splitlines() if line.startswith(("│", "┃", "└"))) == 80
+    names = [line[1:].split("│")[0].strip() for line in text.splitlines() if line[:1] == "│"]
+    at = names.index("other_order_of_")
+    assert names[at + 1] == "bits"
+    assert "…" not in text
+
+
+def test_a_legend_stands_where_pairs_are_named(faults, rows):
+    legend = "pairs of sides: jL jax-legacy, jS jax-simplified"
+    assert legend not in printed(faults, "good", "other_value")
+    [*others, last] = rows["other_value"].comparisons
+    first = next(each for each in others if each.metric == "outputs")
+    more = first.model_copy(update={"left": "legacy", "right": "simplified", "leaves": ()})
+    row = rows["other_value"].model_copy(update={"comparisons": (*others, last, more)})
+    text = printed(faults.model_copy(update={"programs": (row,)}), "other_value")
+    assert "jL-jS mismatch" in text
+    assert legend in text
+
+
+def test_quietly_each_program_that_fails_has_a_line(faults):
+    console = Console(file=io.StringIO(), width=80)
+    campaign_view.print_failing(console, faults, {"exits", "other_value"})
+    value, exits = console.file.getvalue().splitlines()
+    assert value.startswith("other_value (")
+    assert "faults.py:23): flip: different; verdict: difference: outputs are not" in value
+    assert exits.startswith("exits (")
+    assert "exit status 7" in exits
+
+
+def test_with_all_details_programs_without_findings_have_their_notes(faults):
+    quiet, full = (printed(faults, "good", details=details) for details in (1, 2))
+    assert "good (" not in quiet
+    assert "good (" in full
+
+
+def test_the_later_lines_of_a_reason_stand_below_the_first(faults, rows):
+    row = rows["other_value"].model_copy(update={"reasons": ("printed: two\nlines",)})
+    text = printed(faults.model_copy(update={"programs": (row,)}), "other_value")
+    assert "    printed: two\n        lines\n" in text
+
+
 def test_outputs_that_do_not_correspond_name_what_differs(faults):
-    text = printed(faults, "other_dtype", "other_shape", "other_structure")
-    words = [cells(text, f"other_{word}")[3] for word in ("dtype", "shape", "structure")]
-    assert words == ["dtype", "shape", "structure"]
+    names = ("dtype", "shape", "structure", "weak_type", "equations")
+    text = printed(faults, *(f"other_{name}" for name in names))
+    words = [cells(text, f"other_{name}")[3] for name in names]
+    assert words == ["dtype", "shape", "structure", "weak type", "bitwise"]
 
 
 def row_with(row, pairs, detail):

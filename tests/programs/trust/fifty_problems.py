@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jax.experimental import io_callback
 from jax.extend import core
+from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import mlir
 
 from parity_tests import program
@@ -310,7 +311,7 @@ inlined_p = core.Primitive("inlined")
 inlined_p.def_abstract_eval(lambda x, *, table: x)
 mlir.register_lowering(
     inlined_p,
-    lambda context, x, *, table: [mlir.hlo.multiply(x, mlir.ir_constant(table.array))],
+    lambda context, x, *, table: [stablehlo.multiply(x, mlir.ir_constant(table.array))],
 )
 
 

@@ -1,0 +1,139 @@
+"""Which programs a command runs: -k, --tag, --last-failed, and --list, which runs none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
+from parity_tests.cli.option_panels import WHAT
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from parity_tests.campaign.selection import Selection
+    from parity_tests.processes.protocol import Listed
+
+Expression = Annotated[
+    str,
+    typer.Option(
+        "-k",
+        metavar="EXPRESSION",
+        help="Only programs whose name or tags have these words in them, joined by and, or and "
+        "not: -k 'scan and not grad'.",
+        show_default=False,
+        rich_help_panel=WHAT,
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="NAME",
+        help="Only programs with this tag, as in @program(tags=('slow',)). Repeatable: one of "
+        "them is enough.",
+        show_default=False,
+        rich_help_panel=WHAT,
+    ),
+]
+LastFailed = Annotated[
+    bool,
+    typer.Option(
+        "--last-failed",
+        help="Only programs that broke a rule of --fail-on when they ran last in this directory; "
+        "all where none did. Without targets, wherever they are.",
+        rich_help_panel=WHAT,
+    ),
+]
+ListOnly = Annotated[
+    bool,
+    typer.Option(
+        "--list",
+        help="List the programs that would run, and exit with 0.",
+        rich_help_panel=WHAT,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The targets of a command, and which of their programs it runs."""
+
+    targets: tuple[str, ...]
+    select: Selection
+
+    @property
+    def named(self) -> str:
+        """What was chosen, as the user wrote it, for a message."""
+        parts = [" ".join(self.targets) or "the built-in corpus"]
+        if self.select.expression:
+            parts.append(f"-k {self.select.expression!r}")
+        parts += [f"--tag {tag}" for tag in self.select.tags]
+        if self.select.targets is not None:
+            parts.append("--last-failed")
+        return " with ".join([parts[0], " and ".join(parts[1:])]) if parts[1:] else parts[0]
+
+
+def chosen_programs(
+    targets: Sequence[str],
+    expression: str = "",
+    tags: Sequence[str] | None = None,
+    last_failed: bool = False,
+) -> Chosen:
+    """Read the options that choose programs. Raises `typer.BadParameter`.
+
+    Example::
+
+        chosen_programs(["my_model.py"], "step and not slow").select.expression
+    """
+    from parity_tests.campaign import name_expression
+    from parity_tests.campaign.selection import Selection
+    from parity_tests.cli import last_failed as memory
+
+    if expression.strip():
+        try:
+            name_expression.parse(expression)
+        except name_expression.NameExpressionError as error:
+            raise typer.BadParameter(f"-k: {error}") from error
+    only = (memory.read() or None) if last_failed else None
+    return Chosen(
+        # What failed names modules; without it, the targets would be the corpus.
+        targets=tuple(targets or only or ()),
+        select=Selection(expression=expression, tags=tuple(tags or ()), targets=only),
+    )
+
+
+def list_programs(context: typer.Context, console: Console, chosen: Chosen, timeout: float) -> None:
+    """Print the programs that would run, each with its source, its tags, and why it cannot run.
+
+    Leaves with `Exit.NOTHING_COLLECTED` where there are none.
+    """
+    from parity_tests.campaign.collection import collect
+    from parity_tests.cli import terminal
+    from parity_tests.evidence.folder_layout import temporary_folder
+    from parity_tests.processes.options import Limits
+    from parity_tests.targets import TargetError
+    from reports.views.texts import counted
+
+    try:
+        with temporary_folder() as folder:
+            found = collect(chosen.targets, folder, Limits(timeout), chosen.select).programs
+    except TargetError as error:
+        fail(str(error))
+    if not found:
+        nothing_collected(context, chosen.named)
+        return
+    for each in found:
+        terminal.say(console, _line(each))
+    terminal.say(console, counted(len(found), "program"))
+    context.obj.code = Exit.PARITY
+
+
+def _line(program: Listed) -> str:
+    source = f" ({program.source})" if program.source else ""
+    tags = f" [{', '.join(program.tags)}]" if program.tags else ""
+    missing = f": cannot run: {program.unavailable}" if program.unavailable else ""
+    return f"{program.name}{source}{tags}{missing}"

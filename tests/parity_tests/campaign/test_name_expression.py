@@ -1,0 +1,33 @@
+import pytest
+
+from parity_tests.campaign import name_expression
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_true"),
+    [
+        ("scan", True),
+        ("SCAN", True),
+        ("cond", False),
+        ("not cond", True),
+        ("scan and grad", True),
+        ("scan and not grad", False),
+        ("cond or prng", True),
+        ("not (cond or vmap) and slow", True),
+        ("a.b:c", False),
+        ("under-jit or if", False),
+        ("scan\nand grad", True),
+    ],
+)
+def test_words_are_parts_of_names_or_tags(expression, is_true):
+    assert name_expression.parse(expression)(["scan under grad", "slow", "prng"]) is is_true
+
+
+@pytest.mark.parametrize("expression", ["a and", "(a", "a b", "not", ")", "", "a)(b", "a or or b"])
+def test_an_expression_that_cannot_be_read_says_how_one_is_written(expression):
+    with pytest.raises(name_expression.NameExpressionError, match="as in 'scan and not grad'"):
+        name_expression.parse(expression)
+
+
+def test_words_are_never_run():
+    assert name_expression.parse("__import__ or exit")(["x"]) is False
