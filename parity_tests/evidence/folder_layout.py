@@ -10,7 +10,8 @@ has a folder with the next free number::
         request.json                 what it was asked to do
         events                       how far it has come
         log                          what it and its programs printed
-        0.json                       program 0: its observation, written last
+        0.measured.json              program 0: its observation before the checks that come last
+        0.json                           its observation, written last
         0.npz                            its outputs
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
@@ -45,6 +46,11 @@ class ProgramFiles:
     def observation(self) -> Path:
         """The observation: the last file to be written, so its program is finished."""
         return self.folder / f"{self.number}.json"
+
+    @property
+    def measured(self) -> Path:
+        """The observation before the checks that come last, which may take the process along."""
+        return self.folder / f"{self.number}.measured.json"
 
     @property
     def outputs(self) -> Path:

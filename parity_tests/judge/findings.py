@@ -12,8 +12,8 @@ class Findings:
     """What was found of one program on all sides; the texts are reasons why a part is missing.
 
     The failure of every observation in `observed` counts, in a pair or not. `not_run` says why
-    nothing was compared at all, `no_arbiter` why the arbiter's outputs are not there, and
-    `no_drift` why the cause of a difference was not looked for.
+    nothing was compared at all, `no_hazards` why hazards were not detected, `no_arbiter` why the
+    arbiter's outputs are not there, `no_drift` why the cause of a difference was not looked for.
     """
 
     observed: tuple[Observation, ...] = ()
@@ -22,5 +22,6 @@ class Findings:
     hazards: tuple[Hazard, ...] = ()
     drift: tuple[DriftAttribution, ...] = ()
     not_run: str = ""
+    no_hazards: str = ""
     no_arbiter: str = ""
     no_drift: str = ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.limits_exceeded import is_beyond_doubt
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -59,10 +60,13 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             action="make the program run before the flip, then compare again",
         )
     # A limit belongs to the campaign: without it the program might have worked.
-    broken = failure.kind in ("exception", "crash")
+    exceeds = is_beyond_doubt(failure, before)
+    broken = failure.kind in ("exception", "crash") or exceeds
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
     if cause:
         action = cause[0].fix
+    elif exceeds:
+        action = f"find out what {flip.right} does in {failure.stage}: {flip.left} needs little"
     elif broken:
         action = flip.how_to_find_the_culprit
     else:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.judge import flip_reasons
 from parity_tests.judge.across_flip import AcrossFlip
+from parity_tests.judge.beside_the_verdict import of_hazards
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, flipped
@@ -61,3 +62,5 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
             yield flip_reasons.TIMES_NOT_JUDGED
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(hazards)
+    for note in of_hazards(flip.findings):
+        yield FlipReason(outcome="safe", what=note)

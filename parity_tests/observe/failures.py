@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 
-from reports.rows import Failure, Proof
+from reports.rows import Check, Failure, Proof
 
 
 class WrongSideError(AssertionError):
@@ -32,3 +33,36 @@ def exception(error: BaseException, stage: str) -> Failure:
         message=str(error)[:4000],
         traceback=trace[-8000:],
     )
+
+
+def attempt(
+    name: str, check: Callable[[], tuple[Check, ...]], *, raised_fails: bool = False
+) -> tuple[Check, ...]:
+    """Make a check; where it raises, it was not measured, and the side is none the worse for it.
+
+    With `raised_fails` the check has failed then, because it asks whether something works.
+
+    Example::
+
+        attempt("const arg values", lambda: const_args.check(passed, facts))
+    """
+    # A check may run a program, which may raise or end the process.
+    try:
+        return check()
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        statement = said_by(error)
+        return (
+            Check(name=name, holds=not raised_fails, measured=raised_fails, statement=statement),
+        )
+
+
+def said_by(error: BaseException) -> str:
+    """Return the type of an exception and the first line of its message, in words.
+
+    Example::
+
+        said_by(KeyError("x")) == "it raised KeyError: 'x'"
+    """
+    described = exception(error, "")
+    line = next(iter(described.message.strip().splitlines()), "")
+    return f"it raised {described.type}: {line}" if line else f"it raised {described.type}"

@@ -18,6 +18,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.judgement import Judgement, judge
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes import worker_process
+from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, ServeJobs, ServeTruth
 from parity_tests.processes.side_environment import environment_of
@@ -40,7 +41,7 @@ class WarmWorker:
 
     def give(self, job: Job) -> Worker:
         """Have a job done; the one before must be done or lost."""
-        if self._worker is None or self._worker.has_ended():
+        if self._worker is None or self._worker.is_spent or self._worker.has_ended():
             self.kill()
             self._worker = self._start()
         self._worker.give(job.model_dump_json())
@@ -125,8 +126,11 @@ class WarmPair:
 
 
 def _recorded(done: WarmJob) -> Recorded:
+    files = ProgramFiles(done.folder, done.job.number)
     if done.lost is None:
-        return record_of(ProgramFiles(done.folder, done.job.number))
+        return record_of(files)
+    if files.measured.exists():
+        return keep_measured(files, done.lost, hazards=False, first=True)
     return Recorded(
         Observation(program=done.job.name, side=done.by.side, failure=done.lost.failure())
     )

@@ -119,6 +119,8 @@ class Check(Row):
     name: str
     holds: bool
     statement: str  # the finding in one sentence
+    # False: the check itself failed. `statement` says how, and `holds` says nothing.
+    measured: bool = True
 
 
 class Failure(Row):
@@ -129,6 +131,7 @@ class Failure(Row):
     type: str
     message: str
     traceback: str = ""
+    limit: float | None = None  # the limit that was exceeded, in seconds or bytes
 
 
 class Observation(Row):
@@ -154,3 +157,6 @@ class Observation(Row):
     tree: str | None = None  # the structure of the outputs, as JAX prints it
     ledger: tuple[CapturedArray, ...] = ()  # what became of each captured array
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
+    # What the program changed for its whole process, each in a sentence; the programs after it ran
+    # in a new process.
+    changed_process: tuple[str, ...] = ()
