@@ -26,6 +26,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, to_json, write
+from parity_tests.processes.worker_process import KILLED
 from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
 _TOLERANCE = RUNGS.index("tolerance")
@@ -81,7 +82,8 @@ def attribute(drift: Drift, folder: Path, limits: Limits) -> DriftAttribution:
         return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
     own = CampaignFiles(folder).new_reruns(drift.job.number)
     found = _Attribution(drift, Rerun(drift.job, drift.sides, own, limits)).find()
-    write(kept, to_json(found))
+    if KILLED not in found.evidence:  # what something outside killed may work another time
+        write(kept, to_json(found))
     return found
 
 

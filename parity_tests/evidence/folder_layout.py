@@ -1,4 +1,4 @@
-"""The files of a campaign and the names of temporary folders, all of them written here alone.
+"""The files of a campaign, all of them named here alone.
 
 A campaign's folder looks like this. Sides are run by one process after the other, and each process
 has a folder with the next free number::
@@ -25,12 +25,10 @@ has a folder with the next free number::
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from reports.rows import Side
 
@@ -204,17 +202,6 @@ def new_rerun(folder: Path, side: Side) -> Path:
 def new_waiting(folder: Path, kind: str, side: Side) -> Path:
     """Make the folder of a process that waits for jobs of a kind, such as "serve jobs"."""
     return next_free(folder, f"{kind.replace(' ', '-')}-{side}-")
-
-
-@contextlib.contextmanager
-def temporary_folder(
-    use: Literal["", "cache-", "fuzz-", "reduce-"] = "", *, ignore_cleanup_errors: bool = False
-) -> Iterator[Path]:
-    """Hold a temporary folder, which is deleted with what it holds when the block ends."""
-    with tempfile.TemporaryDirectory(
-        prefix=f"constparity-{use}", ignore_cleanup_errors=ignore_cleanup_errors
-    ) as name:
-        yield Path(name)
 
 
 def next_free(folder: Path, prefix: str = "") -> Path:

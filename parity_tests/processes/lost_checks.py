@@ -37,3 +37,14 @@ def keep_measured(files: ProgramFiles, lost: Lost, *, hazards: bool, first: bool
 def said_of(lost: Lost) -> str:
     """Say how a process was lost, and why as far as that is known."""
     return f"{lost.ending}: {lost.failure().message}" if lost.kind == "crash" else lost.ending
+
+
+def was_killed(observation: Observation) -> bool:
+    """Say whether something outside killed the process of a program, or of a check of it.
+
+    The program is not to blame, so it is worth another try.
+    """
+    if observation.failure is not None:
+        return observation.failure.type == KILLED
+    lost = [each.statement for each in observation.checks if not each.measured]
+    return any(statement.startswith(KILLED) for statement in lost)
