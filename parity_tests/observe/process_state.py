@@ -44,7 +44,7 @@ class ProcessState:
                 for name, value in vars(module).items()
                 if callable(value)
             },
-            {**jax.config.values, **_settings_of_engine()},  # type: ignore[attr-defined]
+            {**jax.config.values, **_settings_of_engine()},
             dict(os.environ),
             _directory(),
             {name: _stream(name) for name in _STREAMS},
