@@ -8,9 +8,9 @@ measured is compared with itself: yesterday's run with today's, one JAX with ano
 from __future__ import annotations
 
 from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
-from parity_tests.evidence.folder_layout import temporary_folder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings

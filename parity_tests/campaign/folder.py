@@ -15,8 +15,10 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
-from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs, temporary_folder
+from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
 from parity_tests.evidence.records import record_of
+from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.processes.lost_checks import was_killed
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Listing, Record, to_json, write
 from parity_tests.processes.side_environment import environment_of
@@ -88,8 +90,8 @@ def check_same_campaign(folder: Path, listing: Listing, setup: Setup) -> None:
     """Make sure that a folder holds results of these programs, measured alike and here.
 
     An empty folder is given to `listing` and `setup`. Where a limit is larger now, programs that
-    exceeded it are dropped and so run again. Raises `ResumeError`, which names the first
-    difference.
+    exceeded it are dropped and so run again, as are those that something outside killed. Raises
+    `ResumeError`, which names the first difference.
     """
     file = CampaignFiles(folder).identity
     now = to_json(_Identity(listing=listing, setup=setup))
@@ -117,10 +119,11 @@ def _raised(before: Setup, now: Setup) -> tuple[str, ...]:
 
 
 def _drop(folder: Path, kinds: tuple[str, ...]) -> None:
-    """Remove the records of failures of some kinds."""
-    for files in list(finished_programs(folder)) if kinds else ():
-        failure = record_of(files).observation.failure
-        if failure is not None and failure.kind in kinds:
+    """Remove the records of failures of some kinds, and of processes that were killed."""
+    for files in list(finished_programs(folder)):
+        observation = record_of(files).observation
+        failure = observation.failure
+        if was_killed(observation) or (failure is not None and failure.kind in kinds):
             files.observation.unlink()
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.processes.lost_checks import said_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import DetectHazards, Job, to_json, write
-from parity_tests.processes.worker_process import Lost
-from reports.rows import Failure, Hazard
+from parity_tests.processes.worker_process import KILLED, Lost
+from reports.rows import Failure
 
 # The process ends before hazards are detected, which come last so that they disturb no figure.
 _LOST = ("crash", "timeout", "memory")
@@ -27,11 +28,11 @@ def may_hide_hazards(failure: Failure | None) -> bool:
     return failure.kind == "crash" or failure.stage not in _UNTRACED
 
 
-def detect_alone(job: Job, folder: Path, limits: Limits) -> tuple[Hazard, ...]:
+def detect_alone(job: Job, folder: Path, limits: Limits) -> HazardsFound:
     """Detect the hazards of one program in a process that does nothing else.
 
-    There are none where that process is lost as well. The folder of the campaign keeps them, for a
-    campaign that goes on.
+    Where that process is lost as well, they are not detected. The folder of the campaign keeps what
+    was found, for a campaign that goes on, unless something outside has killed the process.
 
     Example::
 
@@ -41,8 +42,13 @@ def detect_alone(job: Job, folder: Path, limits: Limits) -> tuple[Hazard, ...]:
     kept, own = files.kept_hazards(job.number), files.hazards(job.number)
     own.mkdir(exist_ok=True)
     if kept.exists():
-        return HazardsFound.model_validate_json(kept.read_text("utf-8")).hazards
+        return HazardsFound.model_validate_json(kept.read_text("utf-8"))
     answer = ask(DetectHazards(target=job.target), "jax-legacy", own, limits)
-    found = HazardsFound() if isinstance(answer, Lost) else answer
+    if isinstance(answer, Lost):
+        found = HazardsFound(not_detected=said_of(answer))
+        if answer.ending == KILLED:
+            return found
+    else:
+        found = answer
     write(kept, to_json(found))
-    return found.hazards
+    return found

@@ -20,6 +20,7 @@ from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded, truth_of
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
@@ -36,7 +37,6 @@ from reports.rows import (
     SIDES,
     Campaign,
     Comparison,
-    Hazard,
     Observation,
     ProgramRow,
     Side,
@@ -213,7 +213,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 each,
                 measured.records[number],
                 partial(arbitrate, collected.job(number)),
-                partial(detect_alone, collected.job(number), folder, options.time_limit),
+                partial(detect_alone, collected.job(number), folder, options.limits),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 measured_again=measured.again.get(number, ()),
@@ -254,7 +254,7 @@ def _draft(
     program: Listed,
     recorded: Mapping[Side, Recorded],
     ask_arbiter: Callable[[], Truth],
-    ask_hazards: Callable[[], tuple[Hazard, ...]],
+    ask_hazards: Callable[[], HazardsFound],
     *,
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
@@ -266,11 +266,13 @@ def _draft(
         findings = Findings(not_run=program.unavailable)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
+        found = _hazards(recorded, ask_hazards)
         findings = Findings(
             observed=tuple(each.observation for each in evidence.values()),
             comparisons=comparisons,
             times=times,
-            hazards=_hazards(recorded, ask_hazards),
+            hazards=found.hazards,
+            no_hazards=found.not_detected,
             measured_again=measured_again,
             no_arbiter=no_arbiter,
         )
@@ -307,11 +309,13 @@ def _compared(
 
 
 def _hazards(
-    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[], tuple[Hazard, ...]]
-) -> tuple[Hazard, ...]:
+    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[], HazardsFound]
+) -> HazardsFound:
+    """Return the hazards of a program; a program that raises has its failure to say why not."""
     side = side_with_hazards(recorded)
     if side is None:
-        return ()
-    if may_hide_hazards(recorded[side].observation.failure):
-        return ask_hazards()
-    return recorded[side].hazards()
+        return HazardsFound()
+    failure, found = recorded[side].observation.failure, recorded[side].hazards()
+    if may_hide_hazards(failure) or found.again:
+        found = ask_hazards()
+    return found.model_copy(update={"not_detected": ""}) if failure else found

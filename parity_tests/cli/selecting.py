@@ -113,7 +113,7 @@ def list_programs(context: typer.Context, console: Console, chosen: Chosen, time
     """
     from parity_tests.campaign.collection import collect
     from parity_tests.cli import terminal
-    from parity_tests.evidence.folder_layout import temporary_folder
+    from parity_tests.evidence.temporary_folders import temporary_folder
     from parity_tests.processes.options import Limits
     from parity_tests.targets import TargetError
     from reports.views.texts import counted

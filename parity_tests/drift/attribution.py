@@ -36,6 +36,7 @@ from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
 from parity_tests.processes.protocol import Job, to_json, write
+from parity_tests.processes.worker_process import KILLED
 from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
 _TOLERANCE = RUNGS.index("tolerance")
@@ -92,7 +93,8 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
         return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
     rerun = warm.runs_of(drift.job, drift.sides)
     found = _Attribution(drift, rerun).find()
-    if not rerun.is_out_of_time:
+    # What something outside killed, or what took too long, may work another time.
+    if not rerun.is_out_of_time and KILLED not in found.evidence:
         write(kept, to_json(found))
     return found
 

@@ -1,4 +1,4 @@
-"""The files of a campaign and the names of temporary folders, all of them written here alone.
+"""The files of a campaign, all of them named here alone.
 
 A campaign's folder looks like this. Sides are run by one process after the other, and each process
 has a folder with the next free number::
@@ -10,7 +10,8 @@ has a folder with the next free number::
         request.json                 what it was asked to do
         events                       how far it has come
         log                          what it and its programs printed
-        0.json                       program 0: its observation, written last
+        0.measured.json              program 0: its observation before the checks that come last
+        0.json                           its observation, written last
         0.npz                            its outputs
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
@@ -28,12 +29,9 @@ has a folder with the next free number::
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from reports.rows import Side
 
@@ -49,6 +47,11 @@ class ProgramFiles:
     def observation(self) -> Path:
         """The observation: the last file to be written, so its program is finished."""
         return self.folder / f"{self.number}.json"
+
+    @property
+    def measured(self) -> Path:
+        """The observation before the checks that come last, which may take the process along."""
+        return self.folder / f"{self.number}.measured.json"
 
     @property
     def outputs(self) -> Path:
@@ -216,17 +219,6 @@ def rerun_files(folder: Path, number: int) -> ProcessFiles:
 def new_waiting(folder: Path, kind: str, side: Side) -> Path:
     """Make the folder of a process that waits for jobs of a kind, such as "serve jobs"."""
     return next_free(folder, f"{kind.replace(' ', '-')}-{side}-")
-
-
-@contextlib.contextmanager
-def temporary_folder(
-    use: Literal["", "cache-", "fuzz-", "reduce-"] = "", *, ignore_cleanup_errors: bool = False
-) -> Iterator[Path]:
-    """Hold a temporary folder, which is deleted with what it holds when the block ends."""
-    with tempfile.TemporaryDirectory(
-        prefix=f"constparity-{use}", ignore_cleanup_errors=ignore_cleanup_errors
-    ) as name:
-        yield Path(name)
 
 
 def next_free(folder: Path, prefix: str = "") -> Path:

@@ -8,8 +8,13 @@ from reports.rows import Hazard
 
 
 class HazardsFound(BaseModel):
-    """The hazards of one program."""
+    """The hazards of one program, or in `not_detected` why nobody knows them.
+
+    `again` says that another process may still detect them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     hazards: tuple[Hazard, ...] = ()
+    not_detected: str = ""
+    again: bool = False

@@ -10,7 +10,7 @@ from parity_tests.evidence import values
 from parity_tests.evidence.folder_layout import ProgramFiles, truth_files
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.values import Value
-from reports.rows import Hazard, Observation
+from reports.rows import Observation
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Recorded:
             self.files.jaxpr.read_text("utf-8"),
         )
 
-    def hazards(self) -> tuple[Hazard, ...]:
+    def hazards(self) -> HazardsFound:
         """Read the hazards; there are none but on the side that detects them."""
         if self.files is None or not self.files.hazards.exists():
-            return ()
-        return HazardsFound.model_validate_json(self.files.hazards.read_text("utf-8")).hazards
+            return HazardsFound()
+        return HazardsFound.model_validate_json(self.files.hazards.read_text("utf-8"))
 
 
 def record_of(files: ProgramFiles) -> Recorded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from parity_tests.evidence.folder_layout import temporary_folder
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.experiments.repeated import what_changes
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits

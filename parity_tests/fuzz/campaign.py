@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.evidence.folder_layout import temporary_folder
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.fuzz import reduction, rendering, strategy
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.processes.protocol import Progress

@@ -193,7 +193,9 @@ class PairComparison:
         )
         for name in {**left, **right}:
             both = left.get(name), right.get(name)
-            measured = [each for each in both if each is not None]
+            made = [each for each in both if each is not None]
+            measured = [each for each in made if each.measured]
+            lost = [each.statement for each in made if not each.measured]
             failing = [each.statement for each in measured if not each.holds]
             values = _held(both[0]), _held(both[1])
             if agreement := later_calls.compare(name, self.pair):
@@ -202,7 +204,8 @@ class PairComparison:
             if not failing and len(measured) == 2:
                 yield self._comparison(name, "equal", *values)
             elif not failing:
-                yield self._comparison(name, "not compared", *values, "not measured on both")
+                detail = "; ".join(lost) or "not measured on both"
+                yield self._comparison(name, "not compared", *values, detail)
             elif len(failing) == 2 and name in OF_PROGRAMS:
                 yield self._comparison(name, "equal", *values, failing[0])
             else:
@@ -288,6 +291,6 @@ def _diff(left: list[str], right: list[str], of_left: Observation, of_right: Obs
 
 
 def _held(check: Check | None) -> str:
-    if check is None:
+    if check is None or not check.measured:
         return "not measured"
     return "holds" if check.holds else "fails"

@@ -13,10 +13,11 @@ class Findings:
     """What was found of one program on all sides; the texts are reasons why a part is missing.
 
     The failure of every observation in `observed` counts, in a pair or not. `measured_again` has
-    the two sides of the flip once more where their times stood apart. `not_run` says why
-    nothing was compared at all, `no_arbiter` why the arbiter's outputs are not there, and
-    `no_drift` why the cause of a difference was not looked for. `not_repeatable` says what of a
-    side changes from run to run, where the sides differ and it was run again.
+    the two sides of the flip once more where their times stood apart. `not_run` says why nothing
+    was compared at all, `no_hazards` why hazards were not detected, `no_arbiter` why the arbiter's
+    outputs are not there, and `no_drift` why the cause of a difference was not looked for.
+    `not_repeatable` says what of a side changes from run to run, where the sides differ and it was
+    run again.
     """
 
     observed: tuple[Observation, ...] = ()
@@ -26,6 +27,7 @@ class Findings:
     drift: tuple[DriftAttribution, ...] = ()
     measured_again: tuple[Observation, ...] = ()
     not_run: str = ""
+    no_hazards: str = ""
     no_arbiter: str = ""
     no_drift: str = ""
     not_repeatable: NotRepeatable | None = None

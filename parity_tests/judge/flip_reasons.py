@@ -9,6 +9,7 @@ from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
+from parity_tests.judge.limits_exceeded import is_beyond_doubt
 from parity_tests.judge.one_mode import pair_before_flip, what_differs_too, what_helps
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from parity_tests.judge.unrepeated import ACTIONS
@@ -59,7 +60,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             action="make the program run before the flip, then compare again",
         )
     # A limit belongs to the campaign: without it the program might have worked.
-    broken = failure.kind in ("exception", "crash")
+    exceeds = is_beyond_doubt(failure, before)
+    broken = failure.kind in ("exception", "crash") or exceeds
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
     read = read_that_changes(flip) if broken and not cause else None
@@ -67,6 +69,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         return of_read("failure", what, read)
     if cause:
         action = cause[0].fix
+    elif exceeds:
+        action = f"find out what {flip.right} does in {failure.stage}: {flip.left} needs little"
     elif broken:
         action = flip.how_to_find_the_culprit
     else:

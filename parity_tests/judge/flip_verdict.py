@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.judge import flip_costs, flip_reasons, flip_work
 from parity_tests.judge.across_flip import AcrossFlip
+from parity_tests.judge.beside_the_verdict import of_hazards
 from parity_tests.judge.by_chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import Findings
@@ -81,3 +82,5 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         yield from flip_costs.costs(flip, before, after)
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(flip, hazards)
+    for note in of_hazards(flip.findings):
+        yield FlipReason(outcome="safe", kind="note", what=note)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge import flip_verdict
+from parity_tests.judge.beside_the_verdict import notes
 from parity_tests.judge.by_chance import finding_of, in_words, without_chance
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, mode_of
@@ -66,6 +67,7 @@ def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
         reasons = (*reasons, f"there is no arbiter: {findings.no_arbiter}")
     if findings.no_drift:
         reasons = (*reasons, f"the drift was not looked into: {findings.no_drift}")
+    reasons = (*reasons, *notes(findings))
     # A bug is a difference, within whatever tolerance its values are.
     bugs = tuple(
         f"{each.left} and {each.right}: outputs differ by a bug: {each.evidence}"

@@ -18,7 +18,7 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 from jax.extend import core
 
-from parity_tests.evidence.folder_layout import temporary_folder
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from parity_tests.exception_texts import formatted, said_by
 from parity_tests.jaxpr.source_places import raised_at
-from reports.rows import Failure, Proof
+from reports.rows import Check, Failure, Proof
 
 
 class WrongSideError(AssertionError):
@@ -33,3 +35,36 @@ def exception(error: BaseException, stage: str) -> Failure:
         traceback=formatted(error)[-8000:],
         where=f"{place.file}:{place.line}" if place.file else "",
     )
+
+
+def attempt(
+    name: str, check: Callable[[], tuple[Check, ...]], *, raised_fails: bool = False
+) -> tuple[Check, ...]:
+    """Make a check; where it raises, it was not measured, and the side is none the worse for it.
+
+    With `raised_fails` the check has failed then, because it asks whether something works.
+
+    Example::
+
+        attempt("const arg values", lambda: const_args.check(passed, facts))
+    """
+    # A check may run a program, which may raise or end the process.
+    try:
+        return check()
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        statement = it_raised(error)
+        return (
+            Check(name=name, holds=not raised_fails, measured=raised_fails, statement=statement),
+        )
+
+
+def it_raised(error: BaseException) -> str:
+    """Return the type of an exception and the first line of its message, in words.
+
+    Example::
+
+        it_raised(KeyError("x")) == "it raised KeyError: 'x'"
+    """
+    described = exception(error, "")
+    line = next(iter(described.message.strip().splitlines()), "")
+    return f"it raised {described.type}: {line}" if line else f"it raised {described.type}"

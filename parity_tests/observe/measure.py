@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
@@ -17,11 +17,13 @@ from parity_tests.observe import (
     effects,
     failures,
     growth,
+    last_checks,
     later_calls,
     stages,
 )
 from parity_tests.observe.arguments import described
-from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
+from parity_tests.observe.checks import const_args, overwritten_arrays, round_trips
+from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger
 from parity_tests.observe.observation import observation_of
@@ -35,6 +37,7 @@ from parity_tests.observe.stages import (
 )
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Observation, Side
+from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ def measure(
     *,
     name: str | None = None,
     on_stage: Callable[[str], object] = lambda name: None,
+    on_measured: Callable[[Measured], object] = lambda measured: None,
     steady_calls: int = 0,
     fresh: bool = False,
     reload: bool = False,
@@ -61,7 +65,8 @@ def measure(
     Whatever the program raises is data: the observation has it as its `failure`, with the stage.
     A stock side must be the one that this process was started for; the proof notices where it is
     not. `name` is the program's name in the observation, unless it is its own. `on_stage` is told
-    the name of each stage as it begins, because a crash tells nothing.
+    the name of each stage as it begins, because a crash tells nothing. `on_measured` is given what
+    was measured before the last checks begin, because these may take the process along.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache.
@@ -76,14 +81,17 @@ def measure(
     try:
         effects.install()
         built = stages.build(program, side, clock)
-        return _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
+        found = _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
     except failures.WrongSideError as error:
         failure, proof = failures.wrong_side(error, clock.current), error.proof
-        failed = Observation(program=name, side=side, failure=failure, proof=proof)
+        return Measured(Observation(program=name, side=side, failure=failure, proof=proof))
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
-        failed = Observation(program=name, side=side, failure=failure)
-    return Measured(failed)
+        return Measured(Observation(program=name, side=side, failure=failure))
+    on_measured(found)
+    last = last_checks.take(built, found.observation, clock)
+    checks = (*found.observation.checks, *last)
+    return replace(found, observation=found.observation.model_copy(update={"checks": checks}))
 
 
 def _measure(
@@ -143,20 +151,20 @@ def _checks(
         stateful = not agree.holds
         checks = (agree, *work, *effect_rows.check(called.effects), *growth.check(called.growth))
         if is_ours(side):
-            checks += overwritten_arrays.check(
-                built.fun,
-                first,
-                called.ready(),
-                functools.partial(
-                    counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
+            count = functools.partial(
+                counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
+            )
+            may_call = not stateful and counted.module.callbacks == 0
+            checks += attempt(
+                WRITES,
+                lambda: overwritten_arrays.check(
+                    built.fun, first, called.ready(), count, may_call=may_call
                 ),
-                may_call=not stateful and counted.module.callbacks == 0,
             )
         if side == "simplified":
             donated = donating_call.types_donated(built, lowered)
-            checks += const_args.check(lowered.lowered.const_args, facts, donated)
-        if side == "legacy" and facts.captured:  # without captured arrays the two sides are one
-            checks += flag_flips.check(built.fun, built.args, built.kwargs, stateful=stateful)
+            passed = lowered.lowered.const_args
+            checks += attempt(VALUES, lambda: const_args.check(passed, facts, donated))
         return checks
 
 
@@ -176,7 +184,17 @@ def _check_round_trips(
     built: Built, called: Called, cached: compile_cache.Cached, clock: StageClock
 ) -> tuple[Check, ...]:
     with clock("reload from a cache"):
-        checks = round_trips.check_reload(cached, built.inputs, called.first)
+        checks = attempt(
+            RELOAD,
+            lambda: round_trips.check_reload(cached, built.inputs, called.first),
+            raised_fails=True,
+        )
     with clock("export"):
-        checks += round_trips.check_export(called.ready(), built.own.fresh_dynamic(), called.first)
+        checks += attempt(
+            EXPORT,
+            lambda: round_trips.check_export(
+                called.ready(), built.own.fresh_dynamic(), called.first
+            ),
+            raised_fails=True,
+        )
     return checks

@@ -17,6 +17,7 @@ from parity_tests.evidence.folder_layout import (
     side_folder,
 )
 from parity_tests.evidence.records import Recorded, record_of
+from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write
 from parity_tests.processes.side_environment import environment_of
@@ -150,9 +151,12 @@ class SideRun:
             if not self.jobs:
                 return
             self._worker = self._start()
-        self._take(self._worker.listen())
+        done = self._worker.listen()
+        self._take(done)
         if not set(self._given) & set(self.jobs):
             self.kill()  # it may not end by itself, for a thread of a program does not
+        elif done and self._worker.is_spent:
+            self.kill()  # a program has changed it, and the next one is to run in a new process
         elif lost := self._worker.lost(self.options.limits):
             self._give_up(self._worker, lost)
 
@@ -173,9 +177,13 @@ class SideRun:
             jobs=self._given,
             steady_calls=self.options.steady_calls,
             reload=self.options.reload,
-            hazards=self.side == self.options.hazards_on,
+            hazards=self._hazards,
         )
         return Worker.start(request, next_free(self.folder), environment_of(self.side))
+
+    @property
+    def _hazards(self) -> bool:
+        return self.side == self.options.hazards_on
 
     def _files(self, worker: Worker, number: int) -> ProgramFiles:
         return ProgramFiles(worker.files.folder, number)
@@ -191,9 +199,18 @@ class SideRun:
         """Record the program that the process was on as failed.
 
         Memory and threads of the programs before it may be to blame. So unless it took too long, a
-        program has failed only as the first of its process; else it starts the next one.
+        program has failed only as the first of its process; else it starts the next one. What was
+        measured before the last checks took the process along is kept.
         """
         self._worker = None
+        files = self._files(worker, self.jobs[0].number)
+        if files.measured.exists():
+            job, *rest = self.jobs
+            first = job == self._given[0]
+            record = keep_measured(files, lost, hazards=self._hazards, first=first)
+            self.jobs = tuple(rest)
+            self.on_record(job.number, record)
+            return
         if lost.kind != "timeout" and self.jobs[0] != self._given[0]:
             return
         # A process that cannot even start will not start for the next program either.

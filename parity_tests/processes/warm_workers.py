@@ -22,6 +22,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.judgement import Judgement, judge
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes import worker_process
+from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun, ServeJobs, ServeReruns, ServeTruth
 from parity_tests.processes.side_environment import environment_of
@@ -46,7 +47,7 @@ class WarmWorker:
 
     def give(self, job: Job | Rerun) -> Worker:
         """Have a job done; the one before must be done or lost."""
-        if self._worker is None or self._worker.has_ended():
+        if self._worker is None or self._worker.is_spent or self._worker.has_ended():
             self.kill()
             self._worker = self._start()
         self._worker.give(job.model_dump_json())
@@ -141,8 +142,11 @@ class WarmPair:
 
 
 def _recorded(done: WarmJob[Job]) -> Recorded:
+    files = ProgramFiles(done.folder, done.job.number)
     if done.lost is None:
-        return record_of(ProgramFiles(done.folder, done.job.number))
+        return record_of(files)
+    if files.measured.exists():
+        return keep_measured(files, done.lost, hazards=False, first=True)
     return Recorded(
         Observation(program=done.job.name, side=done.by.side, failure=done.lost.failure())
     )

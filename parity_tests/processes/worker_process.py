@@ -31,35 +31,48 @@ POLL_SECONDS = 0.02
 START_SECONDS = 60.0
 
 LostKind = Literal["crash", "timeout", "memory"]
+KILLED = "signal SIGKILL"  # how a process ended that something outside has killed
 
 
 @dataclass(frozen=True)
 class Lost:
     """How a process was lost, in which stage, and the end of what it printed.
 
-    `ending` is "exit status 3", "signal SIGSEGV", or says which limit was exceeded.
+    `ending` is "exit status 3", "signal SIGSEGV", or says which `limit` was exceeded.
     """
 
     kind: LostKind
     ending: str
     stage: str
     log: str
+    limit: float | None = None
 
     def failure(self) -> Failure:
         """Return the failure of the program that the process was on."""
         if self.kind == "crash":
-            type_, message = self.ending, "the process ended"
+            type_, message = self.ending, _ENDED_BY.get(self.ending, "the process ended")
         else:
             type_ = {"timeout": "TimeLimit", "memory": "MemoryLimit"}[self.kind]
             message = self.ending
         return Failure(
-            kind=self.kind, stage=self.stage, type=type_, message=message, traceback=self.log
+            kind=self.kind,
+            stage=self.stage,
+            type=type_,
+            message=message,
+            traceback=self.log,
+            limit=self.limit,
         )
 
     @property
     def last_words(self) -> str:
         """What the process printed before it ended; "" where it was killed at a limit."""
         return self.log if self.kind == "crash" else ""
+
+
+_ENDED_BY = {
+    KILLED: "the process was killed from outside, or by the kernel because memory ran out; a "
+    "campaign with --resume runs the program again",
+}
 
 
 class Supervised(Protocol):
@@ -104,6 +117,7 @@ class Worker:
     files: ProcessFiles
     stage: str = "start of the process"
     has_started: bool = False
+    is_spent: bool = False  # it does no program after the one that it is on
     _read: int = 0
     _has_ended: bool = False
     _killed: bool = False
@@ -168,6 +182,9 @@ class Worker:
             if event == "stage":
                 self.stage = what
                 continue
+            if event == "spent":
+                self.is_spent = True
+                continue
             self._last = time.monotonic()
             self.stage, self.has_started = "import", True
             if event == "done":
@@ -184,17 +201,17 @@ class Worker:
             return self.last("crash", self._exit())
         if self.idle_seconds() > limits.timeout + (0 if self.has_started else START_SECONDS):
             self.kill()
-            return self.last("timeout", f"no result in {limits.timeout:g} seconds")
+            ending = f"no result in {limits.timeout:g} seconds"
+            return self.last("timeout", ending, limits.timeout)
         if limits.memory and (used := self._resident_bytes()) > limits.memory:
             self.kill()
-            return self.last(
-                "memory", f"{used:,} bytes resident, and the limit is {limits.memory:,}"
-            )
+            ending = f"{used:,} bytes resident, and the limit is {limits.memory:,}"
+            return self.last("memory", ending, limits.memory)
         return None
 
-    def last(self, kind: LostKind, ending: str) -> Lost:
+    def last(self, kind: LostKind, ending: str, limit: float | None = None) -> Lost:
         """Describe how the process was lost, in the stage that it had reached."""
-        return Lost(kind, ending, self.stage, self.log_tail())
+        return Lost(kind, ending, self.stage, self.log_tail(), limit)
 
     def answer(self, question: type[Question[AnswerT]]) -> AnswerT | Lost:
         """Read the answer that the process left, or say how it ended without one."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.evidence import values
-from parity_tests.evidence.folder_layout import ProcessFiles, temporary_folder
+from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.sides import PAIRS
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits

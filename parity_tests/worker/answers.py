@@ -18,7 +18,7 @@ from parity_tests.processes.protocol import (
     UnknownTarget,
     Unreadable,
 )
-from parity_tests.worker.handling import Desk, hazards_of, load
+from parity_tests.worker.handling import Desk, events, hazards_of, load, start_up
 from reports.rows.bench import TurnTaken
 from reports.rows.experiments import CulpritFound, Sweep, Tuning
 
@@ -71,7 +71,10 @@ def _listed(each: Program | Unavailable, name: str) -> Listed:
 
 
 def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
-    """Detect the hazards of one program."""
+    """Detect the hazards of one program; its time limit begins when the process has started."""
+    start_up()
+    with events(desk) as say:
+        say("started 0")
     return hazards_of(request.target)
 
 

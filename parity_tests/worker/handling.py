@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -38,12 +41,38 @@ def load(target: str) -> Program:
         return targets.load_one(target)
 
 
-def hazards_of(target: str) -> HazardsFound:
-    """Detect the hazards of one program; there are none where it cannot even be traced."""
-    from parity_tests.observe import hazards
+TO_MEASURE = ("observe.hazards", "observe.measure", "targets", "evidence.values")
+TO_RERUN = ("drift.equation_values", "targets", "evidence.values")
 
-    # The observations have what a program raises; hazards only explain them.
+
+def start_up(modules: Sequence[str] = TO_MEASURE) -> None:
+    """Start JAX, its backend and the tester before the time limit of the first program begins.
+
+    On a slow machine with a short limit, the start alone could exceed it. The first program would
+    be given up, and so would the next one, because it is the first in the replacement process.
+    """
+    import jax
+
+    for name in modules:
+        importlib.import_module(f"parity_tests.{name}")
+    # Before a program is imported: it may lower a callback then.
+    importlib.import_module("parity_tests.observe.effects").install()
+    jax.devices()
+
+
+@contextmanager
+def events(desk: Desk) -> Iterator[Callable[[str], object]]:
+    """Open the events, and return how to say something there."""
+    with open(desk.files.events, "a", buffering=1) as events:
+        yield lambda line: events.write(f"{line}\n")
+
+
+def hazards_of(target: str) -> HazardsFound:
+    """Detect the hazards of one program, or say why that failed."""
+    from parity_tests.observe import failures, hazards
+
+    # A program may raise anything, or end its process, while its other form is traced.
     try:
         return HazardsFound(hazards=hazards.detect(load(target)))
-    except Exception:  # noqa: BLE001
-        return HazardsFound()
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        return HazardsFound(not_detected=failures.it_raised(error))

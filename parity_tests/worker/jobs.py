@@ -1,15 +1,14 @@
 """Run jobs in the process of a side: measure them, run them again, or evaluate them for truth.
 
-How far the process has come stands in its events, in the lines "started N", "stage NAME" and
-"done N". So the parent knows which program a crash belongs to, and which stage.
+How far the process has come stands in its events, in the lines "started N", "stage NAME",
+"measured N" and "done N". So the parent knows which program a crash belongs to, and which stage.
+After "spent N" the process does no program but N.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from parity_tests.evidence.folder_layout import (
     ProcessFiles,
@@ -28,43 +27,66 @@ from parity_tests.processes.protocol import (
     to_json,
     write,
 )
-from parity_tests.worker.handling import Desk, hazards_of, load
+from parity_tests.worker.handling import TO_RERUN, Desk, events, hazards_of, load, start_up
 from reports.rows import Failure, Observation, Side
 
-OnStage = Callable[[str], object]
-GivenT = TypeVar("GivenT", Job, Rerun)
+if TYPE_CHECKING:
+    from parity_tests.observe.measure import Measured
+    from parity_tests.worker.measuring_process import MeasuringProcess
 
-_TO_MEASURE = ("observe.hazards", "observe.measure", "targets", "evidence.values")
-_TO_RERUN = ("drift.equation_values", "targets", "evidence.values")
+# Says a line of the events.
+Say = Callable[[str], object]
+GivenT = TypeVar("GivenT", Job, Rerun)
 
 
 def run_jobs(request: RunJobs, desk: Desk) -> None:
-    """Run the jobs of a request."""
-    _start_up()
-    with _events(desk) as say:
+    """Run the jobs of a request, or as many as this process is fit for."""
+    process = _started()
+    with events(desk) as say:
         for position, job in enumerate(request.jobs):
-            say(f"started {job.number}")
-            run_job(
-                job, request, desk, fresh=position == 0, on_stage=lambda name: say(f"stage {name}")
-            )
-            say(f"done {job.number}")
+            following = next(iter(request.jobs[position + 1 :]), job)
+            fresh = position == 0
+            if not _run_and_say(job, request, desk, process, say, fresh=fresh, following=following):
+                return
 
 
 def serve_jobs(request: ServeJobs, desk: Desk) -> None:
-    """Run jobs as they come, until the parent goes."""
-    _start_up()
-    each = RunJobs(side=request.side, jobs=())
-    with _events(desk) as say:
+    """Run jobs as they come, until the parent goes or this process is not fit for more."""
+    process, each = _started(), RunJobs(side=request.side, jobs=())
+    with events(desk) as say:
         for job in _given(desk, Job):
-            say(f"started {job.number}")
-            run_job(job, each, desk, fresh=False, on_stage=lambda name: say(f"stage {name}"))
-            say(f"done {job.number}")
+            if not _run_and_say(job, each, desk, process, say, fresh=False, following=job):
+                return
+
+
+def _started() -> MeasuringProcess:
+    start_up()
+    from parity_tests.worker.measuring_process import MeasuringProcess
+
+    return MeasuringProcess()
+
+
+def _run_and_say(
+    job: Job, how: RunJobs, desk: Desk, process: MeasuringProcess, say: Say, *, fresh: bool,
+    following: Job,
+) -> bool:  # fmt: skip
+    """Run a job, say how far it has come, and return whether this process is fit for another.
+
+    `following` is the job that comes next, or the same one where that is not known.
+    """
+    say(f"started {job.number}")
+    run_job(job, how, desk, process, fresh=fresh, say=say)
+    is_fit = process.may_go_on_with(following.target)
+    if not is_fit:
+        say(f"spent {job.number}")
+    say(f"done {job.number}")
+    return is_fit
 
 
 def serve_truth(request: ServeTruth, desk: Desk) -> None:
     """Evaluate jobs in double precision as they come, until the parent goes."""
-    _start_up()
-    with _events(desk) as say:
+    start_up()
+    with events(desk) as say:
         for job in _given(desk, Job):
             say(f"started {job.number}")
             arbitrate(job, truth_files(desk.files.folder, job.number))
@@ -73,11 +95,11 @@ def serve_truth(request: ServeTruth, desk: Desk) -> None:
 
 def serve_reruns(request: ServeReruns, desk: Desk) -> None:
     """Run programs again as they come, until the parent goes."""
-    _start_up(_TO_RERUN)
+    start_up(TO_RERUN)
     import jax
 
     target = ""
-    with _events(desk) as say:
+    with events(desk) as say:
         for order in _given(desk, Rerun):
             say(f"started {order.number}")
             if order.target != target:
@@ -87,13 +109,40 @@ def serve_reruns(request: ServeReruns, desk: Desk) -> None:
             say(f"done {order.number}")
 
 
-def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStage) -> None:
-    """Measure one program and leave its observation, outputs, jaxpr and hazards in files."""
+def run_job(
+    job: Job, how: RunJobs, desk: Desk, process: MeasuringProcess, *, fresh: bool, say: Say
+) -> None:
+    """Measure one program and leave its observation, outputs, jaxpr and hazards in files.
+
+    What is measured is kept before the last checks begin, since these may take the process along.
+    """
+    files = ProgramFiles(desk.files.folder, job.number)
+
+    def keep(measured: Measured) -> None:
+        _save(measured, files)
+        say(f"measured {job.number}")
+
+    measured = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
+    if not files.measured.exists():
+        keep(measured)
+    changed = {"changed_process": process.changes_of_program()}
+    found = to_json(measured.observation.model_copy(update=changed))
+    write(files.measured, found)
+    if how.hazards:
+        say("stage hazards")
+        write(files.hazards, to_json(hazards_of(job.target)))
+    # The last file: a campaign that goes on takes the program for finished by it.
+    write(files.observation, found)
+    files.measured.unlink()
+
+
+def _measured(
+    job: Job, how: RunJobs, process: MeasuringProcess, *, fresh: bool, say: Say,
+    keep: Callable[[Measured], None],
+) -> Measured:  # fmt: skip
     from parity_tests import targets
-    from parity_tests.evidence import values
     from parity_tests.observe import measure
 
-    files = ProgramFiles(desk.files.folder, job.number)
     try:
         program = load(job.target)
     except targets.TargetError as error:
@@ -101,25 +150,27 @@ def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStag
         failure = Failure(
             kind="exception", stage="import", type=type(error).__name__, message=str(error)
         )
-        lost = Observation(program=job.name, side=how.side, failure=failure)
-        measured = measure.Measured(lost)
-    else:
-        measured = measure.measure(
-            program,
-            how.side,
-            name=job.name,
-            on_stage=on_stage,
-            steady_calls=how.steady_calls,
-            fresh=fresh,
-            reload=how.reload,
-        )
+        return measure.Measured(Observation(program=job.name, side=how.side, failure=failure))
+    finally:
+        process.has_imported(job.target)
+    return measure.measure(
+        program,
+        how.side,
+        name=job.name,
+        on_stage=lambda name: say(f"stage {name}"),
+        on_measured=keep,
+        steady_calls=how.steady_calls,
+        fresh=fresh,
+        reload=how.reload,
+    )
+
+
+def _save(measured: Measured, files: ProgramFiles) -> None:
+    from parity_tests.evidence import values
+
     values.save(files.outputs, measured.values)
     write(files.jaxpr, measured.jaxpr)
-    if how.hazards:
-        on_stage("hazards")
-        write(files.hazards, to_json(hazards_of(job.target)))
-    # The last file: a campaign that goes on takes the program for finished by it.
-    write(files.observation, to_json(measured.observation))
+    write(files.measured, to_json(measured.observation))
 
 
 def rerun(order: Rerun, side: Side, files: ProcessFiles) -> None:
@@ -155,28 +206,6 @@ def arbitrate(job: Job, files: TruthFiles) -> None:
         values.save(files.truth, truth)
 
 
-def _start_up(names: Sequence[str] = _TO_MEASURE) -> None:
-    """Start JAX, its backend and the tester before the time limit of the first program begins.
-
-    On a slow machine with a short limit, the start alone could exceed it. The first program would
-    be given up, and so would the next one, because it is the first in the replacement process.
-    """
-    import jax
-
-    for name in names:
-        importlib.import_module(f"parity_tests.{name}")
-    # Before a program is imported: it may lower a callback then.
-    importlib.import_module("parity_tests.observe.effects").install()
-    jax.devices()
-
-
 def _given(desk: Desk, kind: type[GivenT]) -> Iterator[GivenT]:
     while True:
         yield kind.model_validate_json(desk.lines.get())
-
-
-@contextmanager
-def _events(desk: Desk) -> Iterator[Callable[[str], object]]:
-    """Open the events, and return how to say something there."""
-    with open(desk.files.events, "a", buffering=1) as events:
-        yield lambda line: events.write(f"{line}\n")

@@ -139,6 +139,8 @@ class Check(Row):
     name: str
     holds: bool
     statement: str  # the finding in one sentence
+    # False: the check itself failed. `statement` says how, and `holds` says nothing.
+    measured: bool = True
 
 
 class Failure(Row):
@@ -150,6 +152,7 @@ class Failure(Row):
     message: str
     traceback: str = ""
     where: str = ""  # the user's line that raised, or called what did: "model.py:12"
+    limit: float | None = None  # the limit that was exceeded, in seconds or bytes
 
 
 class Observation(Row):
@@ -179,3 +182,6 @@ class Observation(Row):
     calls: CallResults | None = None  # whether the results of all calls are the same bits
     growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
+    # What the program changed for its whole process, each in a sentence; the programs after it ran
+    # in a new process.
+    changed_process: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from parity_tests.bench.measuring import seconds
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.row import Row, Size, sampler
 from parity_tests.bench.stepping import wait
-from parity_tests.evidence.folder_layout import temporary_folder
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe import compile_cache
 from parity_tests.observe.calls import work_of_jax
 from reports.rows.bench import BenchLine, Contestant, Sample, Target

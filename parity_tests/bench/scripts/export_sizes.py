@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from parity_tests.evidence.folder_layout import temporary_folder
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.side_environment import environment_of
 
 WAYS = ("jax", "plain", "hoisted")

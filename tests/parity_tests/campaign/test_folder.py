@@ -18,7 +18,7 @@ from parity_tests.campaign import run
 from parity_tests.campaign.folder import ResumeError, Setup, check_same_campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes.protocol import Listing
-from reports.rows import Failure, Observation
+from reports.rows import Check, Failure, Observation
 
 SIDES = ("legacy", "simplified")
 
@@ -176,3 +176,27 @@ def test_two_campaigns_do_not_share_a_folder(module, tmp_path):
     with campaign_folder(tmp_path / "kept"), pytest.raises(ResumeError, match="another campaign"):
         run.run([f"{module}:program_1"], CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     assert os.listdir(tmp_path / "kept") == ["lock"]
+
+
+def test_what_was_killed_from_outside_runs_again(tmp_path):
+    file, folder = shutil.copy(program_file("trust/killed_from_outside"), tmp_path), tmp_path / "k"
+    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), resume=folder)
+    [row] = run.run([str(file)], options).programs
+    assert row.verdict == "could not compare"
+    assert row.reasons[0] == (
+        "jax-legacy: crash in trace: signal SIGKILL: the process was killed from outside, or by "
+        "the kernel because memory ran out; a campaign with --resume runs the program again"
+    )
+    (tmp_path / "memory_is_back").touch()
+    [row] = run.run([str(file)], options).programs
+    assert (row.verdict, len(row.hazards)) == ("parity", 1)
+
+
+def test_a_check_that_was_killed_from_outside_is_made_again(tmp_path):
+    check_same_campaign(tmp_path, Listing(), setup_of())
+    for number, ending in enumerate(("signal SIGKILL: killed", "signal SIGABRT: the end")):
+        check = Check(name="flag flips", holds=True, measured=False, statement=ending)
+        lost = Observation(program="p", side="legacy", checks=(check,))
+        (tmp_path / f"{number}.json").write_text(lost.model_dump_json())
+    check_same_campaign(tmp_path, Listing(), setup_of())
+    assert [each.name for each in tmp_path.glob("?.json")] == ["1.json"]

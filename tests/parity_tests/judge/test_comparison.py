@@ -62,6 +62,7 @@ def test_placement_that_was_not_measured_is_not_compared():
 
 HOLDS, FAILS = (Check(name="calls agree", holds=holds, statement="") for holds in (True, False))
 FLIPPED = Check(name="flag flips", holds=False, statement="")
+LOST = Check(name="flag flips", holds=True, measured=False, statement="it raised ValueError")
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,9 @@ FLIPPED = Check(name="flag flips", holds=False, statement="")
         ((FAILS,), (), "different"),
         ((HOLDS,), (), "not compared"),
         ((FLIPPED,), (FLIPPED,), "different"),
+        ((LOST,), (), "not compared"),
+        ((LOST,), (LOST,), "not compared"),
+        ((LOST,), (FLIPPED,), "different"),
     ],
 )
 def test_a_check_that_fails_is_a_difference(left, right, outcome):

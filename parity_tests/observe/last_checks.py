@@ -1,0 +1,26 @@
+"""The checks that come last: they trace the other form, which may fail where the side works.
+
+A program may raise, hang or end its process only while its other form is traced. So they are made
+when the observation is there already, and what they raise is no failure of the side.
+"""
+
+from __future__ import annotations
+
+from parity_tests.observe import failures
+from parity_tests.observe.checks import flag_flips
+from parity_tests.observe.stages import Built, StageClock
+from reports.rows import Check, Observation
+from reports.rows.check_names import AGREE, FLIPS
+
+
+def take(built: Built, observation: Observation, clock: StageClock) -> tuple[Check, ...]:
+    """Take the checks that come last on a side, after its observation; most sides have none."""
+    captured = observation.jaxpr.captured_arrays if observation.jaxpr else 0
+    if built.side != "legacy" or not captured:  # without captured arrays the two sides are one
+        return ()
+    stateful = any(each.name == AGREE and not each.holds for each in observation.checks)
+    with clock(FLIPS):
+        return failures.attempt(
+            FLIPS,
+            lambda: flag_flips.check(built.fun, built.args, built.kwargs, stateful=stateful),
+        )

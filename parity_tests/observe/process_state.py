@@ -1,0 +1,138 @@
+"""What a program can change for its whole process: JAX's settings and functions, the environment.
+
+The next program in that process would run under it. Values of environment variables are not told,
+because some are secret.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+# Whose functions programs replace: public names alone, which a program can mean to replace.
+_MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
+_STREAMS = ("stdout", "stderr")
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """The state of this process at one moment."""
+
+    functions: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    variables: Mapping[str, str]
+    directory: str
+    streams: Mapping[str, tuple[Any, bool, tuple[int, int] | None]]  # object, closed, its file
+    path: tuple[str, ...]
+    handlers: Mapping[signal.Signals | int, Any]
+
+    @classmethod
+    def now(cls) -> ProcessState:
+        """Take the state of this moment; it costs a millisecond."""
+        return cls(
+            {
+                f"{module.__name__}.{name}": value
+                for module in _MODULES
+                for name, value in vars(module).items()
+                if callable(value)
+            },
+            {**jax.config.values, **_settings_of_engine()},
+            dict(os.environ),
+            _directory(),
+            {name: _stream(name) for name in _STREAMS},
+            tuple(sys.path),
+            {number: signal.getsignal(number) for number in signal.valid_signals()},
+        )
+
+    def changes(self, later: ProcessState) -> tuple[str, ...]:
+        """Say what is otherwise in a later state, each change in words that follow "it".
+
+        Example::
+
+            before.changes(ProcessState.now()) == ("sets jax_enable_x64 to True (it was False)",)
+        """
+        return tuple(
+            [
+                *self._functions(later),
+                *self._settings(later),
+                *self._variables(later),
+                *self._directory_and_path(later),
+                *self._streams(later),
+                *self._handlers(later),
+            ]
+        )
+
+    def apart_from_path(self, later: ProcessState) -> tuple[str, ...]:
+        """Say what `changes` says, except for `sys.path`, which an import may well add to."""
+        return replace(self, path=later.path).changes(later)
+
+    def _functions(self, later: ProcessState) -> Iterator[str]:
+        for name, value in self.functions.items():
+            if later.functions.get(name) is not value:
+                yield f"replaces {name}"
+
+    def _settings(self, later: ProcessState) -> Iterator[str]:
+        for name, value in self.settings.items():
+            now = later.settings.get(name, value)
+            if now is not value and now != value:
+                yield f"sets {name} to {now!r} (it was {value!r})"
+
+    def _variables(self, later: ProcessState) -> Iterator[str]:
+        for name in {**self.variables, **later.variables}:
+            if name not in later.variables:
+                yield f"removes the environment variable {name}"
+            elif self.variables.get(name) != later.variables[name]:
+                yield f"sets the environment variable {name}"
+
+    def _directory_and_path(self, later: ProcessState) -> Iterator[str]:
+        if later.directory != self.directory:
+            yield f"changes the working directory to {later.directory or 'a deleted folder'}"
+        if later.path != self.path:
+            yield "changes sys.path"
+
+    def _streams(self, later: ProcessState) -> Iterator[str]:
+        for name, before in self.streams.items():
+            now = later.streams[name]
+            if now == before:
+                continue
+            _, is_closed, file = now
+            yield f"closes {name}" if is_closed or file is None else f"redirects {name}"
+
+    def _handlers(self, later: ProcessState) -> Iterator[str]:
+        for number, handler in self.handlers.items():
+            if later.handlers.get(number) != handler:
+                with contextlib.suppress(ValueError):
+                    yield f"changes what {signal.Signals(number).name} does"
+
+
+def _settings_of_engine() -> dict[str, Any]:
+    """Return the engine's settings where it is imported; stock sides never import it."""
+    engine = sys.modules.get("engine")
+    if engine is None:
+        return {}
+    names = [name for name in dir(engine.config) if not name.startswith("_") and name != "update"]
+    return {f"engine.config.{name}": getattr(engine.config, name) for name in names}
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was deleted
+        return ""
+
+
+def _stream(name: str) -> tuple[Any, bool, tuple[int, int] | None]:
+    stream = getattr(sys, name)
+    try:
+        status = os.fstat({"stdout": 1, "stderr": 2}[name])
+    except OSError:
+        return stream, True, None
+    return stream, bool(getattr(stream, "closed", stream is None)), (status.st_dev, status.st_ino)

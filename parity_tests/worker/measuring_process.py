@@ -1,0 +1,41 @@
+"""The process of a side as its programs leave it: who changed it, and who may still run in it.
+
+What a module sets when it is imported is meant for the programs of that module, which share the
+process. What a program changes while it runs is meant for nobody else.
+"""
+
+from __future__ import annotations
+
+from parity_tests import targets
+from parity_tests.observe.process_state import ProcessState
+
+
+class MeasuringProcess:
+    """What the programs of this process have changed in it since it started."""
+
+    def __init__(self) -> None:
+        self._at_start = self._before = ProcessState.now()
+        self._module = ""
+        self._import_changes: tuple[str, ...] = ()
+        self._said: set[str] = set()
+        self._by_program: tuple[str, ...] = ()
+
+    def has_imported(self, target: str) -> None:
+        """Note what the process is like when the module of a program is imported."""
+        self._module, _ = targets.split(target)
+        self._before = ProcessState.now()
+        self._import_changes = self._at_start.apart_from_path(self._before)
+
+    def changes_of_program(self) -> tuple[str, ...]:
+        """Return who changed what since the last call: the program, or the import of its module."""
+        self._by_program = self._before.changes(ProcessState.now())
+        new = [each for each in self._import_changes if each not in self._said]
+        self._said.update(new)
+        by = {f"the import of {self._module}": new, "the program": self._by_program}
+        return tuple(f"{who} {', '.join(changes)}" for who, changes in by.items() if changes)
+
+    def may_go_on_with(self, target: str) -> bool:
+        """Say whether a program would run as if it were the first of its process."""
+        if self._by_program:
+            return False
+        return not self._import_changes or targets.split(target)[0] == self._module

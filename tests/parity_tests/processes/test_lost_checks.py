@@ -1,0 +1,102 @@
+"""A check of ours that fails, or takes its process along, is no failure of the side."""
+
+import pytest
+from program_files import program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.folder_layout import ProgramFiles
+from parity_tests.judge import fail_rules
+from parity_tests.processes.lost_checks import keep_measured
+from parity_tests.processes.worker_process import KILLED, Lost
+from reports.rows import Observation
+
+FILE = program_file("trust/fails_in_the_other_form")
+SIDES = ("legacy", "jax-legacy", "jax-simplified")
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=15, memory_limit=800 * 2**20)
+    return run.run([str(FILE)], options)
+
+
+@pytest.fixture(scope="module")
+def rows(campaign):
+    return {row.name: row for row in campaign.programs}
+
+
+FAILURES = {
+    "raises": "exception in trace: LookupError: no constvar",
+    "exits": "crash in trace: exit status 5: the process ended",
+    "ends_at_once": "crash in trace: exit status 6: the process ended",
+    "aborts": "crash in trace: signal SIGABRT: the process ended",
+    "takes_memory": "memory in trace: MemoryLimit: ",
+    "hangs": "timeout in trace: TimeLimit: no result in 15 seconds",
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_fails_in_the_other_form_alone_is_broken_by_the_flip(rows, name):
+    row = rows[name]
+    reason = row.flip.reasons[0]
+    assert (row.flip.outcome, reason.kind) == ("different", "failure")
+    what = f"works on jax-legacy and fails on jax-simplified: {FAILURES[name]}"
+    assert reason.what.startswith(what)
+    failed = [each.side for each in row.observations if each.failure]
+    assert failed == ["jax-simplified"]
+    for observation in row.observations:
+        assert (observation.times is not None) == (observation.side != "jax-simplified")
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_the_checks_that_were_lost_are_named(rows, name):
+    row = rows[name]
+    [compared] = [each for each in row.comparisons if each.metric == "flag flips"]
+    assert (compared.outcome, compared.left_value) == ("not compared", "not measured")
+    said = [reason for reason in row.reasons if "the check 'flag flips' was not made" in reason]
+    assert len(said) == 1
+    assert said[0].startswith(f"legacy: the check 'flag flips' was not made: {compared.detail}")
+    assert any("the hazards of the flip were not detected" in each for each in row.reasons)
+    assert row.flip.reasons[-1].what.startswith("the hazards of the flip were not detected")
+
+
+def test_what_works_in_both_forms_has_its_checks_and_hazards(rows):
+    row = rows["works"]
+    assert (row.verdict, row.reasons, row.flip.outcome) == ("parity", (), "safe")
+    assert [each.kind for each in row.hazards] == ["writeable NumPy array"]
+
+
+def test_each_alone_exits_with_a_failure(campaign):
+    [broken] = fail_rules.broken(campaign, fail_rules.parse("new-failure"))
+    assert broken.programs == tuple(FAILURES)
+
+
+def measured(folder, stage, kind="crash", ending="signal SIGABRT", **given):
+    files = ProgramFiles(folder, 0)
+    kept = Observation(program="p", side="legacy")
+    files.measured.write_text(kept.model_dump_json())
+    files.outputs.touch()
+    lost = Lost(kind, ending, stage, "")
+    return keep_measured(files, lost, hazards=True, first=given.get("first", True))
+
+
+def test_hazards_are_looked_for_again_where_the_program_may_not_be_to_blame(tmp_path):
+    assert not measured(tmp_path, "hazards").hazards().again
+    for again, given in (
+        (True, {"first": False}),
+        (True, {"ending": KILLED}),
+        (False, {"first": False, "kind": "timeout", "ending": "no result in 3 seconds"}),
+    ):
+        ProgramFiles(tmp_path, 0).hazards.unlink()
+        found = measured(tmp_path, "hazards", **given).hazards()
+        assert found.again == again
+        assert found.not_detected.startswith(given.get("ending", "signal SIGABRT"))
+
+
+def test_a_lost_check_is_named_and_the_rest_of_the_record_stands(tmp_path):
+    record = measured(tmp_path, "flag flips")
+    [check] = record.observation.checks
+    assert (check.name, check.measured) == ("flag flips", False)
+    assert record.observation.failure is None
+    assert measured(tmp_path, "hazards").observation.checks == ()
