@@ -32,6 +32,14 @@ from reports.rows import SIDES, Campaign, Comparison, Hazard, Side, TimeComparis
 DEFAULTS = CampaignOptions()
 
 
+class NotSavedError(OSError):
+    """A campaign could not be saved; the message names the file and the reason."""
+
+    def __init__(self, message: str, campaign: Campaign) -> None:
+        super().__init__(message)
+        self.campaign = campaign
+
+
 def run(
     targets: Sequence[str] = (),
     options: CampaignOptions = DEFAULTS,
@@ -40,8 +48,8 @@ def run(
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
-    Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where the file of
-    `options.save` cannot be written.
+    Raises `TargetError` and `ResumeError` before anything runs, and `NotSavedError`, which has the
+    campaign, where the file of `options.save` cannot be written.
 
     Example::
 
@@ -63,7 +71,10 @@ def run(
             programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
         )
         if options.save is not None:
-            saved.save(options.save, result, partial(_kept, measured, folder))
+            try:
+                saved.save(options.save, result, partial(_kept, measured, folder))
+            except OSError as error:
+                raise NotSavedError(str(error), result) from error
     return result
 
 

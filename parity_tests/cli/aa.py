@@ -56,7 +56,7 @@ def aa(
     chosen = next((each for each in SIDES if each == side), None)
     if chosen is None:
         raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
-    requests = checked_reports(report or ())
+    requests = checked_reports(context, report or ())
     console = terminal.console()
     try:
         with terminal.progress() as advance:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def run_campaign(
     context: typer.Context, targets: Sequence[str], options: CampaignOptions
 ) -> Campaign | None:
-    """Run a campaign with a progress bar; None where it came to nothing, which then is said."""
+    """Run a campaign with a progress bar; None where it came to nothing, which then is said.
+
+    What cannot be saved is said, and returned all the same.
+    """
     from parity_tests.campaign import run as campaign
     from parity_tests.campaign.folder import ResumeError
     from parity_tests.cli import terminal
@@ -34,6 +37,10 @@ def run_campaign(
             result = campaign.run(targets, options, progress=advance)
     except (TargetError, ResumeError) as error:
         fail(str(error))
+    except campaign.NotSavedError as error:
+        print(f"constparity: {error}", file=sys.stderr)
+        context.obj.code = Exit.INTERNAL_ERROR
+        result = error.campaign
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if options.resume else ""
         print(f"constparity: interrupted{hint}", file=sys.stderr)

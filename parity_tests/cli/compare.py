@@ -49,7 +49,7 @@ def compare(
     from parity_tests.cli import terminal
     from parity_tests.evidence.saved import Saved, SavedError
 
-    requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
+    requests, rules = checked_reports(context, report or ()), parse_fail_on(fail_on)
     try:
         with terminal.progress() as advance:
             result = compare_saved.compare(

@@ -59,7 +59,7 @@ def fuzz(
             raise
         fail("generating programs needs hypothesis: install constparity[fuzz]")
     chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
-    requests = checked_reports(report or ())
+    requests = checked_reports(context, report or ())
     console = terminal.console()
     try:
         with terminal.progress() as advance:

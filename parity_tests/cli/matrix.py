@@ -32,7 +32,7 @@ def matrix(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import matrix_grid, terminal
 
-    requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
+    requests, rules = checked_reports(context, report or ()), parse_fail_on(fail_on)
     result = run_campaign(
         context,
         [transform_matrix.__name__],

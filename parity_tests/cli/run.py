@@ -19,7 +19,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.report_option import checked_reports
+from parity_tests.cli.report_option import check_saving, checked_reports
 
 
 def run(
@@ -106,8 +106,9 @@ def run(
     from parity_tests.processes.options import STEADY_CALLS
 
     chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
-    saving = [f"json:{save}"] if save else []
-    requests = checked_reports([*saving, *(report or ())])[len(saving) :]
+    if save is not None:
+        check_saving(context, save, report or ())
+    requests = checked_reports(context, report or ())
     options = CampaignOptions(
         sides=chosen,
         timeout=timeout,

@@ -51,8 +51,10 @@ def render(campaign: Campaign) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
-def load(path: str | os.PathLike[str]) -> Campaign:
+def load(path: str | os.PathLike[str], *, option: str = "") -> Campaign:
     """Load the campaign that a JSON report holds.
+
+    `option` is what messages propose to write the file with, `--report json:...` by default.
 
     Raises `ReportReadError` where the file cannot be read, is not JSON, has another schema version
     than this constparity, or has fields that are missing, unknown or of another type.
@@ -65,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> Campaign:
         reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
 JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
-    option = f"--report json:{os.fspath(path)}"
+    option = option or f"--report json:{os.fspath(path)}"
     again = f"write it again with {option}"
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
