@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from parity_tests.campaign import unfinished
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
@@ -103,8 +104,9 @@ def _measure(
         records = (recorded[job.number, side] for side in sides)
         return any(each.observation.failure is not None for each in records)
 
+    has_all = all((job.number, side) in recorded for job in jobs for side in sides)
     samples = time_sides(
-        [job for job in jobs if not has_failed(job)],
+        [job for job in jobs if not has_failed(job)] if has_all else [],
         CampaignFiles(folder).rounds,
         options,
         progress=progress,
@@ -128,6 +130,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
             _draft(
                 each,
                 measured.records[number],
+                options.sides,
                 partial(arbitrate, collected.job(number)),
                 partial(detect_alone, collected.job(number), folder, options.time_limit),
                 time_samples=samples.get(number, ()),
@@ -167,6 +170,7 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
 def _draft(
     program: Listed,
     recorded: dict[Side, Recorded],
+    sides: Sequence[Side],
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[], tuple[Hazard, ...]],
     *,
@@ -174,9 +178,11 @@ def _draft(
     times: tuple[TimeComparison, ...] = (),
     always_arbitrate: bool = False,
 ) -> RowDraft:
-    evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
+    evidence, missing = unfinished.load(recorded, sides)
     if program.unavailable is not None:
         findings = Findings(not_run=program.unavailable)
+    elif missing:
+        findings = Findings(tuple(each.observation for each in evidence.values()), not_run=missing)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
         findings = Findings(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import signal
 import sys
 import traceback
@@ -26,12 +25,6 @@ from parity_tests.cli.run import run
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
 from parity_tests.cli.tune import tune
-
-# What a machine refuses, and nobody can mend here: room, files, processes, memory.
-_OF_THE_MACHINE = (
-    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM,
-    errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM,
-)  # fmt: skip
 
 
 @dataclass
@@ -83,7 +76,7 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except OSError as error:
-        if error.errno not in _OF_THE_MACHINE:
+        if error.errno is None:  # raised by a library, and not what a disk or folder refuses
             return _internal_error()
         print(f"constparity: {error}", file=sys.stderr)
         return Exit.INTERNAL_ERROR

@@ -177,7 +177,7 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     said = ""
     if row.flip is not None:
         print_flip(console, row.flip, notes=notes)
-        said = "\n".join(reason.what for reason in row.flip.reasons)
+        said = "\n".join(r.what for r in row.flip.reasons if notes or r.kind != "note")
     for reason in _told_once(row.reasons, said):
         _say(console, f"    {reason}")
     for each in row.drift:

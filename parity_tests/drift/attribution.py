@@ -24,8 +24,9 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
+from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, to_json, write
+from parity_tests.processes.protocol import Job, to_json
 from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
 _TOLERANCE = RUNGS.index("tolerance")
@@ -76,12 +77,12 @@ def attribute(drift: Drift, folder: Path, limits: Limits) -> DriftAttribution:
         attribute(Drift(job, left, right, "ulp"), folder, Limits(60)).cause
     """
     left, right = drift.sides
-    kept = CampaignFiles(folder).drift(drift.job.number, left, right)
-    if kept.exists():
-        return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
+    file = CampaignFiles(folder).drift(drift.job.number, left, right)
+    if (text := kept(file)) is not None:
+        return DriftAttribution.model_validate_json(text)
     own = CampaignFiles(folder).new_reruns(drift.job.number)
     found = _Attribution(drift, Rerun(drift.job, drift.sides, own, limits)).find()
-    write(kept, to_json(found))
+    keep(file, to_json(found))
     return found
 
 

@@ -16,9 +16,10 @@ from parity_tests.evidence.folder_layout import (
     next_free,
     side_folder,
 )
-from parity_tests.evidence.records import Recorded, record_of
+from parity_tests.evidence.records import Recorded, log, record_of
+from parity_tests.processes.kept_files import finish, finished_before, why_not_kept
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write
+from parity_tests.processes.protocol import Job, Progress, RunJobs
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Observation, Side
@@ -36,19 +37,21 @@ def run_sides(
 
     A program whose process crashes has failed, as has one that exceeds a limit. Where other
     programs had run in that process, it runs once more, as the first of another. What `folder` has
-    from a campaign that was interrupted is not run again. Processes are killed when this returns or
-    raises, KeyboardInterrupt included.
+    from a campaign that was interrupted is not run again, unless it is damaged. Where it takes no
+    more results, a warning says so, and jobs that were not finished have no record. Processes are
+    killed when this returns or raises, KeyboardInterrupt included.
 
     Example::
 
         run_sides(jobs, ("legacy", "simplified"), folder, RunOptions(timeout=60))
     """
-    numbers = {job.number for job in jobs}
+    by_number = {job.number: job for job in jobs}
     recorded = {
-        (files.number, side): record_of(files)
+        (files.number, side): record
         for side in sides
         for files in finished_programs(side_folder(folder, side))
-        if files.number in numbers
+        if files.number in by_number
+        and (record := finished_before(files, by_number[files.number], side))
     }
     total = len(jobs) * len(sides)
     if recorded:
@@ -59,18 +62,17 @@ def run_sides(
         recorded[number, observation.side] = record
         progress(len(recorded), total, f"{observation.side}: {observation.program}")
 
-    supervise(
-        [
-            SideRun(
-                side,
-                tuple(job for job in jobs if (job.number, side) not in recorded),
-                side_folder(folder, side),
-                options,
-                on_record=keep,
-            )
-            for side in sides
-        ]
-    )
+    runs = [
+        SideRun(
+            side,
+            tuple(job for job in jobs if (job.number, side) not in recorded),
+            side_folder(folder, side),
+            options,
+            on_record=keep,
+        )
+        for side in sides
+    ]
+    supervise(runs)
     return recorded
 
 
@@ -92,7 +94,21 @@ class SideRun:
         return not self.jobs and self._worker is None
 
     def poll(self) -> None:
-        """Record finished programs, and replace the process if it was lost."""
+        """Record finished programs, and replace the process if it was lost.
+
+        Where the folder takes no more results, this ends, and a warning says so.
+        """
+        try:
+            self._go_on()
+        except OSError as error:
+            self.kill()
+            self.jobs = ()
+            log.warning(
+                "constparity: no more programs are run on %s, for %s takes no more results (%s)",
+                self.side, self.folder, error,
+            )  # fmt: skip
+
+    def _go_on(self) -> None:
         if self._worker is None:
             if not self.jobs:
                 return
@@ -137,6 +153,8 @@ class SideRun:
         program has failed only as the first of its process; else it starts the next one.
         """
         self._worker = None
+        if (reason := why_not_kept(worker.files)) and lost.kind == "crash":
+            raise OSError(reason)
         if lost.kind != "timeout" and self.jobs[0] != self._given[0]:
             return
         # A process that cannot even start will not start for the next program either.
@@ -146,5 +164,5 @@ class SideRun:
             observation = Observation(program=job.name, side=self.side, failure=lost.failure())
             files = self._files(worker, job.number)
             files.outputs.unlink(missing_ok=True)
-            write(files.observation, to_json(observation))
+            finish(files, observation)
             self.on_record(job.number, Recorded(observation))

@@ -56,6 +56,7 @@ def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStag
     from parity_tests import targets
     from parity_tests.evidence import values
     from parity_tests.observe import measure
+    from parity_tests.processes.kept_files import finish, leaving
 
     files = ProgramFiles(desk.files.folder, job.number)
     try:
@@ -77,19 +78,20 @@ def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStag
             fresh=fresh,
             reload=how.reload,
         )
-    values.save(files.outputs, measured.values)
-    write(files.jaxpr, measured.jaxpr)
-    if how.hazards:
-        on_stage("hazards")
-        write(files.hazards, to_json(hazards_of(job.target)))
-    # The last file: a campaign that goes on takes the program for finished by it.
-    write(files.observation, to_json(measured.observation))
+    with leaving(desk.files):
+        values.save(files.outputs, measured.values)
+        write(files.jaxpr, measured.jaxpr)
+        if how.hazards:
+            on_stage("hazards")
+            write(files.hazards, to_json(hazards_of(job.target)))
+        # The last file: a campaign that goes on takes the program for finished by it.
+        finish(files, measured.observation)
 
 
 def arbitrate(job: Job, files: TruthFiles) -> None:
     """Save the outputs of one program in double precision, or why there are none."""
     from parity_tests.drift import arbiter
-    from parity_tests.evidence import values
+    from parity_tests.evidence import digests, values
 
     files.folder.mkdir(exist_ok=True)
     # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
@@ -100,6 +102,7 @@ def arbitrate(job: Job, files: TruthFiles) -> None:
         write(files.no_arbiter, f"{type(error).__name__}: {said}")
     else:
         values.save(files.truth, truth)
+        write(files.seal, digests.seal([files.truth]))
 
 
 def _start_up() -> None:
