@@ -1,12 +1,12 @@
 """Target strings: how a program is named on a command line and found again in another process.
 
-`package.module:name` and `path/to/file.py:name` name one program. `package.module` and
-`path/to/file.py` name every program in the module. No target at all is the built-in corpus.
+`package.module:name` and `path/to/file.py:name` name one program, and so does `::` as pytest has
+it. `package.module` and `path/to/file.py` name every program in the module, and a directory every
+program in its files. No target at all is the built-in corpus.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from parity_tests import suggestions
+from parity_tests.exception_texts import said_by
+from parity_tests.marked_programs import files_with_programs, programs_in, python_files
 from parity_tests.program import Program, ProgramError, from_function, mark_of
 
 CORPUS = "parity_tests.corpus"
@@ -63,7 +66,9 @@ def load_one(target: str) -> Program:
     """
     module_part, name = split(target)
     if name is None:
-        raise TargetError(f"{target!r} names no program: write {target}:NAME")
+        below = _targets_below(Path(target)) if _is_folder(target) else []
+        example = next(iter(below), f"{target}:NAME")
+        raise TargetError(f"{target!r} names no program: write {example}")
     module = _import(module_part)
     program = _named_program(module, module_part, name)
     os.chdir(_moved_to.get(module.__name__, "."))
@@ -77,8 +82,12 @@ def split(target: str) -> tuple[str, str | None]:
 
     Example::
 
-        split("a/b.py:f") == ("a/b.py", "f")
+        split("a/b.py:f") == split("a/b.py::f") == ("a/b.py", "f")
     """
+    module, double_colon, inside = target.partition("::")
+    if double_colon and module and inside:
+        return module, inside.replace("::", ".")
+    target = target.replace("::", ":")
     module_part, colon, name = target.rpartition(":")
     # A colon may also follow a drive letter; then the rest is a path and no name.
     if not colon or not name.replace(".", "_").isidentifier() or not module_part:
@@ -119,10 +128,40 @@ def _load_corpus_module(module: str) -> list[Program | Unavailable]:
 
 def _load_target(target: str) -> list[Program]:
     module_part, name = split(target)
+    folder = Path(module_part)
+    if _is_folder(module_part):
+        return _load_folder(folder, name)
     module = _import(module_part)
     if name is not None:
         return [_named_program(module, module_part, name)]
-    return _programs_in(module, module_part)
+    found = _programs_in(module, module_part)
+    return _load_folder(folder, None) if folder.is_dir() and not found else found
+
+
+def _is_folder(module_part: str) -> bool:
+    """Say whether a target is a directory, and not a package that can be imported by its name."""
+    folder = Path(module_part)
+    is_package = module_part.isidentifier() and (folder / "__init__.py").is_file()
+    return folder.is_dir() and not is_package
+
+
+def _load_folder(folder: Path, name: str | None) -> list[Program]:
+    """Load the programs of the files below a directory."""
+    if name is not None:
+        raise TargetError(
+            f"{str(folder)!r} is a directory, and {name!r} is looked for in a file or module"
+            + suggestions.did_you_mean(
+                each for each in _targets_below(folder) if each.endswith(f":{name}")
+            )
+        )
+    files = files_with_programs(folder)
+    if not files:
+        searched = len(python_files(folder))
+        raise TargetError(
+            f"the directory {str(folder)!r} has no programs: none of its Python files ({searched}) "
+            "marks a function with @parity_tests.program"
+        )
+    return [each for file in files for each in _programs_in(_import(str(file)), str(file))]
 
 
 def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
@@ -148,7 +187,7 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
         if not hasattr(found, part):
             raise TargetError(
                 f"{module_part} has no {name!r}"
-                + (_close(name, dir(found)) or _programs_named(module))
+                + (suggestions.close(name, _names_of_programs(module)) or _programs_named(module))
             )
         found = getattr(found, part)
     if not callable(found):
@@ -176,8 +215,8 @@ def _import(module_part: str) -> ModuleType:
         raise
     except Exception as error:
         raise TargetError(
-            f"importing {module_part} raised {type(error).__name__}: {error}\n"
-            + traceback.format_exc(limit=-6)
+            f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
+            + _raised_at(error)
         ) from error
     finally:
         os.chdir(here)  # the other targets are relative to it
@@ -197,7 +236,11 @@ def _import_module(module: str) -> ModuleType:
             where = f"in {parent}" if parent else "on sys.path or in the working directory"
             raise TargetError(
                 f"no module {part!r} {where} (from the target {module!r})"
-                + _close(part, _modules_below(parent))
+                + (
+                    suggestions.programs_here(part)
+                    if not parent
+                    else suggestions.close(part, suggestions.modules_below(parent))
+                )
             )
         parent = name
     return importlib.import_module(module)
@@ -211,7 +254,7 @@ def _import_file(path_text: str) -> ModuleType:
             raise TargetError(f"no folder {str(folder)!r} (from the target {path_text!r})")
         raise TargetError(
             f"no file {path.name!r} in {str(folder.resolve())!r}"
-            + _close(path.name, [each.name for each in folder.glob("*.py")])
+            + suggestions.close(path.name, [each.name for each in folder.glob("*.py")])
         )
     path = path.resolve()
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
@@ -238,18 +281,24 @@ def _import_file(path_text: str) -> ModuleType:
 
 
 def _programs_named(module: ModuleType) -> str:
-    names = [each.target.rpartition(":")[2] for each in _programs_in(module, "")][:10]
+    names = _names_of_programs(module)[:10]
     return f"; it has the programs {', '.join(names)}" if names else "; it has no programs"
 
 
-def _modules_below(parent: str) -> list[str]:
-    import pkgutil
-
-    paths = sys.modules[parent].__path__ if parent in sys.modules else None
-    return [info.name for info in pkgutil.iter_modules(paths)]
+def _names_of_programs(module: ModuleType) -> list[str]:
+    return [each.target.rpartition(":")[2] for each in _programs_in(module, "")]
 
 
-def _close(name: str, candidates: Sequence[str]) -> str:
-    names = [candidate for candidate in candidates if not candidate.startswith("__")]
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+def _raised_at(error: Exception) -> str:
+    """Return the line that raised, without the machinery of imports above it."""
+    frames = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith("<frozen")
+        and frame.f_code.co_filename != __file__
+    ]
+    return f" ({os.path.relpath(frames[-1])})" if frames else ""
+
+
+def _targets_below(folder: Path) -> list[str]:
+    return [f"{file}:{name}" for file in files_with_programs(folder) for name in programs_in(file)]

@@ -12,6 +12,7 @@ from parity_tests.campaign import unfinished
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
+from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
@@ -28,7 +29,16 @@ from parity_tests.judge.verdict import conclude, needs_arbiter
 from parity_tests.processes.protocol import Job, Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
-from reports.rows import SIDES, Campaign, Comparison, Hazard, Side, TimeComparison, TimeSamples
+from reports.rows import (
+    SIDES,
+    Campaign,
+    Comparison,
+    Hazard,
+    Observation,
+    Side,
+    TimeComparison,
+    TimeSamples,
+)
 
 DEFAULTS = CampaignOptions()
 
@@ -81,11 +91,15 @@ def run(
 
 @dataclass(frozen=True)
 class _Measured:
-    """What all processes left: records by program and side, and samples of times by program."""
+    """What all processes left: records by program and side; by program, samples of times.
+
+    `again` has the observations of programs that were measured again.
+    """
 
     collected: Collected
     records: list[dict[Side, Recorded]]
     samples: dict[int, tuple[TimeSamples, ...]]
+    again: dict[int, tuple[Observation, ...]]
 
 
 def _measure(
@@ -105,17 +119,14 @@ def _measure(
         return any(each.observation.failure is not None for each in records)
 
     has_all = all((job.number, side) in recorded for job in jobs for side in sides)
-    samples = time_sides(
-        [job for job in jobs if not has_failed(job)] if has_all else [],
-        CampaignFiles(folder).rounds,
-        options,
-        progress=progress,
-    )
+    files, timed = CampaignFiles(folder), [job for job in jobs if has_all and not has_failed(job)]
+    samples = time_sides(timed, files.rounds, options, progress=progress)
+    again = measure_again(timed, recorded, files, options, progress=progress)
     records = [
         {side: recorded[number, side] for side in sides if (number, side) in recorded}
         for number in range(len(collected.programs))
     ]
-    return _Measured(collected, records, samples)
+    return _Measured(collected, records, samples, again)
 
 
 def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> list[RowDraft]:
@@ -135,6 +146,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 partial(detect_alone, collected.job(number), folder, options.time_limit),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
+                measured_again=measured.again.get(number, ()),
                 always_arbitrate=always_arbitrate,
             )
             for number, each in enumerate(collected.programs)
@@ -176,6 +188,7 @@ def _draft(
     *,
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
+    measured_again: tuple[Observation, ...] = (),
     always_arbitrate: bool = False,
 ) -> RowDraft:
     evidence, missing = unfinished.load(recorded, sides)
@@ -190,6 +203,7 @@ def _draft(
             comparisons=comparisons,
             times=times,
             hazards=_hazards(recorded, ask_hazards),
+            measured_again=measured_again,
             no_arbiter=no_arbiter,
         )
     return RowDraft(

@@ -15,7 +15,7 @@ from parity_tests.cli.aa import aa
 from parity_tests.cli.bench import bench
 from parity_tests.cli.compare import compare
 from parity_tests.cli.culprit import culprit
-from parity_tests.cli.exit_codes import Exit
+from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.explain import explain
 from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if lost is None or isinstance(lost, BrokenPipeError):
             return code
         reason = lost.strerror or type(lost).__name__
-        print(f"constparity: standard output does not take the results ({reason})", file=sys.stderr)
+        complain(f"standard output does not take the results ({reason})")
         return max(code, Exit.INTERNAL_ERROR)
 
 
@@ -78,7 +78,7 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
     except OSError as error:
         if error.errno is None:  # raised by a library, and not what a disk or folder refuses
             return _internal_error()
-        print(f"constparity: {error}", file=sys.stderr)
+        complain(str(error))
         return Exit.INTERNAL_ERROR
     except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
         return _internal_error()

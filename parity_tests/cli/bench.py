@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +77,7 @@ def bench(
             for found in runner.run(question, timeout=timeout, progress=advance):
                 turns.append(found)
     except processes.BenchError as error:
-        print(f"constparity: could not measure {error}", file=sys.stderr)
+        complain(f"could not measure {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
     except KeyboardInterrupt:
         print("constparity: interrupted", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, fail
+from parity_tests.cli.exit_codes import Exit, code_of, complain, fail
 from parity_tests.cli.report_option import write_reports
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run_campaign(
     except (TargetError, ResumeError) as error:
         fail(str(error))
     except campaign.NotSavedError as error:
-        print(f"constparity: {error}", file=sys.stderr)
+        complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
         result = error.campaign
     except KeyboardInterrupt:

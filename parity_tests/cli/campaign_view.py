@@ -123,12 +123,11 @@ def _title(campaign: Campaign) -> str:
 def _outputs(row: ProgramRow) -> str:
     """Say how the outputs of each pair stand to each other, in one word where they agree."""
     words: dict[str, str] = {}
-    for each in row.comparisons:
-        pair = f"{LETTERS[each.left]}-{LETTERS[each.right]}"
-        if each.metric == "outputs":
-            words.setdefault(pair, _word_for(each))
-        elif each.metric in _OF_TYPES and each.outcome == "different":
-            words[pair] = _OF_TYPES[each.metric]
+    for metric in (*_OF_TYPES, "outputs"):  # a difference in structure has others in its train
+        for each in row.comparisons:
+            word = _word_for(each) if metric == "outputs" else _OF_TYPES[metric]
+            if each.metric == metric and (metric == "outputs" or each.outcome == "different"):
+                words.setdefault(f"{LETTERS[each.left]}-{LETTERS[each.right]}", word)
     if len(set(words.values())) <= 1:
         return next(iter(words.values()), "-")
     return "\n".join(f"{pair} {word}" for pair, word in words.items())
@@ -244,7 +243,7 @@ def _print_times(console: Console, campaign: Campaign) -> None:
 
 def _print_totals(console: Console, campaign: Campaign) -> None:
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
-    texts = (f"[{STYLES[verdict]}]{totals[verdict]} {verdict}[/]" for verdict in STYLES)
+    texts = (f"[{STYLES[each]}]{totals[each]} {each}[/]" for each in STYLES if totals[each])
     programs = counted(len(campaign.programs), "program")
     console.print(f"{programs}: " + ", ".join(texts), highlight=False)
     flips: Counter[str] = Counter(row.flip.outcome for row in campaign.programs if row.flip)

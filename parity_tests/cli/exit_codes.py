@@ -21,9 +21,16 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+def complain(message: str) -> None:
+    """Print what went wrong on stderr; the control characters of a user's text are spelled out."""
+    from reports.views.texts import visible
+
+    print(f"constparity: {visible(message)}", file=sys.stderr)
+
+
 def fail(message: str) -> NoReturn:
     """Print how a command was used wrongly, and leave with `Exit.USAGE`."""
-    print(f"constparity: {message}", file=sys.stderr)
+    complain(message)
     raise typer.Exit(Exit.USAGE)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TypeVar
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 
 Answer = TypeVar("Answer")
 
@@ -30,6 +29,6 @@ def asked(context: typer.Context, ask: Callable[[], Answer], *, to: str) -> Answ
     except TargetError as error:
         fail(str(error))
     except ExperimentError as error:
-        print(f"constparity: could not {to} {error}", file=sys.stderr)
+        complain(f"could not {to} {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
         return None

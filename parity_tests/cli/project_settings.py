@@ -43,7 +43,9 @@ def project_settings(folder: Path | None = None) -> ProjectSettings:
     return _checked(file, table)
 
 
-def _checked(file: Path, table: dict[str, Any]) -> ProjectSettings:
+def _checked(file: Path, table: Any) -> ProjectSettings:
+    if not isinstance(table, dict):
+        fail(f"{file}: tool.constparity is no table")
     unknown = sorted(set(table) - set(_KEYS))
     if unknown:
         fail(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def _reduced_and_run(
     except TargetError as error:
         fail(str(error))
     except ReduceError as error:
-        print(f"constparity: could not reduce {error}", file=sys.stderr)
+        complain(f"could not reduce {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
     except OSError as error:
-        print(f"constparity: {error}", file=sys.stderr)
+        complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
     except KeyboardInterrupt:
         print("constparity: interrupted", file=sys.stderr)
@@ -132,6 +132,8 @@ def _reduced_and_run(
 
 def _search(question: Question, console: Console) -> Reduced | None:
     """Reduce under a progress bar; None at parity, which is printed."""
+    from rich.markup import escape
+
     from parity_tests.cli import terminal
     from parity_tests.reduce.reduce import reduce as reduced_of
     from reports.views.texts import counted
@@ -144,7 +146,9 @@ def _search(question: Question, console: Console) -> Reduced | None:
             ),
         )
     if found is None:
-        console.print(f"[green]parity[/] {question.target}: nothing to reduce", highlight=False)
+        console.print(
+            f"[green]parity[/] {escape(question.target)}: nothing to reduce", highlight=False
+        )
         console.print(
             "  drift below the tolerances is reduced by --metric outputs", highlight=False
         )
@@ -156,21 +160,23 @@ def _confirmed(console: Console, file: Path, found: _RunByItself, exit_zero: boo
     if found.status == 1:
         console.print("  run by itself in fresh processes, the file shows it", highlight=False)
         return Exit.PARITY if exit_zero else Exit.DIFFERENCE
-    print(
-        f"constparity: {file} does not show it when it is run by itself (status {found.status}):\n"
-        f"{found.printed[-4000:]}",
-        file=sys.stderr,
+    complain(
+        f"{file} does not show it when it is run by itself (status {found.status}):\n"
+        f"{found.printed[-4000:]}"
     )
     return Exit.COULD_NOT_COMPARE
 
 
 def _one_program(target: str, program: str | None) -> tuple[str, str]:
     """Return the target of one program, and the program's name."""
-    from parity_tests.targets import split
+    from parity_tests.targets import TargetError, split
 
     if program is not None:
         target = f"{target}:{program}"
-    name = split(target)[1]
+    try:
+        name = split(target)[1]
+    except TargetError as error:
+        fail(str(error))
     if name is None:
         fail(f"{target!r} names no program: write {target}:NAME, or add --program NAME")
     return target, name

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +89,7 @@ def write_texts(
         try:
             reports.write_atomically(request.path, text)
         except OSError as error:  # the disk filled up, or the folder was removed, in the meantime
-            print(f"constparity: {error}", file=sys.stderr)
+            complain(str(error))
             context.obj.code = Exit.INTERNAL_ERROR
         else:
-            console.print(f"report: {request.path}", highlight=False, soft_wrap=True)
+            console.print(f"report: {request.path}", highlight=False, markup=False, soft_wrap=True)

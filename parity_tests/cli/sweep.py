@@ -66,9 +66,11 @@ def sweep(
 
 def print_sweep(console: Console, swept: Sweep) -> None:
     """Print one line for each threshold, and the recommendation with its reason."""
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"{swept.program} ({swept.source})", title_justify="left", pad_edge=False)
+    title = escape(f"{swept.program} ({swept.source})")
+    table = Table(title=title, title_justify="left", pad_edge=False)
     for column in ("threshold", *FIGURE_COLUMNS, "compile\nms", "call\nms", "dispatch\nms"):
         table.add_column(column, justify="right")
     for point in swept.points:

@@ -6,15 +6,17 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from parity_tests.processes.protocol import Progress as Advance
 from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
+from reports.views.texts import visible
 
 if TYPE_CHECKING:
     from parity_tests.cli.matrix_grid import Cell
@@ -53,6 +55,18 @@ LETTERS: dict[Side, str] = {
 }
 
 
+class PlainConsole(Console):
+    """A console that shows text as it is: `:100:` in a place is no emoji, and nothing is invisible.
+
+    Names, messages of exceptions and captured values come from the user's programs. An escape
+    sequence in one of them would recolour the terminal, or write over other lines.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render a string, with its control characters spelled out."""
+        return super().render_str(visible(text), **{**options, "emoji": False})
+
+
 def console() -> Console:
     """Return the console that everything is printed on.
 
@@ -60,7 +74,7 @@ def console() -> Console:
     has one that is to be coloured, by FORCE_COLOR, which rich takes for a terminal.
     """
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console() if known else Console(width=140)
+    return PlainConsole() if known else PlainConsole(width=140)
 
 
 @contextmanager
@@ -74,7 +88,7 @@ def progress(console: Console | None = None) -> Iterator[Advance]:
         yield _plain(console)
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -83,7 +97,7 @@ def progress(console: Console | None = None) -> Iterator[Advance]:
         task = bar.add_task("loading the programs", total=None)
 
         def advance(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total, description=escape(text[:60].ljust(60)))
+            bar.update(task, completed=done, total=total, description=visible(text)[:60].ljust(60))
 
         yield advance
 

@@ -17,6 +17,7 @@ has a folder with the next free number::
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
+    again/SIDE/1/                    the same, of programs whose times stand apart
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     arbiter-0/truth.sha256               their digest
     hazards-0/found.json             what the process found that detects hazards alone
@@ -172,6 +173,11 @@ class CampaignFiles:
     def listing(self) -> Path:
         """The folder of the process that lists the programs."""
         return self.folder / "listing"
+
+    @property
+    def again(self) -> Path:
+        """The processes that measure some programs again."""
+        return self.folder / "again"
 
     @property
     def rounds(self) -> Path:

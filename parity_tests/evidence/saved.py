@@ -154,7 +154,7 @@ class Saved:
 
         Raises `reports.ReportReadError` and `SavedError`.
         """
-        saved = cls(path, reports.load_campaign(path, option=f"constparity run --save {path}"))
+        saved = cls(path, reports.load_campaign(path, written_by="constparity run --save "))
         archive = archive_of(path)
         if not zipfile.is_zipfile(archive):
             what = "is not an archive" if archive.exists() else "is missing"

@@ -19,8 +19,9 @@ from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.experiments.interleaved_timing import seconds_of
 from parity_tests.experiments.variants import Variants
 from parity_tests.jaxpr.captured_uses import CapturedUse
+from parity_tests.observe.hazards import changing_reads
 from parity_tests.program import Program
-from reports.rows import LeafComparison, Verdict
+from reports.rows import Hazard, LeafComparison, Verdict
 from reports.rows.experiments import Culprit, CulpritFound, CulpritQuestion
 from reports.views.texts import counted
 
@@ -39,16 +40,27 @@ class Difference:
 def find(program: Program, question: CulpritQuestion) -> CulpritFound:
     """Find a minimal set of captured arrays that differ by being hoisted.
 
-    "parity" says that hoisting all arrays at once makes no difference. Raises whatever the program
-    raises.
+    "parity" says that hoisting all arrays at once makes no difference, "could not compare" that the
+    program is another one in simplified form, because it reads jaxprs or the flag. Raises whatever
+    the program raises otherwise.
 
     Example::
 
         find(targets.load_one("my_model.py:step"), CulpritQuestion(metric="memory")).arrays
     """
-    variants = Variants(program)
+    try:
+        variants = Variants(program)
+    except Exception:
+        reads = changing_reads(program)
+        if not reads:
+            raise
+        return _no_array(program, question, reads[0])
     comparing = _Comparing(_METRICS[question.metric](variants, question))
     finding = _search(variants.arrays, comparing)
+    # The variants are all of one form, and show nothing of what differs between the forms.
+    reads = changing_reads(program) if finding.verdict == "parity" else ()
+    if reads:
+        return _no_array(program, question, reads[0])
     return CulpritFound(
         program=program.name,
         source=program.source,
@@ -58,6 +70,19 @@ def find(program: Program, question: CulpritQuestion) -> CulpritFound:
         arrays=tuple(_row(use) for use in finding.arrays),
         candidates=len(variants.arrays),
         variants=comparing.count,
+    )
+
+
+def _no_array(program: Program, question: CulpritQuestion, read: Hazard) -> CulpritFound:
+    return CulpritFound(
+        program=program.name,
+        source=program.source,
+        question=question,
+        verdict="could not compare",
+        reasons=(f"no array is the culprit: {read.what}; to do: {read.fix}",),
+        arrays=(),
+        candidates=0,
+        variants=0,
     )
 
 

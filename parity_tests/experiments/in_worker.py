@@ -13,6 +13,7 @@ from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
     FindCulprit,
+    ProgramRaised,
     Question,
     SweepThreshold,
     TunePolicy,
@@ -76,11 +77,15 @@ def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT
     return _answer(target, TunePolicy(target=target, question=question), timeout)
 
 
-def _answer(target: str, question: Question[Found | UnknownTarget], timeout: float) -> Found:
+def _answer(
+    target: str, question: Question[Found | UnknownTarget | ProgramRaised], timeout: float
+) -> Found:
     with temporary_folder() as folder:
         answer = ask(question, "simplified", folder, Limits(timeout))
     if isinstance(answer, Lost):
         raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):
         raise TargetError(answer.unknown_target)
+    if isinstance(answer, ProgramRaised):
+        raise ExperimentError(f"{target}: {answer.raised}")
     return answer

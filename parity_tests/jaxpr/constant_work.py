@@ -17,6 +17,7 @@ import jax
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.operations import operations_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 
 # They move or relabel elements, which a fusion does at no cost.
@@ -32,12 +33,15 @@ TRIVIAL = frozenset(
 class ConstantWork:
     """The equations of a program that depend on captured arrays alone, and are not trivial.
 
-    `place` is the line that made the first of them, `bytes` the size of their results.
+    `place` is the line that made the first of them, `bytes` the size of their results and
+    `operations` an estimate of their scalar operations. A loop counts as one turn, because XLA may
+    take out of a loop what does not change in it.
     """
 
     equations: tuple[Any, ...]
     place: Place
     bytes: int
+    operations: float
 
 
 class _Origin(IntEnum):
@@ -61,7 +65,8 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
     found = tuple(walk.equations.values())
-    return ConstantWork(found, walk.place, sum(map(_result_bytes, found)))
+    operations = sum(map(operations_of, found))
+    return ConstantWork(found, walk.place, sum(map(_result_bytes, found)), operations)
 
 
 def _result_bytes(equation: Any) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sysconfig
+import traceback
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 
@@ -61,12 +62,30 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
     traceback = equation.source_info.traceback
     library = NOWHERE
     for frame in traceback.frames if traceback is not None else ():
-        kind = _kind(frame.file_name)
+        kind = kind_of_file(frame.file_name)
         if kind == "user":
             return _place(frame)
         if kind == "library" and library is NOWHERE:
             library = _place(frame)
     return library if within is NOWHERE else within
+
+
+def raised_at(error: BaseException) -> Place:
+    """Return the user's line that raised an exception, or called what did.
+
+    It is the innermost frame of the user's own code, else of a library; `NOWHERE` where there is
+    neither.
+
+    Example::
+
+        raised_at(error).line
+    """
+    found = {"user": NOWHERE, "library": NOWHERE, "machinery": NOWHERE}
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        place = Place(relative(code.co_filename), line, code.co_name)
+        found[kind_of_file(code.co_filename)] = place
+    return found["library"] if found["user"] is NOWHERE else found["user"]
 
 
 def relative(file: str) -> str:
@@ -80,7 +99,13 @@ def _place(frame: Any) -> Place:
 
 
 @lru_cache(maxsize=4096)
-def _kind(file: str) -> str:
+def kind_of_file(file: str) -> Literal["user", "library", "machinery"]:
+    """Say whose a file is; "machinery" is JAX's, the tester's or the engine's.
+
+    Example::
+
+        kind_of_file(jax.__file__) == "machinery"
+    """
     if file.startswith(_CORPUS):
         return "user"
     if file.startswith(_MACHINERY) or file.startswith("<"):

@@ -15,6 +15,7 @@ from reports.rows import (
     HazardKind,
     Observation,
     Side,
+    StageTimes,
     TimeComparison,
 )
 from reports.views.ledger import grouped, listed, place
@@ -47,6 +48,13 @@ class AcrossFlip:
     def times(self) -> list[TimeComparison]:
         """The times that were judged across the flip."""
         return [each for each in self.findings.times if self._is_across(each)]
+
+    @property
+    def times_again(self) -> tuple[StageTimes, StageTimes] | None:
+        """The times before and after, of processes that ran one after the other; else None."""
+        by_side = {each.side: each.times for each in self.findings.measured_again}
+        before, after = by_side.get(self.left), by_side.get(self.right)
+        return (before, after) if before and after else None
 
     @property
     def drift(self) -> DriftAttribution | None:

@@ -14,6 +14,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.conditions import ruling_on
+from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.sides import Pair
 from reports.rows import Check, Comparison, LeafComparison, Observation, metrics
 from reports.rows.check_names import OF_PROGRAMS
@@ -64,8 +65,8 @@ class PairComparison:
         found = [*self._structure(), *self._counters(), *self._checks(), *self._times()]
         alike = all(each.outcome == "equal" for each in found if is_of_types(each.metric))
         outputs = self._outputs() if alike else self._no_outputs("the outputs do not correspond")
-        jaxprs = [] if self.pair.across_modes else [self._printed_jaxprs()]
-        return [outputs, *found, *jaxprs]
+        more = self._left_inlined() if self.pair.across_modes else [self._printed_jaxprs()]
+        return [outputs, *found, *more]
 
     def _comparison(
         self,
@@ -180,6 +181,14 @@ class PairComparison:
                 yield self._comparison(name, "equal", *values, failing[0])
             else:
                 yield self._comparison(name, "different", *values, "; ".join(failing))
+
+    def _left_inlined(self) -> list[Comparison]:
+        """Name the arrays that simplified was to hoist, and that stay inlined on both sides."""
+        arrays = left_inlined(self.pair.left, self.pair.right)
+        if not arrays:
+            return []
+        inlined = f"{counted(len(arrays), 'array')} inlined"
+        return [self._comparison(LEFT_INLINED, "different", inlined, inlined, named(arrays))]
 
     # -- what stays out of the observations: output arrays and printed jaxprs ----------------------
 

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from parity_tests.judge.sides import Pair
-from reports.rows.metric_rules import Condition, Rule, Ruling
+from reports.rows.metric_rules import (
+    CLEARLY_MORE,
+    FEW_OPERATIONS,
+    MANY_TIMES,
+    Condition,
+    Rule,
+    Ruling,
+)
 from reports.views.texts import counted
 
 # A condition is asked of a pair of observations, and of the two values that differ.
@@ -94,6 +101,10 @@ def _committed_held_twice(pair: Pair, left: int, right: int) -> bool:
     return bool(jaxpr and jaxpr.committed_arrays) and left <= 2 * _bytes_once(pair)
 
 
+def _clearly_more(count: int, other: int) -> bool:
+    return count > CLEARLY_MORE * other and count - other > 1
+
+
 CONDITIONS: dict[Condition, Holds] = {
     "left has more": lambda pair, left, right: left > right,
     "right has more": lambda pair, left, right: left < right,
@@ -102,6 +113,12 @@ CONDITIONS: dict[Condition, Holds] = {
     "stock keeps PRNG keys": _stock_keeps_keys,
     "captured arrays differ in number": _captured_counts_differ,
     "left captures more arrays": _left_captures_more,
+    "left has clearly more equations": lambda pair, left, right: _clearly_more(left, right),
+    "right has clearly more equations": lambda pair, left, right: _clearly_more(right, left),
+    "right has clearly more": lambda pair, left, right: (
+        right > CLEARLY_MORE * left and right - left > FEW_OPERATIONS
+    ),
+    "left has many times as much": lambda pair, left, right: left > MANY_TIMES * right,
     "arguments of the user stand alike": _arguments_stand_alike,
     "stock loses marks": _stock_loses_marks,
     "sharded arrays across modes": _sharded_across_modes,

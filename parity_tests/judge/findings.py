@@ -11,7 +11,8 @@ from reports.rows import Comparison, DriftAttribution, Hazard, Observation, Time
 class Findings:
     """What was found of one program on all sides; the texts are reasons why a part is missing.
 
-    The failure of every observation in `observed` counts, in a pair or not. `not_run` says why
+    The failure of every observation in `observed` counts, in a pair or not. `measured_again` has
+    the two sides of the flip once more where their times stood apart. `not_run` says why
     nothing was compared at all, `no_arbiter` why the arbiter's outputs are not there, and
     `no_drift` why the cause of a difference was not looked for.
     """
@@ -21,6 +22,7 @@ class Findings:
     times: tuple[TimeComparison, ...] = ()
     hazards: tuple[Hazard, ...] = ()
     drift: tuple[DriftAttribution, ...] = ()
+    measured_again: tuple[Observation, ...] = ()
     not_run: str = ""
     no_arbiter: str = ""
     no_drift: str = ""

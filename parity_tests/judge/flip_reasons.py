@@ -6,33 +6,27 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.flip_costs import is_work
+from parity_tests.judge.flip_work import is_told_here
+from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import (
     Comparison,
     DriftAttribution,
     DriftCause,
+    FlipOutcome,
     FlipReason,
     Hazard,
     Observation,
-    TimeComparison,
     metrics,
 )
 from reports.rows.check_names import OF_SPEED
-from reports.rows.metric_records import Metric
-from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.ledger import place
-from reports.views.texts import counted
-
-TIMES_NOT_JUDGED = FlipReason(
-    outcome="safe",
-    what="times were not judged",
-    action="constparity run --rounds 5 judges them",
-)
 
 # What XLA does to one of two programs that compute the same, and how to get the same bits.
 _OF_XLA: dict[DriftCause, str] = {
-    "constant folding": "nothing; or for the same bits compute what is folded before tracing, or "
+    "constant folding": "accept it; or for the same bits compute what is folded before tracing, or "
     "keep the array inlined (constant_policy)",
-    "layout or fusion": "nothing; or for the same bits keep the array inlined (constant_policy)",
+    "layout or fusion": "accept it; or for the same bits keep the array inlined (constant_policy)",
 }
 # The same where values are beyond the tolerance: the program magnifies what XLA rounds otherwise.
 _BEYOND_TOLERANCE: dict[DriftCause, str] = {
@@ -56,11 +50,16 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             outcome="could not compare",
             kind="failure",
             what=f"{flip.left} fails today, {alike}: {what}",
+            where=failure.where,
             action="make the program run before the flip, then compare again",
         )
     # A limit belongs to the campaign: without it the program might have worked.
     broken = failure.kind in ("exception", "crash")
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
+    what = f"works on {flip.left} and fails on {flip.right}: {what}"
+    read = read_that_changes(flip) if broken and not cause else None
+    if read:
+        return of_read("failure", what, read)
     if cause:
         action = cause[0].fix
     elif broken:
@@ -70,8 +69,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     return FlipReason(
         outcome="different" if broken else "could not compare",
         kind="failure",
-        what=f"works on {flip.left} and fails on {flip.right}: {what}",
-        where=lines_of(cause) if cause else "",
+        what=what,
+        where=lines_of(cause) if cause else failure.where,
         action=action,
     )
 
@@ -82,7 +81,14 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
     placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
-    if metric == "outputs":
+    read = read_that_changes(flip) if outcome == "different" and not placement else None
+    if read and metric not in OF_SPEED and not is_told_here(metric):
+        if metric == "outputs":
+            said = f"outputs are not bitwise equal: {comparison.detail}"
+            yield of_read("outputs", said, read)
+        else:
+            yield of_read("structure or count", what, read)
+    elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
@@ -93,7 +99,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             where=lines_of(cause) if cause else "",
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
         )
-    elif outcome == "different":
+    elif outcome == "different" and not is_told_here(metric):
         yield FlipReason(
             outcome="safe but slower or larger" if metric in OF_SPEED else "different",
             kind="structure or count",
@@ -148,7 +154,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
             kind="outputs",
             what=f"{what}; that is within the rounding of the outputs' dtypes",
             where=where,
-            action="nothing, or for the same bits keep the array inlined (constant_policy)",
+            action="accept it, or for the same bits keep the array inlined (constant_policy)",
         )
 
 
@@ -157,70 +163,18 @@ def _cause_of(drift: DriftAttribution) -> str:
     return f"cause: {drift.cause}{at} ({drift.evidence})"
 
 
-def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:
-    """Yield the reason that a time is where it was judged slower."""
-    if time.verdict != "slower":
-        return
-    ratio = f"{humanise_ratio(time.ratio)} ({time.low:.2f} to {time.high:.2f})"
-    what = f"{time.metric} takes {ratio} of what it took"
-    [metric] = [each for each in metrics.METRICS if each.stage == time.metric]
-    folded = flip.hazard("folded by legacy alone")
-    if metric.folding_helps and folded:
-        where, action = lines_of(folded), folded[0].fix
-        what += f": {folded[0].what}"
-    elif not flip.hoisted:
-        where, action = "", "no captured array is hoisted: measure again with more --rounds"
-    else:
-        arrays = counted(len(flip.hoisted), "captured array")
-        where = flip.largest
-        action = (
-            f"{arrays} are handed over as const args: raise the embed threshold (constparity "
-            "sweep recommends one), or keep this array inlined (constant_policy)"
-        )
-    yield FlipReason(
-        outcome="safe but slower or larger",
-        kind="time",
-        subject=time.metric,
-        ratio=time.ratio,
-        what=what,
-        where=where,
-        action=action,
-    )
-
-
-def of_size(
-    flip: AcrossFlip, metric: Metric, before: Observation, after: Observation
-) -> Iterator[FlipReason]:
-    """Yield the reason that a metric is where it grows by more than its declared limit."""
-    limit = metric.larger
-    if limit is None or not (limit.only_where(before) and limit.only_where(after)):
-        return
-    old, new = metric.read(before), metric.read(after)
-    if old is None or new is None:
-        return
-    if new - old > limit.bytes and new - old > limit.share * old:
-        folded = flip.hazard("folded by legacy alone")
-        yield FlipReason(
-            outcome="safe but slower or larger",
-            kind="size",
-            subject=metric.name,
-            ratio=new / old if old else None,
-            what=f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}",
-            where=lines_of(folded) if folded else flip.largest,
-            action=folded[0].fix
-            if folded
-            else "keep this array inlined (constant_policy), or pass it as an argument",
-        )
-
-
-def of_hazards(hazards: Sequence[Hazard]) -> FlipReason:
+def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     """Return the reason that hazards of one kind are."""
     hazard = hazards[0]
+    outcome: FlipOutcome = "safe"
     # The sides run a program without the options of its own `jax.jit`: no observation shows what
     # comes of donating.
-    fails = hazard.kind == "captured and donated"
+    if hazard.kind == "captured and donated":
+        outcome = "different"
+    elif is_work(flip, hazard):
+        outcome = "safe but slower or larger"
     return FlipReason(
-        outcome="different" if fails else "safe",
+        outcome=outcome,
         kind="hazard",
         subject=hazard.kind,
         what=f"{hazard.kind}: {hazard.what}",

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge import flip_reasons
+from parity_tests.judge import flip_costs, flip_reasons, flip_work
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import Findings
+from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
-from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, metrics
+from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict
 
 
 def decide(
@@ -33,7 +34,7 @@ def decide(
     pair = flipped(pairs)
     if pair is None:
         return None
-    found = tuple(_reasons(AcrossFlip(findings, *pair), reasons))
+    found = said_once(tuple(_reasons(AcrossFlip(findings, *pair), reasons)))
     worst_first = tuple(sorted(found, key=lambda each: -FLIP_OUTCOMES.index(each.outcome)))
     outcome: FlipOutcome = worst_first[0].outcome if worst_first else "safe"
     return FlipVerdict(left=pair[0], right=pair[1], outcome=outcome, reasons=worst_first)
@@ -42,7 +43,7 @@ def decide(
 def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason]:
     before, after = flip.before, flip.after
     if not flip.comparisons or before is None or after is None:
-        yield FlipReason(outcome="could not compare", what="; ".join(of_verdict))
+        yield FlipReason(outcome="could not compare", kind="failure", what="; ".join(of_verdict))
     elif before.failure or after.failure:
         yield flip_reasons.of_failure(flip, before, after)
     else:
@@ -53,11 +54,9 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         for comparison in flip.comparisons:
             if not (other_types and comparison.metric == "outputs"):
                 yield from flip_reasons.of_comparison(flip, comparison)
-        for time in flip.times:
-            yield from flip_reasons.of_time(flip, time)
-        for metric in metrics.METRICS:
-            yield from flip_reasons.of_size(flip, metric, before, after)
-        if all(time.verdict == "not measured" for time in flip.times):
-            yield flip_reasons.TIMES_NOT_JUDGED
+        yield from flip_work.of_work(flip, before, after)
+        yield from flip_work.of_flops(flip, before, after)
+        yield from flip_work.of_arrays(before, after)
+        yield from flip_costs.costs(flip, before, after)
     for hazards in flip.hazards:
-        yield flip_reasons.of_hazards(hazards)
+        yield flip_reasons.of_hazards(flip, hazards)

@@ -105,7 +105,8 @@ def _failure(observation: Observation) -> str:
     # Where the first line of a message of JAX ends with a colon, the next says what matters.
     said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
     what = f"{failure.type}: {said}" if said else failure.type
-    return f"{observation.side}: {failure.kind} in {failure.stage}: {what}"
+    at = f" ({failure.where})" if failure.where else ""
+    return f"{observation.side}: {failure.kind} in {failure.stage}: {what}{at}"
 
 
 def _rungs_below_bitwise(comparisons: Sequence[Comparison]) -> tuple[str, ...]:

@@ -12,6 +12,10 @@ import jax
 
 SECONDS = 0.3  # so that the built-in corpus finishes in minutes; slow programs get 3 calls
 FEWEST = 3
+# Seven calls of each side can tell the sides apart beyond doubt; slower programs do without.
+ENOUGH = 7
+SECONDS_FOR_ENOUGH = 2.0
+DIGITS = 8  # of a second, which is finer than the clock's own cost and short in a report
 
 
 @dataclass(frozen=True)
@@ -20,11 +24,13 @@ class CallTimes:
 
     JAX returns before the results are there, so `dispatch` is the price for the caller's thread. A
     CPU computes small programs at once; then both have the work. Without samples, both are None.
+    `seconds` has each call, in order.
     """
 
     call: float | None
     dispatch: float | None
     samples: int
+    seconds: tuple[float, ...] = ()
 
 
 def take(call: Callable[[], Any], most: int) -> CallTimes:
@@ -36,7 +42,7 @@ def take(call: Callable[[], Any], most: int) -> CallTimes:
     """
     whole: list[float] = []
     dispatch: list[float] = []
-    while len(whole) < most and (len(whole) < FEWEST or sum(whole) < SECONDS):
+    while len(whole) < most and _goes_on(len(whole), sum(whole)):
         start = time.perf_counter()
         result = call()
         returned = time.perf_counter()
@@ -45,4 +51,10 @@ def take(call: Callable[[], Any], most: int) -> CallTimes:
         dispatch.append(returned - start)
     if not whole:
         return CallTimes(None, None, 0)
-    return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole))
+    each = tuple(round(seconds, DIGITS) for seconds in whole)
+    return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole), each)
+
+
+def _goes_on(taken: int, seconds: float) -> bool:
+    few = taken < FEWEST or (taken < ENOUGH and seconds < SECONDS_FOR_ENOUGH)
+    return few or seconds < SECONDS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
-
+from parity_tests.exception_texts import formatted, said_by
+from parity_tests.jaxpr.source_places import raised_at
 from reports.rows import Failure, Proof
 
 
@@ -24,11 +24,12 @@ def exception(error: BaseException, stage: str) -> Failure:
     """Describe an exception as a failure row, its texts cut to what a report can show."""
     type_ = type(error)
     prefix = "" if type_.__module__ == "builtins" else f"{type_.__module__}."
-    trace = "".join(traceback.format_exception(error))
+    place = raised_at(error)
     return Failure(
         kind="exception",
         stage=stage,
         type=prefix + type_.__qualname__,
-        message=str(error)[:4000],
-        traceback=trace[-8000:],
+        message=said_by(error)[:4000],
+        traceback=formatted(error)[-8000:],
+        where=f"{place.file}:{place.line}" if place.file else "",
     )

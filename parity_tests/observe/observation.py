@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from parity_tests.evidence import placement
-from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
+from parity_tests.observe.stablehlo import ModuleCounts
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
 from reports.rows import (
     CapturedArray,
@@ -19,6 +19,8 @@ from reports.rows import (
     StableHloCounts,
     StageTimes,
 )
+
+MOST_DIGESTS = 256  # of inlined constants, which a report keeps
 
 Records: TypeAlias = tuple[Lowered, Counted, Compiled, Called]
 
@@ -40,7 +42,7 @@ def observation_of(
         program=program,
         side=built.side,
         proof=counted.proof,
-        jaxpr=_jaxpr(counted.facts),
+        jaxpr=_jaxpr(counted),
         stablehlo=_stablehlo(counted),
         executable=compiled.executable,
         recompiles=cached.recompiles,
@@ -55,7 +57,8 @@ def observation_of(
     )
 
 
-def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
+def _jaxpr(counted: Counted) -> JaxprCounts:
+    facts, (working, operations) = counted.facts, counted.work
     arrays = [each.value for each in facts.captured]
     return JaxprCounts(
         equations=facts.equations,
@@ -67,6 +70,8 @@ def _jaxpr(facts: JaxprFacts) -> JaxprCounts:
             for each in arrays
         ),
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
+        working_equations=working,
+        operations=round(operations),
     )
 
 
@@ -84,7 +89,13 @@ def _stablehlo(counted: Counted) -> StableHloCounts:
         argument_types=module.argument_types,
         callbacks=module.callbacks,
         marks_lost=module.marks_lost,
+        inlined=_digests(module),
     )
+
+
+def _digests(module: ModuleCounts) -> tuple[str, ...]:
+    known = dict.fromkeys(each.digest for each in module.inlined if each.digest is not None)
+    return tuple(known)[:MOST_DIGESTS]
 
 
 def _host_memory(lowered: Lowered, compiled: Compiled, fresh: bool) -> HostMemory | None:
@@ -104,4 +115,5 @@ def _times(seconds: Mapping[str, float], times: CallTimes, cached: Cached) -> St
         dispatch=times.dispatch,
         call_samples=times.samples,
         cached_compile=cached.seconds,
+        call_seconds=times.seconds,
     )

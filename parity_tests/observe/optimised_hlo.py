@@ -37,6 +37,7 @@ def count(compiled: Any) -> ExecutableCounts:
         constant_bytes=sum(size for is_array, size in constants if is_array),
         serialized_bytes=_serialized_bytes(compiled),
         devices=len(compiled.runtime_executable().local_devices()),
+        flops=_flops(compiled),
     )
 
 
@@ -55,3 +56,13 @@ def _serialized_bytes(compiled: Any) -> int | None:
         return len(compiled.runtime_executable().serialize())
     except jax.errors.JaxRuntimeError:
         return None
+
+
+def _flops(compiled: Any) -> int | None:
+    """XLA's count of floating-point operations; None where the backend has no analysis."""
+    analysis = compiled.cost_analysis()
+    if not isinstance(analysis, dict) or not analysis:
+        return None
+    # A program without any has no entry for them, and an unknown count is below 0.
+    counts = [analysis.get(name, 0.0) for name in ("flops", "transcendentals")]
+    return None if min(counts) < 0 else round(sum(counts))

@@ -23,6 +23,7 @@ from jax.interpreters import mlir
 
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.operations import equations_at_work
 from parity_tests.observe import (
     call_times,
     calls,
@@ -90,10 +91,12 @@ class Lowered:
 class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
+    `work` has the equations that compute, by primitive, and the estimated operations of a call.
     `jaxpr` is the printed jaxpr; equal programs print equally. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
+    work: tuple[dict[str, int], float]
     module: stablehlo.ModuleCounts
     proof: Proof
     text_bytes: int
@@ -162,6 +165,7 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
             raise WrongSideError(proof)
         return Counted(
             facts,
+            equations_at_work(live_part(closed)),
             module,
             proof,
             text_bytes=len(lowered.as_text()),

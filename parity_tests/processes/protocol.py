@@ -101,6 +101,12 @@ class UnknownTarget(Record):
     unknown_target: str
 
 
+class ProgramRaised(Record):
+    """The program raised an exception: its type, its text and the user's line."""
+
+    raised: str
+
+
 class DraftRead(Record):
     """A program's draft as JSON; the arrays that its variables hold are in a file."""
 
@@ -162,7 +168,7 @@ class RunEquations(Question[EquationValues]):
     barriers: bool = False
 
 
-class FindCulprit(Question[CulpritFound | UnknownTarget]):
+class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     """Name the captured arrays that make a difference by being hoisted."""
 
     kind: Literal["find culprit"] = "find culprit"
@@ -170,7 +176,7 @@ class FindCulprit(Question[CulpritFound | UnknownTarget]):
     question: CulpritQuestion
 
 
-class SweepThreshold(Question[Sweep | UnknownTarget]):
+class SweepThreshold(Question[Sweep | UnknownTarget | ProgramRaised]):
     """Measure one program under several embed thresholds."""
 
     kind: Literal["sweep threshold"] = "sweep threshold"
@@ -178,7 +184,7 @@ class SweepThreshold(Question[Sweep | UnknownTarget]):
     question: SweepQuestion
 
 
-class TunePolicy(Question[Tuning | UnknownTarget]):
+class TunePolicy(Question[Tuning | UnknownTarget | ProgramRaised]):
     """Look for the constant policy of one program."""
 
     kind: Literal["tune policy"] = "tune policy"
@@ -186,7 +192,7 @@ class TunePolicy(Question[Tuning | UnknownTarget]):
     question: TuneQuestion
 
 
-class ReadDraft(Question[DraftRead | Unreadable | UnknownTarget]):
+class ReadDraft(Question[DraftRead | Unreadable | UnknownTarget | ProgramRaised]):
     """Read the jaxpr of one program as a draft, to reduce it."""
 
     kind: Literal["read draft"] = "read draft"

@@ -17,7 +17,12 @@ from parity_tests.evidence.folder_layout import ProcessFiles, temporary_folder
 from parity_tests.judge.sides import PAIRS
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import ReadDraft, UnknownTarget, Unreadable
+from parity_tests.processes.protocol import (
+    ProgramRaised,
+    ReadDraft,
+    UnknownTarget,
+    Unreadable,
+)
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.warm_workers import warm_pair
 from parity_tests.processes.worker_process import Lost
@@ -135,6 +140,8 @@ def _read(question: Question, folder: Path) -> tuple[Draft, Store]:
         )
     if isinstance(answer, UnknownTarget):
         raise TargetError(answer.unknown_target)
+    if isinstance(answer, ProgramRaised):
+        raise ReduceError(f"{question.target} has no jaxpr to reduce: {answer.raised}")
     if isinstance(answer, Unreadable):
         raise ReduceError(f"{question.target}: {answer.unreadable}")
     arrays = values.load(ProcessFiles(folder).draft)

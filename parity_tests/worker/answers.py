@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.processes import protocol
@@ -15,6 +15,7 @@ from parity_tests.processes.protocol import (
     EquationValues,
     Listed,
     Listing,
+    ProgramRaised,
     UnknownTarget,
     Unreadable,
 )
@@ -23,8 +24,12 @@ from reports.rows.bench import TurnTaken
 from reports.rows.experiments import CulpritFound, Sweep, Tuning
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from parity_tests.program import Program
     from parity_tests.targets import Unavailable
+
+Answer = TypeVar("Answer", bound="BaseModel")
 
 
 def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
@@ -93,53 +98,68 @@ def run_equations(request: protocol.RunEquations, desk: Desk) -> EquationValues:
     return recorded.equations
 
 
-def _loaded(target: str) -> Program | UnknownTarget:
+def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:
+    """Ask about a program; a target that names none is an answer, and so is what it raises."""
+    from parity_tests.exception_texts import named
+    from parity_tests.jaxpr.source_places import raised_at
     from parity_tests.targets import TargetError
 
     try:
-        return load(target)
+        program = load(target)
     except TargetError as error:
         return UnknownTarget(unknown_target=str(error))
+    # A program may raise anything at all, and JAX for it. The traceback of a fault of ours, which
+    # has no line of a user, is for a bug report.
+    try:
+        return ask(program)
+    except Exception as error:
+        place = raised_at(error)
+        if not place.file and not _is_of_jax(error):
+            raise
+        at = f" ({place.file}:{place.line})" if place.file else ""
+        return ProgramRaised(raised=f"the program raises {named(error)}{at}")
 
 
-def find_culprit(request: protocol.FindCulprit, desk: Desk) -> CulpritFound | UnknownTarget:
+def _is_of_jax(error: Exception) -> bool:
+    return type(error).__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def find_culprit(
+    request: protocol.FindCulprit, desk: Desk
+) -> CulpritFound | UnknownTarget | ProgramRaised:
     """Name the captured arrays that make a difference by being hoisted."""
     from parity_tests.experiments import culprit
 
-    program = _loaded(request.target)
-    if isinstance(program, UnknownTarget):
-        return program
-    return culprit.find(program, request.question)
+    return _asked(request.target, lambda program: culprit.find(program, request.question))
 
 
-def sweep_threshold(request: protocol.SweepThreshold, desk: Desk) -> Sweep | UnknownTarget:
+def sweep_threshold(
+    request: protocol.SweepThreshold, desk: Desk
+) -> Sweep | UnknownTarget | ProgramRaised:
     """Measure one program under several embed thresholds."""
     from parity_tests.experiments import sweep
 
-    program = _loaded(request.target)
-    if isinstance(program, UnknownTarget):
-        return program
-    return sweep.sweep(program, request.question)
+    return _asked(request.target, lambda program: sweep.sweep(program, request.question))
 
 
-def tune_policy(request: protocol.TunePolicy, desk: Desk) -> Tuning | UnknownTarget:
+def tune_policy(request: protocol.TunePolicy, desk: Desk) -> Tuning | UnknownTarget | ProgramRaised:
     """Look for the constant policy of one program."""
     from parity_tests.experiments import tune
 
-    program = _loaded(request.target)
-    if isinstance(program, UnknownTarget):
-        return program
-    return tune.tune(program, request.question)
+    return _asked(request.target, lambda program: tune.tune(program, request.question))
 
 
-def read_draft(request: protocol.ReadDraft, desk: Desk) -> DraftRead | Unreadable | UnknownTarget:
+def read_draft(
+    request: protocol.ReadDraft, desk: Desk
+) -> DraftRead | Unreadable | UnknownTarget | ProgramRaised:
     """Read the jaxpr of one program as a draft."""
+    return _asked(request.target, lambda program: _draft_of(program, desk))
+
+
+def _draft_of(program: Program, desk: Desk) -> DraftRead | Unreadable:
     from parity_tests.evidence import values
     from parity_tests.reduce import draft, jaxpr_to_draft
 
-    program = _loaded(request.target)
-    if isinstance(program, UnknownTarget):
-        return program
     try:
         found = jaxpr_to_draft.read(program)
     except jaxpr_to_draft.CannotReadError as error:

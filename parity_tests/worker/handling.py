@@ -31,9 +31,11 @@ def load(target: str) -> Program:
     Raises `TargetError`.
     """
     from parity_tests import targets
+    from parity_tests.observe.import_reads import recorded_import
 
     os.chdir(_HOME)
-    return targets.load_one(target)
+    with recorded_import(target):
+        return targets.load_one(target)
 
 
 def hazards_of(target: str) -> HazardsFound:

@@ -92,14 +92,14 @@ def arbitrate(job: Job, files: TruthFiles) -> None:
     """Save the outputs of one program in double precision, or why there are none."""
     from parity_tests.drift import arbiter
     from parity_tests.evidence import digests, values
+    from parity_tests.exception_texts import named
 
     files.folder.mkdir(exist_ok=True)
     # It may raise whatever a program may, and a missing arbiter only leaves its rung unclaimed.
     try:
         truth = arbiter.truth(load(job.target))
     except Exception as error:  # noqa: BLE001
-        said = next(iter(str(error).splitlines()), "")
-        write(files.no_arbiter, f"{type(error).__name__}: {said}")
+        write(files.no_arbiter, named(error))
     else:
         values.save(files.truth, truth)
         write(files.seal, digests.seal([files.truth]))

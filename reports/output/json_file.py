@@ -14,6 +14,10 @@ from reports.rows import SCHEMA_VERSION, Campaign
 
 _SHOWN_ERRORS = 5
 
+# JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
+# which a terminal obeys as well.
+_CONTROL = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
+
 
 class ReportReadError(ValueError):
     """A JSON report cannot be read; the message names the file, what is wrong and what to do.
@@ -48,13 +52,14 @@ def render(campaign: Campaign) -> str:
     rows = campaign.model_dump()
     answer_first = {"headline": rows.pop("headline"), **rows}
     text = json.dumps(_strict(answer_first), ensure_ascii=False, allow_nan=False, indent=2)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
+    return text + "\n"
 
 
-def load(path: str | os.PathLike[str], *, option: str = "") -> Campaign:
+def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") -> Campaign:
     """Load the campaign that a JSON report holds.
 
-    `option` is what messages propose to write the file with, `--report json:...` by default.
+    `written_by` is the option that writes such files, up to their names, for the messages.
 
     Raises `ReportReadError` where the file cannot be read, is not JSON, has another schema version
     than this constparity, or has fields that are missing, unknown or of another type.
@@ -67,7 +72,7 @@ def load(path: str | os.PathLike[str], *, option: str = "") -> Campaign:
         reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
 JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
-    option = option or f"--report json:{os.fspath(path)}"
+    option = f"{written_by}{os.fspath(path)}"
     again = f"write it again with {option}"
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)

@@ -43,6 +43,8 @@ HazardKind = Literal[
     "placement of outputs",
     "hoisted more than once",
     "folded by legacy alone",
+    "reads jaxpr constants",
+    "reads the flag",
 ]
 
 
@@ -50,8 +52,12 @@ class Hazard(Row):
     """Something that may change for a program when JAX's default flips, and the smallest fix."""
 
     kind: HazardKind
-    file: str  # the line that the captured array is first used on; "" where it is not known
+    # The line that the captured array is first used on, or that reads; "" where it is not known.
+    file: str
     line: int
-    array: str  # its type in words
+    array: str  # its type in words; of a read, the name of what is read
     what: str
     fix: str
+    # Of a read: the traced program is another one because of it, or cannot be traced.
+    changes_program: bool = False
+    operations: float | None = None  # scalar operations that each call adds, estimated

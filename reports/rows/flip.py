@@ -47,7 +47,7 @@ class FlipReason(Row):
 
     outcome: FlipOutcome
     what: str
-    kind: ReasonKind = "note"
+    kind: ReasonKind
     ratio: float | None = None  # of a time or a size, after the flip to before it
     subject: str = ""  # the kind of a hazard, the metric of a time or a size
     where: str = ""  # the lines that the captured arrays are first used on, "model.py:12"

@@ -88,17 +88,17 @@ def _question(
     if flip is None:
         return "flip: not asked, for no two sides across the flip were compared"
     names = [row.name for row in judged if answer_of(row.flip) == flip]
-    total = f"{len(judged):,} program{'s' if len(judged) != 1 else ''}"
+    total = f"{len(judged):,} programs"
     said = {
-        "yes": f"{counts.get('yes', 0):,} of {total} keep their results and their costs",
-        "yes, at a price": f"{counts.get(flip, 0):,} of {total} pay for it{_listed(names)}",
-        "not known": f"{counts.get(flip, 0):,} of {total} could not be judged{_listed(names)}",
-        "no": f"it breaks or changes {counts.get(flip, 0):,} of {total}{_listed(names)}",
+        "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
+        "yes, at a price": f"It costs {counts[flip]:,} of {total} something{_listed(names)}",
+        "not known": f"Nothing can be said of {counts[flip]:,} of {total}{_listed(names)}",
+        "no": f"It breaks or changes {counts[flip]:,} of {total}{_listed(names)}",
     }[flip]
     others = [f"{count:,} {each}" for each, count in counts.items() if each != flip]
     rest = f"; the others: {', '.join(others)}" if others else ""
     todo = f". First: {first}" if first else ""
-    return f"flip: {flip}. {said[0].upper()}{said[1:]}{rest}{todo}"
+    return f"flip: {flip}. {said}{rest}{todo}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -136,7 +136,7 @@ def _agreement(programs: Sequence[ProgramRow]) -> str:
     agreeing = compared.count("agree")
     return (
         f"pipelines: constparity's own agree with stock JAX on {agreeing:,} of {len(compared):,} "
-        f"program{'s' if len(compared) != 1 else ''}{beside}"
+        f"programs{beside}"
     )
 
 

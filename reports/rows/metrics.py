@@ -8,7 +8,7 @@ Readers use `metrics.METRICS` at the moment that they need it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reports.rows import metric_rules as rules
@@ -24,6 +24,7 @@ from reports.rows.metric_records import (
 )
 from reports.rows.observation import Observation
 from reports.rows.row import Side
+from reports.rows.work import working_equations, working_operations
 
 
 def _field(section: str, name: str) -> Read:
@@ -39,13 +40,22 @@ def _device_memory(observation: Observation) -> int | None:
     return observation.constant_buffers + observation.executable.constant_bytes
 
 
+def _total(of: Callable[[Observation], Mapping[str, int] | None]) -> Read:
+    def read(observation: Observation) -> int | None:
+        names = of(observation)
+        return None if names is None else sum(names.values())
+
+    return read
+
+
 def _fresh(observation: Observation) -> bool:
     return observation.host_memory is not None and observation.host_memory.fresh
 
 
 # The stages that are timed are the names of `TimeMetric`; few of them have more to declare.
 _TIME_COLUMNS: Mapping[TimeMetric, OverviewColumn] = {
-    "compile": OverviewColumn("compile time", 4, as_ratio=True)
+    "compile": OverviewColumn("compile time", 4, as_ratio=True),
+    "call": OverviewColumn("call time", 5, as_ratio=True),
 }
 _FOLDING_HELPS: frozenset[TimeMetric] = frozenset({"first call", "call"})
 
@@ -77,6 +87,20 @@ _JAXPR = (
         within=rules.SAME_PROGRAM,
         across=rules.EQUATIONS,
         figure=Figure("jaxpr", "equations"),
+    ),
+    Metric(
+        "working equations",
+        _total(working_equations),
+        within=rules.SAME_PROGRAM,
+        across=rules.EQUATIONS_AT_WORK,
+        figure=Figure("jaxpr", "working equations"),
+    ),
+    Metric(
+        "operations of a call",
+        _field("jaxpr", "operations"),
+        within=rules.SAME_PROGRAM,
+        across=rules.OPERATIONS,
+        figure=Figure("jaxpr", "operations of a call (estimate)"),
     ),
     Metric(
         "captured arrays",
@@ -193,6 +217,13 @@ _STABLEHLO = (
         figure=Figure("StableHLO", "operations"),
     ),
     Metric(
+        "working StableHLO operations",
+        _total(working_operations),
+        within=rules.LOWERED_WORK,
+        across=rules.LOWERED_WORK_ACROSS,
+        figure=Figure("StableHLO", "working operations"),
+    ),
+    Metric(
         "StableHLO functions",
         _field("stablehlo", "functions"),
         within=rules.OTHER_WORDS,
@@ -238,6 +269,13 @@ _EXECUTABLE = (
         within=rules.OTHER_WORDS,
         across=rules.FOLDED,
         figure=Figure("executable", "fusions"),
+    ),
+    Metric(
+        "floating-point operations",
+        _field("executable", "flops"),
+        within=rules.OTHER_WORDS,
+        across=rules.FOLDED,
+        figure=Figure("executable", "floating-point operations"),
     ),
     Metric(
         "optimised HLO constants",

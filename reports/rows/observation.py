@@ -32,6 +32,10 @@ class JaxprCounts(Row):
     captured_values: str | None = None  # a sha256 over the values of the captured arrays
     committed_arrays: int | None = None  # captured arrays that are committed to one device
     sharded_arrays: int | None = None  # captured arrays over several devices
+    # Equations that compute, by primitive, without dead code and moves of elements; and the scalar
+    # operations of one call, estimated by their shapes.
+    working_equations: dict[str, int] | None = None
+    operations: int | None = None
 
 
 class StableHloCounts(Row):
@@ -48,6 +52,7 @@ class StableHloCounts(Row):
     argument_types: str | None = None  # of the user's arguments of main
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
+    inlined: tuple[str, ...] = ()  # the sha256 of constants above the embed threshold, not of all
 
 
 class ExecutableCounts(Row):
@@ -59,6 +64,7 @@ class ExecutableCounts(Row):
     constant_bytes: int
     serialized_bytes: int | None
     devices: int = 1  # of this process, that it runs on
+    flops: int | None = None  # XLA's count for one call, special functions counted as one
 
 
 class HostMemory(Row):
@@ -84,11 +90,12 @@ class MemoryStats(Row):
 
 
 class StageTimes(Row):
-    """Seconds of each stage, reported and never judged.
+    """Seconds of each stage.
 
-    Each is one sample of one process. `call` is the median of `call_samples` calls after the first.
-    `dispatch` is the median time until such a call returns, which may be before its results are
-    there. `cached_compile` is compiling with the program in JAX's persistent compilation cache.
+    Each is one sample of one process, judged only where it leaves no doubt. `call` is the median of
+    `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
+    which may be before its results are there. `cached_compile` is compiling with the program in
+    JAX's persistent compilation cache.
     """
 
     trace: float
@@ -99,6 +106,7 @@ class StageTimes(Row):
     dispatch: float | None = None
     call_samples: int
     cached_compile: float | None = None
+    call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
 
 
 class OutputLeaf(Row):
@@ -129,6 +137,7 @@ class Failure(Row):
     type: str
     message: str
     traceback: str = ""
+    where: str = ""  # the user's line that raised, or called what did: "model.py:12"
 
 
 class Observation(Row):

@@ -28,6 +28,26 @@ def humanise_bytes(count: int) -> str:
     return f"{value:.1f} {unit}" if abs(value) < 99.95 else f"{value:,.0f} {unit}"
 
 
+def humanise_count(count: float) -> str:
+    """Format a large number that is known roughly, with two significant digits.
+
+    Example::
+
+        >>> [humanise_count(count) for count in (0, 63.7, 6400, 12_600_000)]
+        ['0', '64', '6,400', '13 million']
+    """
+    rounded = float(f"{count:.2g}")
+    power, name = next(
+        (
+            each
+            for each in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+            if rounded >= each[0]
+        ),
+        (1.0, ""),
+    )
+    return f"{rounded / power:,.3g} {name}" if name else f"{rounded:,.0f}"
+
+
 def humanise_seconds(seconds: float) -> str:
     """Format seconds with three significant digits, in the unit that suits them.
 

@@ -5,6 +5,7 @@ import pytest
 from program_files import TESTS, line_with
 
 from parity_tests import targets
+from parity_tests.marked_programs import programs_in
 from parity_tests.targets import TargetError, Unavailable
 
 
@@ -21,7 +22,25 @@ def package(tmp_path, monkeypatch):
     before = set(sys.modules)
     yield folder
     for name in set(sys.modules) - before:
-        del sys.modules[name]
+        if "planted_package" in name or name.startswith("constparity_target"):
+            del sys.modules[name]  # JAX, which one of them imports, cannot be imported twice
+
+
+@pytest.fixture
+def folder(package):
+    """A directory with programs somewhere below it, one without, and a file beside both."""
+    deep = package.parent / "folder" / "deep"
+    deep.mkdir(parents=True)
+    shutil.copy(package / "programs.py", deep)
+    (deep.parent / "script.py").write_text("import parity_tests\nraise SystemExit(3)\n")
+    (deep.parent / "no_python.py").write_text("parity_tests (\n")
+    for hidden in (".venv", "__pycache__", "site-packages"):
+        (deep / hidden).mkdir()
+        shutil.copy(package / "programs.py", deep / hidden)
+    (package.parent / "empty").mkdir()
+    (package.parent / "empty" / "a.py").write_text("program = 3\n")
+    (package.parent / "top_level.py").write_text((package / "programs.py").read_text())
+    return deep.parent
 
 
 def names(*targets_):
@@ -37,6 +56,9 @@ def names(*targets_):
         ("a/b.py", ("a/b.py", None)),
         ("C:/a/b.py", ("C:/a/b.py", None)),
         ("C:/a/b.py:c.d", ("C:/a/b.py", "c.d")),
+        ("a/b.py::c", ("a/b.py", "c")),
+        ("a/b.py::C::d", ("a/b.py", "C.d")),
+        ("a.b::c", ("a.b", "c")),
     ],
 )
 def test_a_target_splits(target, parts):
@@ -46,10 +68,47 @@ def test_a_target_splits(target, parts):
 @pytest.mark.parametrize("where", ["planted_package.programs", "planted_package/programs.py"])
 def test_modules_and_files_load_alike(package, where):
     assert names(where) == ["first", "second"]
-    assert names(f"{where}:second") == ["second"]
+    assert names(f"{where}:second") == names(f"{where}::second") == ["second"]
+    assert names(f"{where}::Space::inside") == ["inside"]
     assert names(f"{where}:factory") == ["factory"]
     assert names(f"{where}:Space.inside") == ["inside"]
     assert targets.load_one(f"{where}:first").target == f"{where}:first"
+
+
+def test_a_directory_is_the_programs_of_its_files(folder):
+    found = targets.load(["folder"])
+    assert [each.target for each in found] == [
+        "folder/deep/programs.py:first",
+        "folder/deep/programs.py:second",
+    ]
+    assert names("folder/") == names("./folder/deep") == ["first", "second"]
+
+
+def test_a_directory_names_no_one_program(folder):
+    with pytest.raises(TargetError, match="'folder' names no program: write folder/deep/progra"):
+        targets.load_one("folder")
+
+
+def test_a_package_without_programs_of_its_own_is_a_directory(package):
+    (package / "broken.py").unlink()
+    assert names("planted_package")[:3] == ["step", "loss", "squares"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from parity_tests import program\n@program\ndef f(): ...", ["f"]),
+        ("import parity_tests as pt\n@pt.program(args=(1,))\ndef f(x): ...", ["f"]),
+        ("from parity_tests.program import program as p\ng = p(args=(1,))(len)", ["g"]),
+        ("from parity_tests import program\nm = program(args=(1,))\ng = m(len)", ["g"]),
+        ("import parity_tests\nclass A:\n  @parity_tests.program\n  def f(): ...", ["A.f"]),
+        ("from parity_tests import targets\n@program\ndef f(): ...", []),
+        ("def f(): ...  # parity_tests", []),
+    ],
+)
+def test_programs_are_found_without_an_import(tmp_path, source, found):
+    (tmp_path / "a.py").write_text(source)
+    assert programs_in(tmp_path / "a.py") == found
 
 
 def test_a_program_named_twice_is_loaded_once(package):
@@ -91,9 +150,23 @@ def test_programs_belong_to_the_module_that_marks_them(package):
         ("nowhere/a.py", r"no folder 'nowhere'"),
         ("planted_package.broken", r"(?s)importing .* raised LookupError: no luck.*broken.py"),
         ("planted_package.programs:", r"nothing after the colon"),
+        ("planted_package.programs::", r"nothing after the colon"),
+        ("planted_package.broken", r"LookupError: no luck \(planted_package.broken.py:1\)$"),
+        ("sceond", r"no module 'sceond'.*; did you mean top_level.py:second\?$"),
+        ("grad_of_scn", r"; did you mean parity_tests.corpus.derivatives:grad_of_scan or "),
+        ("jsno", r"no module 'jsno' on sys.path or in the working directory [^;]*$"),
+        (
+            "folder:first",
+            r"'folder' is a directory, .*; did you mean folder/deep/programs.py:first",
+        ),
+        ("planted_package.programs:jxa", r"has no 'jxa'; it has the programs first, second$"),
+        (
+            "empty",
+            r"directory 'empty' has no programs: none of its Python files \(1\) marks a func",
+        ),
     ],
 )
-def test_a_missing_target_names_what_where_and_what_is_close(package, target, complaint):
+def test_a_missing_target_names_what_where_and_what_is_close(package, folder, target, complaint):
     with pytest.raises(TargetError, match=complaint):
         targets.load([target])
 

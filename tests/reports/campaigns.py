@@ -192,8 +192,8 @@ def not_compared(name: str = f"hostile {HOSTILE}") -> rows.ProgramRow:
         ),
         flip=rows.FlipVerdict(
             left="jax-legacy", right="jax-simplified", outcome="could not compare",
-            reasons=(rows.FlipReason(outcome="could not compare", what=HOSTILE, where=HOSTILE,
-                                     action=HOSTILE),),
+            reasons=(rows.FlipReason(outcome="could not compare", kind="outputs", what=HOSTILE,
+                                     where=HOSTILE, action=HOSTILE),),
         ),
     )  # fmt: skip
 

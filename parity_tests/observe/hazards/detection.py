@@ -10,9 +10,12 @@ from parity_tests.observe.hazards import (
     hoisted_more_than_once,
     incompatible_devices,
     placement_of_outputs,
+    reads_jaxpr_constants,
+    reads_the_flag,
     writeable_numpy_array,
 )
-from parity_tests.observe.hazards.traced_program import TracedProgram, traced_after_flip
+from parity_tests.observe.hazards.both_forms import BothForms
+from parity_tests.observe.hazards.traced_program import TracedProgram, traced_in_forms
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
@@ -27,14 +30,40 @@ DETECTORS: dict[HazardKind, Callable[[TracedProgram], Iterable[Hazard]]] = {
 }
 
 
+# Of programs that read jaxprs or the flag while they are traced.
+DETECTORS_OF_READS: dict[HazardKind, Callable[[BothForms], Iterable[Hazard]]] = {
+    "reads jaxpr constants": reads_jaxpr_constants.find,
+    "reads the flag": reads_the_flag.find,
+}
+
+
 def detect(program: Program) -> tuple[Hazard, ...]:
     """Trace a program as stock JAX would after the flip, and return its hazards.
 
-    Nothing is compiled or run. Raises whatever the program raises.
+    Nothing is compiled or run. A program that reads jaxprs or the flag is traced as before the
+    flip, too. Raises whatever the program raises, unless that explains it.
 
     Example::
 
         detect(parity_tests.targets.load_one("my_model:step"))
     """
-    traced = traced_after_flip(program)
-    return tuple(hazard for find in DETECTORS.values() for hazard in find(traced))
+    traced, both = traced_in_forms(program)
+    found = [] if traced is None else [h for find in DETECTORS.values() for h in find(traced)]
+    return (*found, *_of_reads(both))
+
+
+def changing_reads(program: Program) -> tuple[Hazard, ...]:
+    """Return the reads of jaxprs or the flag for which a program is another one after the flip.
+
+    Raises whatever the program raises in legacy form, or raises without a read.
+
+    Example::
+
+        changing_reads(parity_tests.targets.load_one("my_model:step"))[0].line
+    """
+    _, both = traced_in_forms(program)
+    return tuple(each for each in _of_reads(both) if each.changes_program)
+
+
+def _of_reads(both: BothForms) -> list[Hazard]:
+    return [hazard for find in DETECTORS_OF_READS.values() for hazard in find(both)]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from parity_tests.jaxpr.constant_work import constant_work
 from parity_tests.observe.hazards.traced_program import TracedProgram
 from reports.rows import Hazard
-from reports.views.figures import humanise_bytes
+from reports.views.figures import humanise_bytes, humanise_count
 from reports.views.texts import counted
 
 
@@ -34,7 +34,8 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
         array=f"{humanise_bytes(work.bytes)} of results",
         what=f"{counted(len(work.equations), 'equation')} on captured arrays alone "
         f"({listed}{more}): in legacy XLA computes them once, when it compiles, in stock "
-        "simplified at every call",
+        f"simplified at every call, about {humanise_count(work.operations)} operations",
         fix="compute them before the function is traced, and capture the results; the engine does "
         'it by itself with precompute_constants="auto"',
+        operations=work.operations,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +9,12 @@ import jax
 
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.same_program import is_same_program
+from parity_tests.observe.hazards.both_forms import BothForms, in_form
+from parity_tests.observe.import_reads import reads_reaching
+from parity_tests.observe.jaxpr_reads import recording
 from parity_tests.program import Program, is_jitted
 from reports.rows import Hazard, HazardKind
-
-_FLAG = "jax_use_simplified_jaxpr_constants"
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,38 @@ class TracedProgram:
         return next((value.devices() for value in values if is_committed(value)), set())
 
 
-def traced_after_flip(program: Program) -> TracedProgram:
+def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
     """Trace a program as it is written, in the form that the flip brings.
 
-    A `jax.jit` of its own keeps its options, because these say which arguments are donated.
+    One that reads jaxprs or the flag is traced in legacy form as well; what it read is the second
+    result. Where reads may explain that it raises in simplified form, the first result is None.
+    Otherwise raises whatever the program raises.
     """
-    fun, args, kwargs = program.build_as_written()
+    at_import = tuple(reads_reaching(program.target))
+    with recording() as in_build:
+        built = program.build_as_written()
+    traced, stopped = None, None
+    with recording() as simplified, in_form(simplified=True):
+        # The trace may raise whatever a program may; what was read until then may explain it.
+        try:
+            traced = _traced(*(program.build_as_written() if in_build else built))
+        except Exception as error:  # noqa: BLE001
+            stopped = error
+    if simplified:
+        with recording() as legacy, in_form(simplified=False):
+            closed = _traced(*(program.build_as_written() if in_build else built)).closed
+        changes = traced is None or not is_same_program(closed, traced.closed)
+        return traced, BothForms(legacy, simplified, changes, at_import)
+    if stopped is not None and not at_import:
+        raise stopped
+    return traced, BothForms(at_import=at_import)
+
+
+def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedProgram:
+    """Trace a function. A `jax.jit` of its own keeps its options: some arguments are donated."""
     jitted: Any = fun if is_jitted(fun) else jax.jit(fun)
     embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
-    with _simplified_form():
-        traced = jitted.trace(*args, **kwargs)
+    traced = jitted.trace(*args, **kwargs)
     closed = live_part(traced.jaxpr)
     uses = tuple(
         use
@@ -58,20 +80,6 @@ def traced_after_flip(program: Program) -> TracedProgram:
     return TracedProgram(
         fun, closed, uses, leaves, _donated(leaves, traced.args_info), embed_threshold
     )
-
-
-@contextmanager
-def _simplified_form() -> Iterator[None]:
-    """Trace in simplified form, whichever side this process was started for.
-
-    The flag at run time gives the right jaxpr and the wrong module; nothing is lowered here.
-    """
-    before = jax.config.jax_use_simplified_jaxpr_constants  # type: ignore[attr-defined]
-    jax.config.update(_FLAG, True)
-    try:
-        yield
-    finally:
-        jax.config.update(_FLAG, before)
 
 
 def _donated(leaves: tuple[Any, ...], args_info: Any) -> tuple[Any, ...]:

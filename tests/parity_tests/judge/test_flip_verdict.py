@@ -169,15 +169,25 @@ def attributed(cause, pair=(BEFORE, AFTER)):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seen", [("equal", "ulp"), ("different", "mismatch")])
 @pytest.mark.parametrize("cause", ["constant folding", "layout or fusion"])
-def test_what_xla_does_is_drift_that_is_explained_at_its_line(seen, cause):
-    outcome, rung = seen
-    outputs = comparison("outputs", outcome, (leaf(rung),))
+def test_what_xla_does_is_drift_that_is_explained_at_its_line(cause):
+    outputs = comparison("outputs", "equal", (leaf("ulp"),))
     reason = worst(outputs, drift=[attributed(cause)])
     assert reason.outcome == "numerics drift, explained"
     assert f"cause: {cause}, first in exp, equation 2 (as it was found)" in reason.what
     assert reason.where == "model.py:77"
+
+
+@pytest.mark.parametrize("cause", ["constant folding", "layout or fusion"])
+def test_values_beyond_the_tolerance_differ_whatever_the_cause(cause):
+    outputs = comparison("outputs", "different", (leaf("mismatch"),))
+    reason = worst(outputs, drift=[attributed(cause)])
+    assert (reason.outcome, reason.where) == ("different", "model.py:77")
+    assert "outputs are different in their values" in reason.what
+    assert f"cause: {cause}" in reason.what
+    assert "the program magnifies a rounding" in reason.action
+    assert "nothing" not in reason.action
+    assert "culprit" not in reason.action
 
 
 @pytest.mark.parametrize(

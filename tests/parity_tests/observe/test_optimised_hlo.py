@@ -45,3 +45,12 @@ def test_what_cannot_be_serialized_says_so():
     fun = jax.jit(lambda x: jax.pure_callback(np.sin, shape, x))
     counts = optimised_hlo.count(fun.lower(np.float32(1)).compile())
     assert counts.serialized_bytes is None or counts.serialized_bytes > 0
+
+
+def test_floating_point_operations_are_counted_and_none_are_zero():
+    x = np.ones((4, 4), np.float32)
+    of = [
+        optimised_hlo.count(jax.jit(fun).lower(x).compile()).flops
+        for fun in (lambda x: x, lambda x: x @ x, lambda x: jnp.tanh(x))
+    ]
+    assert of == [0, 2 * 4**3, 16]

@@ -73,7 +73,9 @@ func.func public @main(%a: tensor<77xf32>) -> tensor<77xf32> {
 def module(value="1.0", const_args=0):
     made = jax.jit(lambda x: x).lower(1.0).compiler_ir()
     parsed = type(made).parse(MODULE.replace("VALUE", value), context=made.context)
-    return replace(stablehlo.count(parsed, embed_threshold=32), const_args=const_args)
+    types = (((77,), "f32"),) * const_args
+    found = stablehlo.count(parsed, embed_threshold=32)
+    return replace(found, const_args=const_args, const_arg_types=types)
 
 
 def facts(**changes):
@@ -117,6 +119,16 @@ def test_evidence_against_a_side_is_found(side, jaxpr, module, found):
     proof = prove(side, jaxpr, module, live_captured=1)
     assert proof.holds == (found is None)
     assert (found or "") in proof.statement
+
+
+@pytest.mark.parametrize("side", ["simplified", "jax-simplified"])
+def test_one_array_that_stays_inlined_beside_hoisted_ones_is_of_the_side(side):
+    other = CapturedValue(2, (5, 5), 100, False, np.ones((5, 5), np.float32))
+    two = facts(captured=(*facts().captured, other), array_literals=2)
+    beside = replace(module("1.0", 1), const_arg_types=(((5, 5), "f32"),))
+    assert prove(side, two, beside, live_captured=2).holds
+    alone = replace(beside, const_args=0, const_arg_types=())
+    assert not prove(side, two, alone, live_captured=2).holds
 
 
 def test_an_array_that_nothing_reads_need_not_be_passed():

@@ -54,7 +54,7 @@ def test_a_request_is_frozen():
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("html", "<!DOCTYPE html>"), ("md", "# constparity: ≠ difference")]
+    ("name", "start"), [("html", "<!DOCTYPE html>"), ("md", "# constparity: flip: not known")]
 )
 def test_each_format_is_written_by_its_renderer(name, start, tmp_path, campaigns):
     write_report(parse_report_option(f"{name}:{tmp_path}/deep/report"), campaigns.rich())

@@ -100,12 +100,12 @@ def test_json_of_something_else(content, tmp_path):
     assert "not a constparity report (no schema_version)" in message(path)
 
 
-@pytest.mark.parametrize("version", [1, 3, "2", True, 2.0, None])
+@pytest.mark.parametrize("version", [2, 4, "3", True, 3.0, None])
 def test_wrong_schema_version(version, edited):
     path = edited(lambda data: data.update(schema_version=version))
     assert message(path) == (
         f"cannot read the report '{path}': its schema_version is {version!r}, and this constparity "
-        "reads 2; read it with the constparity that wrote it, or write it again with --report "
+        "reads 3; read it with the constparity that wrote it, or write it again with --report "
         f"json:{path}"
     )
 

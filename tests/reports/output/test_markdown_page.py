@@ -32,15 +32,21 @@ def test_the_first_screen(campaigns):
     assert first_screen == (
         "# constparity: ≠ difference\n"
         "\n"
-        "**2 programs: 1 parity, 1 difference.** Measured 2026-08-20T12:00:00Z.\n"
+        "**flip: not asked, for no two sides across the flip were compared.**\n"
+        "\n"
+        "pipelines: constparity's own were not compared with stock JAX. 2 programs: 1 parity, 1 "
+        "difference. Measured 2026-08-20T12:00:00Z.\n"
         "\n"
         "| program | verdict | flip | StableHLO size | inlined constants |"
-        " const args (unique captured) | compile time, ratio to jax-legacy |\n"
-        "| :--- | :--- | :--- | ---: | ---: | ---: | ---: |\n"
+        " const args (unique captured) | compile time, ratio to jax-legacy |"
+        " call time, ratio to jax-legacy |\n"
+        "| :--- | :--- | :--- | ---: | ---: | ---: | ---: | ---: |\n"
         "| overwritten_numpy | **≠ difference** | - | 8.0 MiB · 817 B · 8.0 MiB · timeout |"
-        " 4.0 MiB · 0 B · 4.0 MiB · - | 0 (1) · 1 (1) · 0 (1) · - | 1.43 s · 45.0 ms · - · - |\n"
+        " 4.0 MiB · 0 B · 4.0 MiB · - | 0 (1) · 1 (1) · 0 (1) · - | 1.43 s · 45.0 ms · - · - |"
+        " 8.20 µs · 8.20 µs · - · - |\n"
         "| rank_4 | ✓ parity | - | 8.0 MiB · 817 B · - · - | 4.0 MiB · 0 B · - · - |"
-        " 0 (1) · 1 (1) · - · - | 1.43 s · 45.0 ms · - · - |\n"
+        " 0 (1) · 1 (1) · - · - | 1.43 s · 45.0 ms · - · - |"
+        " 8.20 µs · 8.20 µs · - · - |\n"
         "\n"
         "- Where a cell lists several figures, they stand for legacy, simplified, jax-legacy,"
         " jax-simplified, in that order.\n"
@@ -58,9 +64,11 @@ def test_the_overview_of_two_sides(campaigns):
     text = markdown_page.render(campaigns.campaign(campaigns.parity("f", sides), sides=sides))
     assert table_after(text, "# constparity: ✓ parity") == [
         "| program | verdict | flip | StableHLO size | inlined constants |"
-        " const args (unique captured) | compile time, ratio to legacy |",
-        "| :--- | :--- | :--- | ---: | ---: | ---: | ---: |",
-        "| f | ✓ parity | - | 8.0 MiB · 817 B | 4.0 MiB · 0 B | 0 (1) · 1 (1) | 1.00x · 0.031x |",
+        " const args (unique captured) | compile time, ratio to legacy |"
+        " call time, ratio to legacy |",
+        "| :--- | :--- | :--- | ---: | ---: | ---: | ---: | ---: |",
+        "| f | ✓ parity | - | 8.0 MiB · 817 B | 4.0 MiB · 0 B | 0 (1) · 1 (1) | 1.00x · 0.031x |"
+        " 1.00x · 1.00x |",
     ]
 
 
@@ -150,7 +158,8 @@ def test_escape(text, escaped):
 
 def test_a_campaign_over_nothing(campaigns):
     text = markdown_page.render(campaigns.campaign())
-    assert text.startswith("# constparity: ? could not compare\n\n**no program was run.**")
+    assert text.startswith("# constparity: ? could not compare\n\n**flip: not asked")
+    assert "no program was run." in text
 
 
 def test_a_large_campaign_is_cut_below_one_mebibyte_and_says_so(campaigns):

@@ -13,9 +13,13 @@ def flip(*reasons, outcome="different"):
 
 
 BROKEN = rows.FlipReason(
-    outcome="different", what="it fails", where="model.py:12", action="capture a copy"
+    outcome="different",
+    kind="failure",
+    what="it fails",
+    where="model.py:12",
+    action="capture a copy",
 )
-NOTE = rows.FlipReason(outcome="safe", what="times were not judged")
+NOTE = rows.FlipReason(outcome="safe", kind="note", what="times were not judged")
 
 
 def time(metric, verdict, **changes):

@@ -5,11 +5,13 @@ from typing import get_args
 from parity_tests.observe.hazards import detection
 from reports.rows import HazardKind
 
+ALL = detection.DETECTORS | detection.DETECTORS_OF_READS
+
 
 def test_every_kind_of_hazard_has_a_detector():
-    assert tuple(detection.DETECTORS) == get_args(HazardKind)
+    assert tuple(ALL) == get_args(HazardKind)
 
 
 def test_a_detector_is_in_the_file_of_its_kind():
-    for kind, find in detection.DETECTORS.items():
+    for kind, find in ALL.items():
         assert find.__module__.rpartition(".")[2] == kind.replace(" ", "_").lower()

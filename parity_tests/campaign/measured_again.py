@@ -1,0 +1,53 @@
+"""Measure programs again whose times stand apart across the flip: one process after the other.
+
+All sides of a campaign run at once and take time from each other, so a process may be slow as a
+whole. Few programs are measured again, in one process for each of the two sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.records import Recorded
+from parity_tests.judge import beyond_doubt
+from parity_tests.judge.sides import flipped, pairs_of
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.side_runs import run_sides
+from reports.rows import Observation, Side
+
+
+def measure_again(
+    jobs: Sequence[Job],
+    recorded: Mapping[tuple[int, Side], Recorded],
+    files: CampaignFiles,
+    options: CampaignOptions,
+    *,
+    progress: Progress = lambda done, total, text: None,
+) -> dict[int, tuple[Observation, ...]]:
+    """Return the observations of programs that were measured again, by job number.
+
+    With `rounds` there is no need: those judge times.
+
+    Example::
+
+        measure_again(jobs, recorded, CampaignFiles(folder), options)
+    """
+    pair = flipped(pairs_of(options.sides))
+    if pair is None or options.rounds or not options.steady_calls:
+        return {}
+
+    def is_slower(job: Job) -> bool:
+        before, after = (recorded[job.number, side].observation.times for side in pair)
+        return bool(before and after and beyond_doubt.slower_stages(before, after))
+
+    slower = [job for job in jobs if is_slower(job)]
+    running = RunOptions(timeout=options.timeout, memory_limit=options.memory_limit)
+    found: dict[int, tuple[Observation, ...]] = {}
+    for done, side in enumerate(pair if slower else ()):
+        progress(done, len(pair), f"measured again: {side}")
+        for (number, _), record in run_sides(slower, [side], files.again, running).items():
+            found[number] = (*found.get(number, ()), record.observation)
+    return found

@@ -1,0 +1,44 @@
+"""Texts of exceptions: what one says, whatever its own `__str__` does, and which line raised it."""
+
+from __future__ import annotations
+
+import traceback
+
+
+def said_by(error: BaseException) -> str:
+    """Return the text of an exception, or why it has none.
+
+    Example::
+
+        said_by(ValueError("no")) == "no"
+    """
+    # A user's exception may do anything at all when its text is asked for.
+    try:
+        return str(error)
+    except Exception as other:  # noqa: BLE001
+        return f"its text could not be read: __str__ raised {type(other).__name__}"
+
+
+def named(error: BaseException) -> str:
+    """Return the type and the first line of an exception.
+
+    Example::
+
+        named(ValueError("no")) == "ValueError: no"
+    """
+    said = next(iter(said_by(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def formatted(error: BaseException) -> str:
+    """Return the traceback of an exception as text, or what can be said of it.
+
+    Example::
+
+        formatted(error).startswith("Traceback")
+    """
+    # As above: Python asks a syntax error for its line, and any exception for its notes.
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:  # noqa: BLE001
+        return "".join(traceback.format_tb(error.__traceback__))

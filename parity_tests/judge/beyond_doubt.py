@@ -1,0 +1,133 @@
+"""Times that one process of each side leaves beyond doubt, without further rounds.
+
+The calls of one process are few and share its luck, so only what is coarse can be told from them.
+The interval of a ratio goes from the fast calls of the right side over the slow calls of the left
+one to the opposite. A tenth of the calls at each end is left out, because a single call may wait
+for the machine.
+
+Each bound is exact and assumes no shape of the distribution: two samples of one distribution stand
+apart like this at most once in 1,000 draws. If leaving calls out makes that more likely, none is
+left out; if the calls are too few all the same, there is no interval.
+
+That holds for independent calls. A process that runs beside others may be slow as a whole, so a
+campaign measures both sides again, one after the other, and a time is slower only where both say
+so.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.rows import StageTimes, TimeMetric
+
+ERROR = 1e-3  # of each bound
+LEFT_OUT = 10  # one of so many calls, at each end
+FACTOR = 2.0
+SECONDS_APART = 100e-6  # less is the price of a thread that wakes up, not of a program
+
+# Stages that a process takes once.
+ONCE: tuple[TimeMetric, ...] = ("trace", "lower", "compile")
+FACTOR_ONCE = 3.0
+SECONDS_ONCE = 0.5
+
+
+@dataclass(frozen=True)
+class CallRatio:
+    """The ratio of two medians, its interval, and the seconds between the two sides.
+
+    They are at least `apart`, which is negative where the samples overlap, and the right side takes
+    at most `at_most` more.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    apart: float
+    at_most: float
+    samples: tuple[int, int]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the calls leave it open if the right side takes more than twice the time."""
+        return not self.is_slower and self.high > FACTOR and self.at_most > SECONDS_APART
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the right side takes more than twice the time, beyond doubt."""
+        return self.low > FACTOR and self.apart > SECONDS_APART
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the right side takes less than half the time, beyond doubt."""
+        return self.high < 1 / FACTOR and self.apart > SECONDS_APART
+
+
+def calls(left: StageTimes, right: StageTimes) -> CallRatio | None:
+    """Return the ratio of the calls of two sides; None where they are too few for an interval.
+
+    Example::
+
+        calls(before.times, after.times).is_slower
+    """
+    return _ratio(left.call_seconds, right.call_seconds)
+
+
+def slower_stages(left: StageTimes, right: StageTimes) -> tuple[TimeMetric, ...]:
+    """Return the stages that take longer on the right, beyond what one process may come to.
+
+    Example::
+
+        slower_stages(before.times, after.times) == ("call",)
+    """
+    found = []
+    for stage in ONCE:
+        old, new = getattr(left, stage), getattr(right, stage)
+        if new > FACTOR_ONCE * old and new - old > SECONDS_ONCE:
+            found.append(stage)
+    ratio = calls(left, right)
+    return (*found, "call") if ratio and ratio.is_slower else tuple(found)
+
+
+def _ratio(left: Sequence[float], right: Sequence[float]) -> CallRatio | None:
+    without = len(left) // LEFT_OUT, len(right) // LEFT_OUT
+    sizes = len(left), len(right)
+    possible = (each for each in (without, (0, 0)) if chance_apart(sizes, each) <= ERROR)
+    skipped = next(possible, None)
+    if skipped is None or min(*left, *right) <= 0:
+        return None
+    (fast, slow), (right_fast, right_slow) = (
+        (ordered[skip], ordered[-1 - skip])
+        for ordered, skip in zip((sorted(left), sorted(right)), skipped, strict=True)
+    )
+    return CallRatio(
+        ratio=statistics.median(right) / statistics.median(left),
+        low=right_fast / slow,
+        high=right_slow / fast,
+        apart=max(right_fast - slow, fast - right_slow),
+        at_most=right_slow - fast,
+        samples=sizes,
+    )
+
+
+def chance_apart(sizes: tuple[int, int], skipped: tuple[int, int] = (0, 0)) -> float:
+    """Return the chance that two samples of one distribution stand apart, but for the skipped.
+
+    The right one's smallest but `skipped[1]` then lies above the left one's largest but
+    `skipped[0]`. All orders of the samples are equally likely (a negative hypergeometric law).
+
+    Example::
+
+        chance_apart((3, 3)) == 1 / 20
+    """
+    (n, m), (of_left, of_right) = sizes, skipped
+    if not n or not m:
+        return 1.0
+    orders = sum(
+        math.comb(below + of_right, of_right)
+        * math.comb(n - below + m - of_right - 1, m - of_right - 1)
+        for below in range(n - of_left, n + 1)
+    )
+    return orders / math.comb(n + m, n)

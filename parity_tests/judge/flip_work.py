@@ -1,0 +1,98 @@
+"""What a flip changes beside captured arrays, as reasons of its verdict: more work, larger modules.
+
+The migration explains more equations in legacy alone, and constants there alone. The comparisons
+say where there is more (`reports/rows/metric_rules.py`); the reasons name the operations and the
+arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
+from reports.rows import FlipReason, Observation
+from reports.rows.work import working_equations, working_operations
+from reports.views.figures import humanise_bytes, humanise_count
+from reports.views.texts import counted
+
+_OF_WORK = ("working equations", "operations of a call", "working StableHLO operations")
+# XLA's own count has to double, by about a tenth of a millisecond, before it is a price.
+_MORE_FLOPS = 2.0
+_FLOPS_PER_CALL = 1_000_000
+_LISTED = 6  # operations in one sentence
+
+
+def is_told_here(metric: str) -> bool:
+    """Say whether a difference in a metric has its reason here, in more words."""
+    return metric in _OF_WORK or metric == LEFT_INLINED
+
+
+def of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield one reason where a program computes more than captured arrays explain."""
+    differ = (each.metric in _OF_WORK and each.outcome == "different" for each in flip.comparisons)
+    if not any(differ):
+        return
+    old, new = working_equations(before) or {}, working_equations(after) or {}
+    if old == new:  # the same equations may be lowered to more
+        old, new = working_operations(before) or {}, working_operations(after) or {}
+    estimates = tuple(each.jaxpr.operations or 0 if each.jaxpr else 0 for each in (before, after))
+    is_more = (estimates[1], sum(new.values())) > (estimates[0], sum(old.values()))
+    yield FlipReason(
+        outcome="safe but slower or larger" if is_more else "safe",
+        kind="structure or count",
+        subject="operations",
+        what=f"the program computes {'more' if is_more else 'less'} after the flip, which no "
+        f"captured array explains: {_changed(old, new) or 'loops of other lengths'}; about "
+        f"{humanise_count(estimates[0])} operations before and {humanise_count(estimates[1])} "
+        "after",
+        action="find what reads the flag: both forms are meant to be one program",
+    )
+
+
+def _changed(old: Mapping[str, int], new: Mapping[str, int]) -> str:
+    """Name what is there more or less often, the largest change first."""
+    changes = {name: new.get(name, 0) - old.get(name, 0) for name in {**old, **new}}
+    largest = sorted((name for name in changes if changes[name]), key=lambda n: -abs(changes[n]))
+    listed = [f"{name} {old.get(name, 0)} before and {new.get(name, 0)} after" for name in largest]
+    more = len(listed) - _LISTED
+    return ", ".join([*listed[:_LISTED], *([f"and {more} others"] if more > 0 else [])])
+
+
+def of_flops(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield the reason that XLA's count of operations is where it doubles.
+
+    Work on captured arrays alone is left to its hazard and the measured calls.
+    """
+    old, new = (each.executable.flops if each.executable else None for each in (before, after))
+    if old is None or new is None or flip.hazard("folded by legacy alone"):
+        return
+    if new > _MORE_FLOPS * old and new - old > _FLOPS_PER_CALL:
+        repeated = flip.hazard("hoisted more than once")
+        yield FlipReason(
+            outcome="safe but slower or larger",
+            kind="structure or count",
+            subject="operations",
+            what=f"XLA counts {humanise_count(new)} floating-point operations of a call after the "
+            f"flip and {humanise_count(old)} before",
+            where=lines_of(repeated) if repeated else flip.largest,
+            action=repeated[0].fix
+            if repeated
+            else "keep this array inlined (constant_policy), or pass it as an argument",
+        )
+
+
+def of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield the reason that captured arrays are which stay inlined after the flip."""
+    if arrays := left_inlined(before, after):
+        size = humanise_bytes(sum(array.bytes for array in arrays))
+        yield FlipReason(
+            outcome="safe but slower or larger",
+            kind="size",
+            subject="inlined arrays",
+            what=f"not hoisted and still inlined: {counted(len(arrays), 'captured array')} of "
+            f"{size}, so compile time and memory stay as before the flip",
+            where=named(arrays),
+            action="pass the array as an argument of the function, and not as a parameter of an "
+            "operation",
+        )

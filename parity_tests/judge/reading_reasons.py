@@ -1,0 +1,47 @@
+"""The rule of the flip verdict for code that reads jaxprs or the flag, and is changed by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from reports.rows import FlipReason, Hazard, ReasonKind
+
+
+def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:
+    """Return the first read for which the program is another one after the flip.
+
+    A read that changes nothing, as `.consts` that is handed to `eval_jaxpr`, explains nothing.
+    """
+    return next((group for group in flip.hazards if group[0].changes_program), None)
+
+
+def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
+    """Leave out what is said of a read by itself where a failure or difference is laid to it.
+
+    Example::
+
+        said_once([difference_by_the_read, the_read]) == [difference_by_the_read]
+    """
+    blamed = {(each.where, each.action) for each in reasons if each.outcome == "different"}
+    return [
+        each
+        for each in reasons
+        if each.outcome != "safe" or not each.where or (each.where, each.action) not in blamed
+    ]
+
+
+def of_read(kind: ReasonKind, what: str, read: tuple[Hazard, ...]) -> FlipReason:
+    """Return the reason for a failure or difference, in words, that a read explains.
+
+    Example::
+
+        of_read("outputs", "outputs: 1 of 1 leaf differs", hazards).action
+    """
+    return FlipReason(
+        outcome="different",
+        kind=kind,
+        what=f"{what}; {read[0].what}",
+        where=lines_of(read),
+        action=read[0].fix,
+    )

@@ -1,0 +1,99 @@
+"""Marked programs: which functions of a source file are programs, without importing it.
+
+A directory has files that are nobody's programs, and importing them could do anything. So the
+marks are looked for in the text: `@program`, `@parity_tests.program(...)`, `program(...)(f)`,
+under whatever name the file imports them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+_SKIPPED = ("__pycache__", "site-packages", "node_modules")
+
+
+def files_with_programs(folder: Path) -> list[Path]:
+    """Return the Python files below a directory that mark programs, in the order of their names.
+
+    Hidden directories and installed packages are left out.
+
+    Example::
+
+        files_with_programs(Path("examples"))
+    """
+    return [file for file in python_files(folder) if programs_in(file)]
+
+
+def python_files(folder: Path) -> list[Path]:
+    """Return the Python files below a directory, but those of `files_with_programs` left out."""
+    found = (each.relative_to(folder) for each in folder.rglob("*.py") if each.is_file())
+    kept = (
+        each
+        for each in found
+        if not any(part in _SKIPPED or part.startswith(".") for part in each.parts[:-1])
+    )
+    return [folder / each for each in sorted(kept)]
+
+
+def programs_in(file: Path) -> list[str]:
+    """Return the names that a file gives to its programs, in order; none where it is not Python.
+
+    Example::
+
+        programs_in(Path("my_model.py")) == ["step"]
+    """
+    try:
+        source = file.read_bytes()
+        if b"parity_tests" not in source:
+            return []
+        tree = ast.parse(source)
+    except (OSError, SyntaxError, ValueError):
+        return []
+    marks = set(_names_of_the_mark(tree))
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and _makes_a_mark(statement.value, marks):
+            marks |= {ast.unparse(each) for each in statement.targets}
+    return [name for statement in tree.body for name in _marked(statement, marks)]
+
+
+def _names_of_the_mark(tree: ast.Module) -> Iterator[str]:
+    """Yield what `parity_tests.program` is called in a file, as in "pt.program"."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                if each.name == "parity_tests":
+                    yield f"{each.asname or each.name}.program"
+        elif isinstance(node, ast.ImportFrom) and node.module in (
+            "parity_tests",
+            "parity_tests.program",
+        ):
+            yield from (each.asname or each.name for each in node.names if each.name == "program")
+
+
+def _marked(statement: ast.stmt, marks: set[str]) -> list[str]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [statement.name] if any(_is_mark(e, marks) for e in statement.decorator_list) else []
+    if isinstance(statement, ast.ClassDef):
+        inner = (name for each in statement.body for name in _marked(each, marks))
+        return [f"{statement.name}.{name}" for name in inner]
+    if isinstance(statement, ast.Assign) and _is_program(statement.value, marks):
+        return [each.id for each in statement.targets if isinstance(each, ast.Name)]
+    return []
+
+
+def _is_program(value: ast.expr, marks: set[str]) -> bool:
+    """Whether a value is a mark that was called with a function: `program(args=(x,))(f)`."""
+    return isinstance(value, ast.Call) and bool(value.args) and _is_mark(value.func, marks)
+
+
+def _makes_a_mark(value: ast.expr, marks: set[str]) -> bool:
+    """Whether a value is a mark for several functions: `program(args=(x,))`, or the mark itself."""
+    return _is_mark(value, marks) and not _is_program(value, marks)
+
+
+def _is_mark(expression: ast.expr, marks: set[str]) -> bool:
+    while isinstance(expression, ast.Call):
+        expression = expression.func
+    return ast.unparse(expression) in marks

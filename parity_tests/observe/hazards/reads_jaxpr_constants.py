@@ -1,0 +1,64 @@
+"""Hazard: code that reads the captured arrays of a jaxpr, or counts its variables.
+
+Legacy has captured arrays as constvars, whose values are the `.consts` of a closed_jaxpr, and as
+leading operands of bodies. Simplified has them as Literals among operands and outputs. Look-alike:
+code that hands `.consts` on to `jax.core.eval_jaxpr`; it is listed, and blamed for nothing, because
+the program is traced alike in both forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parity_tests.observe.hazards.both_forms import BothForms, read_at
+from parity_tests.observe.jaxpr_reads import Seen, Subject
+from reports.rows import Hazard
+from reports.views.texts import counted
+
+_NAMES: dict[Subject, str] = {
+    "consts": "`.consts` of a closed_jaxpr",
+    "constvars": "`.constvars` of a jaxpr",
+    "invars": "`.invars` of a jaxpr",
+    "outvars": "`.outvars` of a jaxpr",
+    "operands": "`.invars` of an equation",
+}
+
+_EVALUATE = (
+    "evaluate with jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args) or "
+    "jax.extend.core.jaxpr_as_fun(closed), and find captured arrays in the Literals of eqn.invars "
+    "and jaxpr.outvars as well: that works in both forms"
+)
+_FIXES: dict[Subject, str] = {
+    "consts": _EVALUATE,
+    "constvars": _EVALUATE,
+    "invars": (
+        "pair the invars of a body with the operands of its own equation, and number them by "
+        "len(jaxpr.invars) and not by a fixed place: that works in both forms"
+    ),
+    "outvars": "take the value of an output from Literal.val where it is a Literal",
+    "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
+    "that is an array: that works in both forms",
+}
+
+
+def find(both: BothForms) -> Iterator[Hazard]:
+    """Find the lines that see something else of a jaxpr in each form."""
+    for told in both.told():
+        subject = told.site.subject
+        if subject != "flag":
+            sees = _sees(subject, told.before, told.after)
+            yield read_at("reads jaxpr constants", told, _NAMES[subject], sees, _FIXES[subject])
+
+
+def _sees(subject: Subject, before: Seen, after: Seen) -> str:
+    noun = "captured array" if subject == "consts" else "constvar"
+    if subject in ("consts", "constvars"):
+        old, new = (counted(each.count, noun) if each.count else "none" for each in (before, after))
+        return f"in legacy it has {old}, in simplified {new}"
+    if before.count != after.count:
+        return (
+            f"in legacy it has {counted(before.count, 'variable')}, in simplified {after.count}: "
+            "captured arrays lead the operands of a body in legacy alone"
+        )
+    literals = counted(after.array_literals, "Literal")
+    return f"in simplified it has {literals} with captured arrays in the place of variables"

@@ -1,0 +1,240 @@
+"""Reads: which lines of a program or a library read the captured arrays of jaxprs, or the flag.
+
+For the time of a block, properties that record stand in the place of JAX's own on the public
+classes of `jax.extend.core`, on `jax.config` and on `os.environ`. What JAX itself reads, and the
+tester, is not recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from types import FrameType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import jax
+from jax.extend import core
+
+from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
+
+FLAG = "jax_use_simplified_jaxpr_constants"
+
+Subject: TypeAlias = Literal["consts", "constvars", "invars", "outvars", "operands", "flag"]
+
+# A loop may read one line very often, and the first reads tell all.
+_MOST = 10_000
+
+
+class Site(NamedTuple):
+    """A line that reads something; `caller` is the user's line, where the line is a library's.
+
+    `importing` has the files and lines of the modules that are being imported then.
+    """
+
+    subject: Subject
+    place: Place
+    caller: Place = NOWHERE
+    importing: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a read returned: how many, and how many of them are Literals that hold an array.
+
+    Of the flag, `count` is its value.
+    """
+
+    count: int
+    array_literals: int = 0
+
+
+@dataclass
+class Reads:
+    """What was read, in order; the same read again and again is one of the first thousands."""
+
+    log: list[tuple[Site, Seen]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.log)
+
+    def of(self, site: Site) -> list[Seen]:
+        """Return what one line read, in order."""
+        return [seen for each, seen in self.log if each == site]
+
+    def sites(self) -> list[Site]:
+        """Return the lines, each once, the one that read last first."""
+        return list(dict.fromkeys(site for site, _ in reversed(self.log)))
+
+    def note(self, subject: Subject, seen: Seen) -> None:
+        """Record a read, unless JAX or the tester is the reader."""
+        site = _site(subject, sys._getframe(2))
+        if site is not None and len(self.log) < _MOST:
+            self.log.append((site, seen))
+
+
+@contextmanager
+def recording() -> Iterator[Reads]:
+    """Record the reads of a block, which may raise.
+
+    Example::
+
+        with recording() as reads:
+            jax.make_jaxpr(f)(x).consts
+        reads.sites()[0].place.line
+    """
+    reads = Reads()
+    with ExitStack() as stack:
+        for owner, name, subject in _attributes():
+            stack.enter_context(_replaced(owner, name, _recorder(owner, name, subject, reads)))
+        for owner, name, made in _flag_readers(reads):
+            stack.enter_context(_replaced(owner, name, made))
+        yield reads
+
+
+def _attributes() -> list[tuple[type, str, Subject]]:
+    # A later JAX makes `ClosedJaxpr` another name of `Jaxpr`: each is replaced once.
+    found: dict[tuple[type, str], Subject] = {}
+    for owner in (core.ClosedJaxpr, core.Jaxpr):
+        for name in ("consts", "constvars", "invars", "outvars"):
+            found[owner, name] = name
+        found[owner, "literals"] = "consts"  # its older name
+    found[core.JaxprEqn, "invars"] = "operands"
+    return [
+        (owner, name, subject)
+        for (owner, name), subject in found.items()
+        if hasattr(vars(owner).get(name), "__get__")
+    ]
+
+
+def _recorder(owner: type, name: str, subject: Subject, reads: Reads) -> property:
+    original: Any = vars(owner)[name]
+
+    def read(self: Any) -> Any:
+        value = original.__get__(self)
+        reads.note(subject, _seen(value))
+        return value
+
+    # A slot is written to as well.
+    return property(read, getattr(original, "__set__", None))
+
+
+def _seen(value: Any) -> Seen:
+    return Seen(len(value), sum(map(_is_array_literal, value)))
+
+
+def _is_array_literal(atom: Any) -> bool:
+    return isinstance(atom, core.Literal) and bool(getattr(atom.aval, "shape", ()))
+
+
+def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
+    config = type(jax.config)
+    read_flag: Any = vars(config).get(FLAG)
+    if read_flag is None:
+        return []
+    read_all, read_variable = vars(config)["values"], type(os.environ).__getitem__
+
+    def flag(self: Any) -> Any:
+        value = read_flag.__get__(self)
+        reads.note("flag", Seen(int(value)))
+        return value
+
+    before: list[Any] = [None, 0]  # the reader of the variable that was read before, and its step
+
+    def variable(self: Any, key: Any) -> Any:
+        value = read_variable(self, key)
+        reader = _reader(sys._getframe(1))
+        step = [reader, reader.f_lasti] if reader is not None else [None, 0]
+        # Who reads variable after variable, as `dict(os.environ)` does, asks for none of them.
+        if key == FLAG.upper() and step != before:
+            reads.note("flag", Seen(int(value in ("1", "true", "True"))))
+        before[:] = step
+        return value
+
+    class Values(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            value = super().__getitem__(key)
+            if key == FLAG:
+                reads.note("flag", Seen(int(value)))
+            return value
+
+        def get(self, key: str, default: Any = None) -> Any:
+            if key in self:
+                return self[key]
+            return default
+
+    return [
+        (config, FLAG, property(flag)),
+        (config, "values", property(lambda self: Values(read_all.__get__(self)))),
+        (type(os.environ), "__getitem__", variable),
+    ]
+
+
+@contextmanager
+def _replaced(owner: type, name: str, made: Any) -> Iterator[None]:
+    original = vars(owner)[name]
+    setattr(owner, name, made)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+# -- who reads -------------------------------------------------------------------------------------
+
+_STDLIB = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
+_SITE_PACKAGES = os.sep + "site-packages" + os.sep
+
+
+def _site(subject: Subject, frame: FrameType | None) -> Site | None:
+    """Return the line that reads; None where JAX or the tester reads."""
+    frame = _reader(frame)
+    if frame is None or kind_of_file(frame.f_code.co_filename) == "machinery":
+        return None
+    place, importing = _place(frame), _importing(frame)
+    if kind_of_file(frame.f_code.co_filename) == "user":
+        return Site(subject, place, NOWHERE, importing)
+    return Site(subject, place, _first(frame, _is_users), importing)
+
+
+def _reader(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+@cache
+def _is_between(file: str) -> bool:
+    """Whether a file stands between the reader and us, as that of `os.getenv` does."""
+    if file == __file__:
+        return True
+    return file.startswith("<frozen") or (file.startswith(_STDLIB) and _SITE_PACKAGES not in file)
+
+
+def _is_users(frame: FrameType) -> bool:
+    return kind_of_file(frame.f_code.co_filename) == "user"
+
+
+def _first(frame: FrameType | None, holds: Callable[[FrameType], bool]) -> Place:
+    while frame is not None:
+        if holds(frame):
+            return _place(frame)
+        frame = frame.f_back
+    return NOWHERE
+
+
+def _importing(frame: FrameType | None) -> tuple[tuple[str, int], ...]:
+    found = []
+    while frame is not None:
+        if frame.f_code.co_name == "<module>":
+            found.append((os.path.abspath(frame.f_code.co_filename), frame.f_lineno))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _place(frame: FrameType) -> Place:
+    return Place(relative(frame.f_code.co_filename), frame.f_lineno, frame.f_code.co_name)

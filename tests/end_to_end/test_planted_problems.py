@@ -1,0 +1,64 @@
+"""Fifty programs with a planted problem of a flip each are named, and fifty without raise no alarm.
+
+Stock JAX on both sides: that is what a user flips.
+"""
+
+import pytest
+from program_files import program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.cli.exit_codes import code_of
+from parity_tests.judge.fail_rules import DEFAULT, broken, parse
+from reports.rows import answer_of
+
+# By the first word of a program's name: the answer, the exit status, and the words of its reason.
+EXPECTED = {
+    "value": ("no", 1, "outputs are"),
+    "type": ("no", 1, "output "),
+    "fails": ("no", 1, "works on jax-legacy and fails on jax-simplified"),
+    "effect": ("no", 1, "effects"),
+    "later": ("no", 1, "call"),
+    "costs": ("yes, at a price", 0, ""),
+    "reads": ("no", 1, "read"),
+    "donated": ("no", 1, "donated"),
+    "magnifies": ("no", 1, "cause: constant folding"),
+}
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    files = [str(program_file(f"trust/fifty_{kind}")) for kind in ("problems", "without")]
+    sides = ("jax-legacy", "jax-simplified")
+    return run.run(files, CampaignOptions(sides=sides, timeout=60.0, attribute=True))
+
+
+def programs_of(campaign, file):
+    found = [row for row in campaign.programs if file in row.source or file in row.target]
+    assert len(found) == 50
+    return found
+
+
+def exit_of(campaign, row):
+    alone = campaign.model_copy(update={"programs": (row,)})
+    codes = [code_of(each.rule.status) for each in broken(alone, parse(DEFAULT))]
+    return min(codes, default=0)
+
+
+def named(row):
+    """What a program came to, and whether the right reason is among its reasons."""
+    words = EXPECTED[row.name.partition("_")[0]][2]
+    return any(words in reason.what for reason in row.flip.reasons if reason.outcome != "safe")
+
+
+def test_each_planted_problem_is_named_with_its_reason_and_exit_status(campaign):
+    rows = programs_of(campaign, "fifty_problems.py")
+    found = {row.name: (answer_of(row.flip), exit_of(campaign, row), named(row)) for row in rows}
+    expected = {row.name: (*EXPECTED[row.name.partition("_")[0]][:2], True) for row in rows}
+    assert found == expected
+
+
+def test_fifty_look_alikes_raise_no_alarm(campaign):
+    rows = programs_of(campaign, "fifty_without.py")
+    found = {row.name: (answer_of(row.flip), exit_of(campaign, row)) for row in rows}
+    assert found == {row.name: ("yes", 0) for row in rows}

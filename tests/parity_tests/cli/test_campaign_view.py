@@ -1,0 +1,96 @@
+import io
+
+from rich.console import Console
+
+from parity_tests.cli import campaign_view
+from reports.rows import Comparison, FlipReason, FlipVerdict
+
+
+def printed(campaign, *names, width=140, details=1):
+    rows = tuple(row for row in campaign.programs if row.name in names)
+    console = Console(file=io.StringIO(), width=width)
+    campaign_view.print_campaign(
+        console, campaign.model_copy(update={"programs": rows}), details=details
+    )
+    return console.file.getvalue()
+
+
+def cells(text, name):
+    [line] = [line for line in text.splitlines() if line.startswith(f"│{name} ")]
+    return [cell.strip() for cell in line.strip("│").split("│")]
+
+
+def test_a_row_has_verdict_rung_and_figures(faults):
+    text = printed(faults, "good", "other_value")
+    name, flip, verdict, rung, size, const_args, unique = cells(text, "good")
+    assert (name, flip, verdict, rung) == ("good", "safe", "parity", "bitwise")
+    assert (const_args, unique) == ("- / 1", "1")
+    legacy, simplified = (int(part.replace(",", "")) for part in size.split(" / "))
+    assert legacy > simplified > 0
+    assert cells(text, "other_value")[1:4] == ["different", "difference", "mismatch"]
+
+
+def test_a_side_that_failed_has_no_figures(faults):
+    assert cells(printed(faults, "raises"), "raises")[3:] == ["-", "- / -", "- / -", "-"]
+
+
+def test_the_first_two_lines_answer_and_the_worst_program_comes_first(faults):
+    lines = printed(faults, "good", "raises", "other_value").splitlines()
+    assert lines[0].startswith(
+        "flip: no. It breaks or changes 1 of 3 programs (other_value); the others: 1 not known, "
+        "1 yes. First: other_value: "
+    )
+    assert lines[1] == "pipelines: constparity's own were not compared with stock JAX"
+    order = [line.split()[0][1:] for line in lines if line.startswith("│")]
+    assert order == ["other_value", "raises", "good"]
+
+
+def test_without_details_there_is_the_headline_alone(faults):
+    assert len(printed(faults, "good", "other_value", details=0).splitlines()) == 2
+
+
+def test_on_eighty_columns_the_cells_that_decide_are_whole(faults):
+    text = printed(faults, "good", "other_value", "factory_returns_nonsense", width=80)
+    assert cells(text, "factory_returns_nonsense")[1:3] == ["could not compare"] * 2
+    assert "StableHLO" not in text
+
+
+def test_outputs_that_do_not_correspond_name_what_differs(faults):
+    text = printed(faults, "other_dtype", "other_shape", "other_structure")
+    words = [cells(text, f"other_{word}")[3] for word in ("dtype", "shape", "structure")]
+    assert words == ["dtype", "shape", "structure"]
+
+
+def row_with(row, pairs, detail):
+    """A program whose outputs differ alike in several pairs of sides."""
+    comparisons = tuple(
+        Comparison(
+            metric="outputs", left=left, right=right, outcome="different", left_value="",
+            right_value="", detail=detail,
+        )
+        for left, right in pairs
+    )  # fmt: skip
+    reasons = tuple(f"{left} and {right}: outputs differ: {detail}" for left, right in pairs)
+    what = f"outputs are not bitwise equal: {detail}"
+    flip = FlipVerdict(
+        left="jax-legacy", right="jax-simplified", outcome="different",
+        reasons=(FlipReason(outcome="different", kind="outputs", what=what, action="look"),),
+    )  # fmt: skip
+    return row.model_copy(
+        update={"comparisons": comparisons, "reasons": reasons, "flip": flip, "drift": ()}
+    )
+
+
+def test_a_finding_of_several_pairs_is_printed_once(faults, rows):
+    pairs = [("legacy", "simplified"), ("jax-legacy", "jax-simplified")]
+    row = row_with(rows["other_value"], pairs, "mismatch at [3]")
+    text = printed(faults.model_copy(update={"programs": (row,)}), "other_value")
+    assert text.count("mismatch at [3]") == 1
+
+
+def test_a_name_is_neither_markup_nor_emoji_nor_obeyed(faults, rows):
+    name = "model:100:[red]\x1b[2J"
+    row = rows["other_value"].model_copy(update={"name": name, "source": "a:100:"})
+    text = printed(faults.model_copy(update={"programs": (row,)}), name)
+    assert "\x1b" not in text
+    assert "model:100:[red]" in text

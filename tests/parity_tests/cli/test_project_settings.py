@@ -1,0 +1,54 @@
+import pytest
+import typer
+
+from parity_tests.cli.options import parse_fail_on
+from parity_tests.cli.project_settings import project_settings
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    def write(text):
+        (tmp_path / "pyproject.toml").write_text(text)
+        below = tmp_path / "src" / "package"
+        below.mkdir(parents=True)
+        monkeypatch.chdir(below)
+
+    return write
+
+
+@pytest.mark.parametrize("value", ['"drift,slower:20%"', '["drift", "slower:20%"]'])
+def test_rules_of_the_project_hold_below_it_and_the_option_overrides_them(project, value):
+    project(f"[tool.constparity]\nfail-on = {value}\n")
+    assert [each.text for each in parse_fail_on(None)] == ["drift", "slower:20%"]
+    assert [each.text for each in parse_fail_on("different")] == ["different"]
+
+
+def test_without_settings_the_default_rules_hold(project):
+    project("[tool.other]\nx = 1\n")
+    assert [each.name for each in parse_fail_on(None)] == [
+        "different", "new-failure", "not-compared"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.constparity]\nfail-in = []\n", "has no setting 'fail-in'"),
+        ("[tool.constparity]\nfail-on = 3\n", "a text or a list of texts"),
+        ("[tool.constparity\n", "cannot be read"),
+        ("[tool]\nconstparity = 3\n", "is no table"),
+    ],
+)
+def test_settings_that_cannot_be_read_name_the_file(project, capsys, text, said):
+    project(text)
+    with pytest.raises(typer.Exit):
+        project_settings()
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "pyproject.toml" in printed
+
+
+def test_a_rule_of_the_project_that_is_unknown_says_where_it_stands(project):
+    project('[tool.constparity]\nfail-on = "unheard"\n')
+    with pytest.raises(typer.BadParameter, match=r"fail-on of .tool.constparity.: no rule"):
+        parse_fail_on(None)

@@ -1,0 +1,84 @@
+"""Times of one process: the chance that a rule errs is counted out, and A/A stays silent."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from parity_tests.judge import beyond_doubt
+from reports.rows import StageTimes
+
+
+def times(*calls, **stages):
+    known = {"trace": 0.01, "lower": 0.01, "compile": 0.1, "first_call": 0.1, "call": None}
+    return StageTimes(**known | stages, call_samples=len(calls), call_seconds=calls)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 2), (4, 5)])
+@pytest.mark.parametrize("skipped", [(0, 0), (1, 0), (1, 1)])
+def test_the_chance_that_samples_stand_apart_is_counted_over_all_orders(sizes, skipped):
+    n, m = sizes
+    orders = list(itertools.combinations(range(n + m), n))
+    apart = 0
+    for left in orders:
+        right = [each for each in range(n + m) if each not in left]
+        apart += right[skipped[1]] > left[-1 - skipped[0]]
+    assert beyond_doubt.chance_apart(sizes, skipped) == pytest.approx(apart / len(orders))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [(20, 20, True), (20, 3, True), (7, 7, True), (6, 6, False), (3, 3, False), (0, 20, False)],
+)
+def test_few_calls_have_no_interval(before, after, known):
+    found = beyond_doubt.calls(times(*[1.0] * before), times(*[1.0] * after))
+    assert (found is not None) is known
+
+
+def test_one_call_in_ten_may_wait_for_the_machine():
+    before, after = [1.0] * 18 + [99.0] * 2, [3.0] * 18 + [0.1] * 2
+    found = beyond_doubt.calls(times(*before), times(*after))
+    assert (found.ratio, found.low, found.samples) == (3.0, 3.0, (20, 20))
+    assert found.is_slower
+    before[0] = 99.0
+    assert not beyond_doubt.calls(times(*before), times(*after)).is_slower
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "slower", "faster", "is_open"),
+    [
+        ((8.7e-6,), (3856e-6,), True, False, False),
+        ((3856e-6,), (8.7e-6,), False, True, False),
+        ((10e-6,), (60e-6,), False, False, False),  # a thread that wakes up
+        ((1.0,), (1.9,), False, False, False),
+        ((1.0,), (1.7, 2.3), False, False, True),
+        ((1.0, 1.3), (2.2,), False, False, True),
+    ],
+)
+def test_slower_is_more_than_twice_and_a_tenth_of_a_millisecond(
+    before, after, slower, faster, is_open
+):
+    found = beyond_doubt.calls(times(*before * 20), times(*after * 20))
+    assert (found.is_slower, found.is_faster, found.is_open) == (slower, faster, is_open)
+
+
+@pytest.mark.parametrize(("before", "after", "slower"), [(1.0, 4.0, True), (0.1, 0.55, False)])
+@pytest.mark.parametrize("stage", ["trace", "lower", "compile"])
+def test_a_stage_that_is_taken_once_is_slower_by_a_factor_and_half_a_second(
+    stage, before, after, slower
+):
+    found = beyond_doubt.slower_stages(times(**{stage: before}), times(**{stage: after}))
+    assert found == ((stage,) if slower else ())
+    assert not beyond_doubt.slower_stages(times(**{stage: after}), times(**{stage: before}))
+
+
+def test_a_side_measured_twice_is_never_slower():
+    """Calls as a busy machine has them: skewed, with pauses, and 30 % apart as a whole."""
+    random = np.random.default_rng(0)
+    for _ in range(2000):
+        sides = [
+            times(*(random.lognormal(0, 0.3, 20) * random.uniform(1, 1.3)
+                    * np.where(random.random(20) < 0.05, 30, 1)).tolist())
+            for _ in range(2)
+        ]  # fmt: skip
+        assert beyond_doubt.slower_stages(*sides) == ()

@@ -1,0 +1,101 @@
+import pytest
+
+from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, broken, parse
+from reports.rows import Campaign, FlipReason, FlipVerdict, Hazard
+
+
+def row(template, name="p", verdict="parity", outcome="safe", reasons=(), hazards=()):
+    flip = FlipVerdict(left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=reasons)
+    fields = {"name": name, "verdict": verdict, "flip": flip, "hazards": hazards}
+    return template.model_copy(update=fields)
+
+
+def reason(kind, outcome, ratio=None):
+    return FlipReason(kind=kind, outcome=outcome, what="seen", ratio=ratio)
+
+
+SLOWER = reason("time", "safe but slower or larger", 1.5)
+LARGER = reason("size", "safe but slower or larger", 3.0)
+FROM_NOTHING = reason("size", "safe but slower or larger")
+DRIFT = reason("outputs", "numerics drift, explained")
+VALUES = reason("outputs", "different")
+FAILURE = reason("failure", "different")
+DONATED = Hazard(kind="captured and donated", file="", line=0, array="", what="", fix="")
+
+
+def rules_broken(faults, rules, **fields):
+    one = row(faults.programs[0], **fields)
+    campaign = faults.model_copy(update={"programs": (one,)})
+    return [each.rule.text for each in broken(campaign, parse(rules))]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, []),
+        ({"reasons": (VALUES,), "outcome": "different"}, ["different"]),
+        ({"verdict": "difference"}, ["different"]),
+        (
+            {"reasons": (FAILURE,), "outcome": "different", "verdict": "could not compare"},
+            ["new-failure"],
+        ),
+        ({"outcome": "could not compare", "verdict": "could not compare"}, ["not-compared"]),
+        ({"outcome": "not repeatable", "verdict": "not repeatable"}, ["not-compared"]),
+        ({"reasons": (SLOWER, LARGER, DRIFT), "outcome": "numerics drift, explained"}, []),
+    ],
+)
+def test_by_default_a_price_passes_and_what_breaks_does_not(faults, fields, expected):
+    assert rules_broken(faults, DEFAULT, **fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "fields"),
+    [
+        ("drift", {"reasons": (DRIFT,)}),
+        ("slower", {"reasons": (SLOWER,)}),
+        ("slower:20%", {"reasons": (SLOWER,)}),
+        ("slower:1.4x", {"reasons": (SLOWER,)}),
+        ("larger:2x", {"reasons": (LARGER,)}),
+        ("larger:100x", {"reasons": (FROM_NOTHING,)}),
+        ("hazard", {"hazards": (DONATED,)}),
+        ("hazard:donated", {"hazards": (DONATED,)}),
+    ],
+)
+def test_a_rule_is_broken_by_what_it_names(faults, rule, fields):
+    assert rules_broken(faults, rule, **fields) == [rule]
+
+
+@pytest.mark.parametrize(
+    ("rule", "fields"),
+    [
+        ("slower:60%", {"reasons": (SLOWER,)}),
+        ("larger:3x", {"reasons": (LARGER,)}),
+        ("slower", {"reasons": (LARGER,)}),
+        ("hazard:placement", {"hazards": (DONATED,)}),
+        ("drift", {"reasons": (VALUES,)}),
+    ],
+)
+def test_a_rule_passes_what_is_within_it(faults, rule, fields):
+    assert rules_broken(faults, rule, **fields) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("differs", "did you mean different?"),
+        ("slower:fast", "write slower:20% or larger:2x"),
+        ("slower:0.5x", "a limit below 1x"),
+        ("hazard:unicorn", "the hazards are"),
+        ("drift:2x", "takes nothing after a colon"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_says_how_it_is_written(rule, said):
+    with pytest.raises(FailRuleError, match=said):
+        parse(rule)
+
+
+def test_the_headline_is_worked_out_again_from_the_rows(faults):
+    text = faults.model_dump(mode="json")
+    assert text["headline"]["flip"] == "no"
+    text["headline"] = {"flip": "yes"}
+    assert Campaign.model_validate(text).headline == faults.headline

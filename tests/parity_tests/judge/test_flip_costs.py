@@ -1,0 +1,105 @@
+"""The costs of a flip as reasons: what one process of each side tells, and what it leaves open."""
+
+import pytest
+
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.flip_verdict import decide
+from parity_tests.judge.sides import FLIPS
+from reports.rows import Comparison, Hazard, Observation, StageTimes
+
+BEFORE, AFTER = FLIPS[0]
+NOT_JUDGED = "times were not judged"
+SMALL, LARGE = (8.7e-6,) * 20, (3856e-6,) * 20
+
+
+def observed(side, calls=SMALL, compiling=0.1):
+    times = StageTimes(
+        trace=0.1, lower=0.1, compile=compiling, first_call=0.1, call=calls[0],
+        call_samples=len(calls), call_seconds=calls,
+    )  # fmt: skip
+    return Observation(program="p", side=side, times=times)
+
+
+def folding(operations):
+    return Hazard(
+        kind="folded by legacy alone", file="model.py", line=7, array="4 MiB of results",
+        what="3 equations on captured arrays alone", fix="compute them before",
+        operations=operations,
+    )  # fmt: skip
+
+
+def reasons(before, after, again=(), hazards=()):
+    equal = Comparison(
+        metric="StableHLO bytes", left=BEFORE, right=AFTER, outcome="equal", left_value="1",
+        right_value="1",
+    )  # fmt: skip
+    findings = Findings((before, after), (equal,), measured_again=again, hazards=hazards)
+    return decide(findings, (), FLIPS).reasons
+
+
+def test_a_call_that_is_slower_beyond_doubt_needs_no_rounds():
+    pair = observed(BEFORE), observed(AFTER, LARGE)
+    [reason] = reasons(*pair, again=pair)
+    assert reason.outcome == "safe but slower or larger"
+    once = "443x (443x to 443x, 20 calls each)"
+    assert reason.what == f"call takes {once} of what it took; measured again, {once}"
+
+
+def test_its_hazard_says_why_and_what_helps():
+    pair = observed(BEFORE), observed(AFTER, LARGE)
+    reason = reasons(*pair, again=pair, hazards=[folding(None)])[0]
+    assert reason.what.endswith(": 3 equations on captured arrays alone")
+    assert (reason.where, reason.action) == ("model.py:7 (4 MiB of results)", "compute them before")
+
+
+@pytest.mark.parametrize("again", [(), (observed(BEFORE), observed(AFTER))])
+def test_a_process_that_is_slow_as_a_whole_is_no_cost(again):
+    [reason] = reasons(observed(BEFORE), observed(AFTER, LARGE), again=again)
+    assert (reason.outcome, reason.what) == ("safe", NOT_JUDGED)
+
+
+def test_rounds_are_offered_where_the_calls_leave_it_open():
+    few = (0.1,) * 3
+    for calls in (few, tuple(3856e-6 * each for each in range(1, 21))):
+        [reason] = reasons(observed(BEFORE, LARGE), observed(AFTER, calls))
+        assert (reason.outcome, reason.what) == ("safe", NOT_JUDGED)
+        assert "--rounds" in reason.action
+    assert reasons(observed(BEFORE, LARGE), observed(AFTER, LARGE)) == ()
+
+
+def test_a_call_that_is_faster_is_said_and_safe():
+    [reason] = reasons(observed(BEFORE, LARGE), observed(AFTER, SMALL))
+    assert (reason.outcome, reason.action) == ("safe", "")
+    assert reason.what.startswith("call takes 0.0023x (")
+
+
+def test_a_compilation_of_one_sample_is_slower_where_both_processes_say_so():
+    pair = observed(BEFORE), observed(AFTER, compiling=1.0)
+    [reason] = reasons(*pair, again=pair)
+    assert reason.outcome == "safe but slower or larger"
+    assert reason.what.startswith("compile takes 10.0x (1.00 s after 100 ms) of what it took")
+    assert reasons(*pair) == ()
+
+
+BARE = Observation(program="p", side=BEFORE), Observation(program="p", side=AFTER)
+FEW = observed(BEFORE, (0.1,) * 3), observed(AFTER, (0.1,) * 3)
+ALIKE = observed(BEFORE, LARGE), observed(AFTER, LARGE)
+
+
+@pytest.mark.parametrize(
+    ("pair", "operations", "is_price"),
+    [
+        (BARE, 2e7, True),
+        (BARE, 2e6, False),
+        (BARE, None, False),
+        (FEW, 2e7, True),
+        (ALIKE, 2e7, False),  # XLA did not fold it
+    ],
+)
+def test_work_that_is_folded_is_a_price_unless_the_calls_say_otherwise(pair, operations, is_price):
+    [found] = [
+        each
+        for each in reasons(*pair, hazards=[folding(operations)])
+        if each.what.startswith("folded by legacy alone")
+    ]
+    assert found.outcome == ("safe but slower or larger" if is_price else "safe")
