@@ -60,11 +60,16 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
 
 
 def print_headline(console: Console, campaign: Campaign) -> None:
-    """Print whether the default may be flipped, and how our pipelines stand to stock JAX."""
+    """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
+
+    And where two saved campaigns come from, if they were not measured alike.
+    """
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
     _say(console, headline.question, style)
     _say(console, headline.agreement)
+    for line in campaign.provenance:
+        _say(console, line, "yellow")
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:

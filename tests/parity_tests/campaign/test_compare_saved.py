@@ -1,18 +1,20 @@
 """Saved results are judged as a live run is: the same code, and the same verdicts."""
 
+import json
 import zipfile
 from dataclasses import replace
 
 import pytest
 
+import reports
 from parity_tests.campaign import run
 from parity_tests.campaign.compare_saved import compare
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.cli import app
+from parity_tests.cli import app, campaign_view, terminal
 from parity_tests.drift import of_campaign
 from parity_tests.evidence.saved import Saved, SavedError
 from parity_tests.processes.options import Limits
-from reports.rows import DriftAttribution
+from reports.rows import DriftAttribution, TimeSamples
 
 HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
 NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_side", "last")
@@ -275,3 +277,61 @@ def test_the_command_compares_and_exits_as_run_does(saved, tmp_path, capsys):
     assert app.main(["compare", *files, "--exit-zero"]) == app.Exit.PARITY
     assert app.main(["compare", files[0], str(tmp_path / "none.json")]) == app.Exit.USAGE
     assert "No such file" in capsys.readouterr().err
+
+
+def with_environment(saved, **changed):
+    environment = saved.campaign.environment.model_copy(update=changed)
+    return replace(saved, campaign=saved.campaign.model_copy(update={"environment": environment}))
+
+
+def with_times(saved):
+    """What is saved, as if each side had been measured in 8 rounds, simplified slower."""
+
+    def change(row):
+        samples = tuple(
+            TimeSamples(side=each.side, metric="call", seconds=(n, n, n, n, n, n, n, n))
+            for n, each in enumerate(row.observations, 1)
+        )
+        return row.model_copy(update={"time_samples": samples})
+
+    return with_rows(saved, change)
+
+
+def test_other_versions_and_machines_are_in_the_headline_and_have_no_times(saved, capsys):
+    folder, _ = saved
+    left, right = map(with_times, halves_of(folder))
+    alike = compare(left, right)
+    assert alike.provenance == ()
+    assert all(row.times for row in alike.programs)
+
+    here = left.campaign.environment
+    other = with_environment(right, jax="0.10.9", cpu="another CPU")
+    result = compare(left, other)
+    assert result.provenance == (
+        f"provenance: not measured alike: jax {here.jax} and 0.10.9; cpu {here.cpu} and another "
+        "CPU; times are not judged",
+    )
+    for row in result.programs:
+        assert row.times == row.time_samples == ()
+        assert all(each.times is None for each in row.observations)
+    assert verdicts(result) == verdicts(alike)
+    campaign_view.print_headline(terminal.console(), result)
+    assert capsys.readouterr().out.splitlines()[2] == result.provenance[0]
+    assert result.provenance[0] in reports.render_report("html", result).replace("&#39;", "'")
+    assert result.provenance[0] in reports.render_report("md", result)
+    assert json.loads(reports.render_report("json", result))["provenance"] == [*result.provenance]
+
+
+def test_other_sources_are_in_the_headline_and_have_no_times(saved):
+    folder, _ = saved
+    left, right = map(with_times, halves_of(folder))
+    changed = with_rows(
+        right,
+        lambda row: row.model_copy(update={"digest": "0" * 64}) if row.name == "good" else row,
+    )
+    result = compare(left, changed)
+    assert result.provenance == (
+        "provenance: other sources of 1 of 6 programs (good); their times are not judged",
+    )
+    for row in result.programs:
+        assert bool(row.times) == (row.name != "good")
