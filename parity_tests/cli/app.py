@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -64,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        complain("the working directory was removed; change to another one")
+        return Exit.USAGE
     outcome = _Outcome(output)
     # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

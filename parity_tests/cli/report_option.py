@@ -55,6 +55,8 @@ def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> 
     """Make sure that results can be saved to a file, the arrays beside it, and these reports."""
     from parity_tests.evidence.saved import archive_of
 
+    if not file.name:
+        fail(f"--save {file}: name a file, as in A.json")
     if str(file) == "-":
         fail("--save -: name a file, for the arrays are written beside it; --report json:- prints")
     checked_reports(context, [f"json:{file}", f"json:{archive_of(file)}", *reports])

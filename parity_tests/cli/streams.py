@@ -65,12 +65,13 @@ def lasting_streams() -> Iterator[LastingStream]:
         output.lost is None
     """
     before = sys.stdout, sys.stderr
-    # A stream is None where the process was started without one, as by `>&-`.
-    streams = [LastingStream(each or open(os.devnull, "w")) for each in before]  # noqa: SIM115
-    sys.stdout, sys.stderr = (cast(TextIO, each) for each in streams)
-    try:
-        yield streams[0]
-    finally:
-        for each in streams:
-            each.flush()
-        sys.stdout, sys.stderr = before
+    with open(os.devnull, "w") as nowhere:
+        # A stream is None where the process was started without one, as by `>&-`.
+        streams = [LastingStream(each or nowhere) for each in before]
+        sys.stdout, sys.stderr = (cast(TextIO, each) for each in streams)
+        try:
+            yield streams[0]
+        finally:
+            for each in streams:
+                each.flush()
+            sys.stdout, sys.stderr = before
