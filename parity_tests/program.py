@@ -24,6 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
 
+from parity_tests.own_jit import OwnJit
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 Built: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -69,14 +71,21 @@ class Program:
     def build(self) -> Built:
         """Return `(fun, args, kwargs)`, with `fun` not jitted: the side decides how to jit it.
 
-        Where the target is a jitted function, `fun` is the Python function under it, without the
-        options of that jit (static or donated arguments).
+        Where the target is a jitted function, `fun` is the Python function under it. Its static
+        arguments are bound, and none is donated: `build_with_jit` has these options.
 
         Raises `ProgramError` where a factory or `args` returns something else than it should, and
         lets their own exceptions through.
         """
-        fun, args, kwargs = self.build_as_written()
-        return unjitted(fun), args, kwargs
+        own = self.build_with_jit()
+        return own.bound, *own.dynamic
+
+    def build_with_jit(self) -> OwnJit:
+        """Return what `build` returns, and the options of the program's own `jax.jit`.
+
+        Raises as `build` does.
+        """
+        return OwnJit.of(*self.build_as_written())
 
     def build_as_written(self) -> Built:
         """Return what `build` returns, but leave a target that is jitted as it is.
@@ -203,16 +212,6 @@ def from_function(fun: Callable[..., Any], target: str) -> Program:
         mark=mark,
         tags=mark.tags,
     )
-
-
-def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function under a jitted one, and any other function unchanged."""
-    return fun.__wrapped__ if is_jitted(fun) else fun  # type: ignore[attr-defined]
-
-
-def is_jitted(fun: Callable[..., Any]) -> bool:
-    """Say whether `jax.jit` or `engine.jit` returned this function."""
-    return all(hasattr(fun, name) for name in ("trace", "lower", "__wrapped__"))
 
 
 def takes_arguments(fun: Callable[..., Any]) -> bool:

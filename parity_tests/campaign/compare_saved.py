@@ -19,7 +19,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.judge.timing import judge_times
 from parity_tests.judge.verdict import conclude
-from parity_tests.processes.options import Limits
+from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
 from reports.rows import SIDES, Campaign, Observation, ProgramRow, Side, TimeComparison
 
@@ -30,15 +30,17 @@ def compare(
     *,
     attribute: bool = False,
     timeout: float = 120.0,
+    attribution_timeout: float = ATTRIBUTION_TIMEOUT,
     progress: Progress = lambda done, total, text: None,
 ) -> Campaign:
     """Judge every program of two saved campaigns; a program that one of them lacks is not compared.
 
     With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
     out why, if its source and the environment have not changed. That imports the modules that the
-    files name, so use it on trusted files. `timeout` is in seconds for one run. Times of other
-    sources, versions or machines are left out, and `provenance` of the campaign says so. Raises
-    `SavedError` where arrays cannot be read.
+    files name, so use it on trusted files. `timeout` is in seconds for one run, and
+    `attribution_timeout` for all runs of one program. Times of other sources, versions or machines
+    are left out, and `provenance` of the campaign says so. Raises `SavedError` where arrays cannot
+    be read.
 
     Example::
 
@@ -61,7 +63,7 @@ def compare(
         else:
             drafts.append(_draft(left, right, name, pairs, times.get(name, ())))
     if attribute and all(a != b for a, b in pairs):
-        drafts = _attributed(left, right, drafts, Limits(timeout), progress)
+        drafts = _attributed(left, right, drafts, Limits(timeout), attribution_timeout, progress)
     return Campaign(
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
@@ -127,7 +129,12 @@ def _draft_of(
 
 
 def _attributed(
-    left: Saved, right: Saved, drafts: list[RowDraft], limits: Limits, progress: Progress
+    left: Saved,
+    right: Saved,
+    drafts: list[RowDraft],
+    limits: Limits,
+    timeout: float,
+    progress: Progress,
 ) -> list[RowDraft]:
     def job_of(number: int) -> Job | NotRunAgain:
         both = [each.rows()[drafts[number].name] for each in (left, right)]
@@ -144,5 +151,12 @@ def _attributed(
 
     with temporary_folder() as folder:
         return attribute_drift(
-            drafts, job_of, evidence_of, truth_of, folder, limits, progress=progress
+            drafts,
+            job_of,
+            evidence_of,
+            truth_of,
+            folder,
+            limits,
+            timeout=timeout,
+            progress=progress,
         )

@@ -48,6 +48,6 @@ def measure_again(
     found: dict[int, tuple[Observation, ...]] = {}
     for done, side in enumerate(pair if slower else ()):
         progress(done, len(pair), f"measured again: {side}")
-        for (number, _), record in run_sides(slower, [side], files.again, running).items():
+        for (number, _), record in run_sides(slower, [side], files.slower, running).items():
             found[number] = (*found.get(number, ()), record.observation)
     return found

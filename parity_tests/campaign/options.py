@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
-from parity_tests.processes.options import RunOptions
+from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, RunOptions
 from reports.rows import SIDES, Side
 
 # Hazards are properties of a program, so one side detects them: the first of these that is run.
@@ -23,7 +23,7 @@ class CampaignOptions(RunOptions):
     processes, one at a time.
     `save` is a file for the results; the arrays of all outputs are written beside it, so that both
     can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
-    equal are run again to find out why.
+    equal are run again to find out why, for at most `attribution_timeout` seconds.
     """
 
     sides: tuple[Side, ...] = SIDES
@@ -31,6 +31,7 @@ class CampaignOptions(RunOptions):
     rounds: int = 0
     save: Path | None = None
     attribute: bool = False
+    attribution_timeout: float = ATTRIBUTION_TIMEOUT
 
 
 def side_with_hazards(sides: Container[Side]) -> Side | None:

@@ -14,11 +14,12 @@ from parity_tests.campaign.folder import Setup, campaign_folder, check_same_camp
 from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
+from parity_tests.campaign.repeats import find_unrepeatable
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
-from parity_tests.evidence.records import Evidence, Recorded, truth_of
+from parity_tests.evidence.records import Evidence, Recorded, log, truth_of
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.judgement import has_floats
@@ -72,6 +73,10 @@ def run(
         check_same_campaign(folder, collected.listing, setup)
         measured = _measure(collected, options, setup, folder, progress)
         drafts = _compare(measured, options, folder)
+        try:
+            drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
+        except OSError as error:  # the folder is full, or went away
+            log.warning("constparity: programs that differ were not run again (%s)", error)
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
         pairs = pairs_of(options.sides)
@@ -168,6 +173,7 @@ def _attribute(
         partial(truth_of, folder),
         folder,
         options.time_limit,
+        timeout=options.attribution_timeout,
         progress=progress,
     )
 

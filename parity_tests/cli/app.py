@@ -120,8 +120,8 @@ def constparity(
     """Compare the two ways in which JAX handles closed-over constants.
 
     Exit status: 0 nothing breaks, 1 a flip of the default breaks or changes a program or our
-    pipelines differ from stock JAX (see --fail-on), 2 could not compare, 3 internal error, 4 usage,
-    5 nothing collected.
+    pipelines differ from stock JAX (see --fail-on), 2 could not compare or not repeatable,
+    3 internal error, 4 usage, 5 nothing collected.
     """
 
 

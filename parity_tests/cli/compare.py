@@ -10,7 +10,14 @@ import typer
 
 from parity_tests.cli.campaign import conclude
 from parity_tests.cli.exit_codes import Exit, fail
-from parity_tests.cli.options import ExitZero, FailOn, ProgramTimeout, Report, parse_fail_on
+from parity_tests.cli.options import (
+    AttributionTimeout,
+    ExitZero,
+    FailOn,
+    ProgramTimeout,
+    Report,
+    parse_fail_on,
+)
 from parity_tests.cli.report_option import checked_reports
 
 
@@ -28,6 +35,7 @@ def compare(
         ),
     ] = False,
     timeout: ProgramTimeout = 120.0,
+    attribution_timeout: AttributionTimeout = 60.0,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -57,6 +65,7 @@ def compare(
                 Saved.read(right),
                 attribute=attribute,
                 timeout=timeout,
+                attribution_timeout=attribution_timeout,
                 progress=advance,
             )
     except (SavedError, reports.ReportReadError) as error:

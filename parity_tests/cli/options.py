@@ -47,6 +47,15 @@ ExitZero = Annotated[
 ProgramTimeout = Annotated[
     float, typer.Option(min=0.1, metavar="SECONDS", help="For one program on one side.")
 ]
+AttributionTimeout = Annotated[
+    float,
+    typer.Option(
+        "--attribution-timeout",
+        min=0.1,
+        metavar="SECONDS",
+        help="For all runs that find out why the outputs of one program drift.",
+    ),
+]
 Resume = Annotated[
     Path | None,
     typer.Option(

@@ -10,6 +10,7 @@ import typer
 from parity_tests.cli.campaign import conclude, run_campaign
 from parity_tests.cli.options import (
     ALL_SIDES,
+    AttributionTimeout,
     ExitZero,
     FailOn,
     ProgramTimeout,
@@ -28,8 +29,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[TARGET]...",
-            help="package.module:name, path/to/file.py:name, or a module or file for every program "
-            "in it. Without targets, the built-in corpus.",
+            help="package.module:name, path/to/file.py:name (or ::name), or a module, file or "
+            "directory for every program in it. Without targets, the built-in corpus.",
             show_default=False,
         ),
     ] = None,
@@ -43,7 +44,7 @@ def run(
             min=0,
             metavar="N",
             help="Judge times: N rounds of fresh processes, each side twice in a round. 5 are "
-            "enough for a verdict; without rounds times are listed and not judged.",
+            "enough for a verdict; without rounds only what is beyond doubt is judged.",
         ),
     ] = 0,
     save: Annotated[
@@ -87,6 +88,7 @@ def run(
             help="Do not run programs again to find out why outputs are not bitwise equal.",
         ),
     ] = False,
+    attribution_timeout: AttributionTimeout = 60.0,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -120,6 +122,7 @@ def run(
         fresh=fresh,
         reload=reload,
         attribute=not no_attribution,
+        attribution_timeout=attribution_timeout,
     )
     result = run_campaign(context, targets or (), options)
     if result is not None:

@@ -1,9 +1,12 @@
 """Drift: why the outputs of two sides are not bitwise equal, by running both sides again.
 
-Both sides run in fresh processes, first unchanged: a program that does not repeat its own bits
-cannot be attributed. Then XLA's passes are switched off set by set, and the first set with which
-the sides agree names the cause. Both sides also run with the result of every equation an output,
-and the first one that differs names the line.
+Both sides run again, first unchanged: a program that does not repeat its own bits cannot be
+attributed. Then XLA's passes are switched off set by set, and the first set with which the sides
+agree names the cause. Both sides also run with the result of every equation an output, and the
+first one that differs names the line.
+
+Programs share the process of a side, as in a campaign. One that does not repeat its bits there is
+tried once more in processes of its own.
 
 Runs decide whether the sides agree, not the optimised HLO: no text tells what XLA folded, and two
 texts may differ without a difference in a bit.
@@ -13,10 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from parity_tests.drift.first_equation import FirstDifference, named
-from parity_tests.drift.rerun import NotAttributedError, Rerun, compared
+from parity_tests.drift.rerun import (
+    NotAttributedError,
+    NotRepeatedError,
+    OutOfTimeError,
+    Reruns,
+    WarmSides,
+    compared,
+)
 from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.folder_layout import CampaignFiles
@@ -25,7 +36,6 @@ from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
 from parity_tests.processes.kept_files import keep, kept
-from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, to_json
 from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
@@ -66,41 +76,48 @@ def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side],
     return {pair: rungs[pair] for pair in found}
 
 
-def attribute(drift: Drift, folder: Path, limits: Limits) -> DriftAttribution:
+def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
     """Find the cause of a difference; "not attributed", with the reason, where it cannot be found.
 
-    `limits` are for one run of the program. `folder` keeps the answer: a campaign that goes on
-    after an interruption does not look for it again.
+    `folder` keeps the answer: a campaign that goes on after an interruption does not look for it
+    again, unless the time was over.
 
     Example::
 
-        attribute(Drift(job, left, right, "ulp"), folder, Limits(60)).cause
+        with warm_sides(folder, Limits(60), timeout=60.0) as warm:
+            attribute(Drift(job, left, right, "ulp"), folder, warm).cause
     """
     left, right = drift.sides
     file = CampaignFiles(folder).drift(drift.job.number, left, right)
     if (text := kept(file)) is not None:
         return DriftAttribution.model_validate_json(text)
-    own = CampaignFiles(folder).new_reruns(drift.job.number)
-    found = _Attribution(drift, Rerun(drift.job, drift.sides, own, limits)).find()
-    keep(file, to_json(found))
+    rerun = warm.runs_of(drift.job, drift.sides)
+    found = _Attribution(drift, rerun).find()
+    if not rerun.is_out_of_time:
+        keep(file, to_json(found))
     return found
 
 
 @dataclass(frozen=True)
 class _Attribution:
     drift: Drift
-    rerun: Rerun
+    rerun: Reruns
 
     def find(self) -> DriftAttribution:
         try:
             self._repeat()
-        except NotAttributedError as error:
+        except NotRepeatedError as error:
+            found = self._attribution("not attributed", str(error))
+            return found.model_copy(update={"unrepeated": True})
+        except (NotAttributedError, OutOfTimeError) as error:
             return self._attribution("not attributed", str(error))
-        first = self.rerun.first_equation()
         try:
-            cause, evidence = self._cause(first)
+            cause, evidence = self._cause()
+        except OutOfTimeError as error:
+            return self._attribution("not attributed", str(error))
         except NotAttributedError as error:
             cause, evidence = "not attributed", str(error)
+        first = self._first
         if cause == "a bug":
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
             unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
@@ -125,22 +142,35 @@ class _Attribution:
             line=equation.line if equation else 0,
         )
 
+    @cached_property
+    def _first(self) -> FirstDifference:
+        """The first equation that differs: looked for once, and after the cause where that does."""
+        return self.rerun.first_equation()
+
     def _repeat(self) -> None:
         """Make sure that both sides repeat the bits that the campaign has of them."""
-        again = self.rerun.outputs("", "as it was")
+        try:
+            self._repeat_once()
+        except NotAttributedError:
+            if not self.rerun.start_afresh():
+                raise
+            self._repeat_once()
+
+    def _repeat_once(self) -> None:
+        again = self.rerun.outputs({}, "as it was")
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
             if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":
-                raise NotAttributedError(
+                raise NotRepeatedError(
                     f"{evidence.observation.side} gave other bits when it was run again, so no "
                     "other run says anything of the difference"
                 )
 
-    def _cause(self, first: FirstDifference) -> tuple[DriftCause, str]:
+    def _cause(self) -> tuple[DriftCause, str]:
         wrong = self._wrong()
         failed = []
         for off in PASSES_OFF:
             try:
-                outputs = self.rerun.outputs(off.flags, off.what, barriers=off.barriers)
+                outputs = self.rerun.outputs(off.xla, off.what, barriers=off.barriers)
             except NotAttributedError as error:
                 failed.append(str(error))
                 continue
@@ -152,8 +182,8 @@ class _Attribution:
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"
-        if first.written:
-            return "a bug", f"the two programs are not one: {first.written}; {said}{self._nearer()}"
+        if written := self._first.written:
+            return "a bug", f"the two programs are not one: {written}; {said}{self._nearer()}"
         if self.drift.rung == "mismatch" and not failed:
             return "a bug", f"{said}, by more than rounding{self._nearer()}"
         if failed:

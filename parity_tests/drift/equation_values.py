@@ -23,7 +23,7 @@ from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 from parity_tests.observe.calls import Result
 from parity_tests.observe.jit_on_side import jitted_on
-from parity_tests.processes.protocol import EquationValue, EquationValues
+from parity_tests.processes.protocol import EquationValue, EquationValues, XlaOptions
 from parity_tests.program import Program
 from reports.rows import Side
 
@@ -40,33 +40,42 @@ class EquationResults:
     equations: EquationValues
 
 
-def outputs(program: Program, side: Side, *, barriers: bool = False) -> tuple[Value, ...]:
-    """Call a program once on a side and return its output leaves.
+def outputs(
+    program: Program, side: Side, xla: XlaOptions, *, barriers: bool = False
+) -> tuple[Value, ...]:
+    """Call a program once on a side, compiled with XLA's options, and return its output leaves.
 
     With `barriers`, its captured arrays are behind optimization barriers, so that XLA computes
     nothing of them when it compiles; arrays in the bodies of loops and branches are not.
 
     Example::
 
-        outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy")[0].array
+        outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {})[0].array
     """
     if barriers:
-        return record(program, side, barriers=True, keep=False).outputs
+        return record(program, side, xla, barriers=True, keep=False).outputs
     fun, args, kwargs = program.build()
-    return Result.read(jitted_on(fun, side)(*args, **kwargs)).arrays
+    return Result.read(_called(jitted_on(fun, side), xla, *args, **kwargs)).arrays
+
+
+def _called(jitted: Any, xla: XlaOptions, *args: Any, **kwargs: Any) -> Any:
+    if not xla:
+        return jitted(*args, **kwargs)
+    # Options of this compilation alone: XLA_FLAGS would take a process for each set of them.
+    return jitted.lower(*args, **kwargs).compile(compiler_options=xla)(*args, **kwargs)
 
 
 def record(
-    program: Program, side: Side, *, barriers: bool = False, keep: bool = True
+    program: Program, side: Side, xla: XlaOptions, *, barriers: bool = False, keep: bool = True
 ) -> EquationResults:
     """Run a program on a side with the result of every equation among its outputs.
 
-    `barriers` are as in `outputs`. Without `keep`, no results of equations are returned. Results of
-    extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted.
+    `xla` and `barriers` are as in `outputs`. Without `keep`, no results of equations are returned.
+    Results of extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted.
 
     Example::
 
-        record(parity_tests.targets.load_one("my_model:step"), "jax-legacy").equations
+        record(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {}).equations
     """
     fun, args, kwargs = program.build()
     traced = jitted_on(fun, side).trace(*args, **kwargs)
@@ -78,7 +87,7 @@ def record(
         found = evaluate(traced.jaxpr, operands, _Recording(results, barriers))
         return [output.traced for output in found], results.arrays
 
-    found, arrays = jitted_on(run, side)(*jax.tree.leaves((args, kwargs)))
+    found, arrays = _called(jitted_on(run, side), xla, *jax.tree.leaves((args, kwargs)))
     tree = jax.tree.structure(traced.out_info)
     return EquationResults(
         Result.read(jax.tree.unflatten(tree, found)).arrays,

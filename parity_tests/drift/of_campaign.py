@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity_tests.drift.attribution import Drift, attribute, drifting_pairs
+from parity_tests.drift.rerun import warm_sides
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.listing import ListingError, list_programs
-from parity_tests.processes.options import Limits
+from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
 from reports.rows import Environment, ProgramRow, Side
 
@@ -42,12 +43,14 @@ def attribute_drift(
     folder: Path,
     limits: Limits,
     *,
+    timeout: float = ATTRIBUTION_TIMEOUT,
     progress: Progress,
 ) -> list[RowDraft]:
     """Give each program the causes of its numeric differences, or the reason why there are none.
 
-    A program's number is its place in `drafts`. `folder` keeps the answers, `limits` are for one
-    run of a program.
+    A program that does not repeat itself gets none. A program's number is its place in `drafts`.
+    `folder` keeps the answers. `limits` are for one run of a program, and `timeout` is in seconds
+    for all runs of one.
 
     Example::
 
@@ -56,25 +59,27 @@ def attribute_drift(
     drifting = {
         number: pairs
         for number, draft in enumerate(drafts)
-        if (pairs := drifting_pairs(draft.findings.comparisons))
+        if not draft.findings.not_repeatable
+        and (pairs := drifting_pairs(draft.findings.comparisons))
     }
     found = list(drafts)
-    for done, (number, pairs) in enumerate(drifting.items()):
-        progress(done, len(drifting), f"attributing the drift of {drafts[number].name}")
-        findings, job, truth = drafts[number].findings, job_of(number), truth_of(number)
-        if isinstance(job, NotRunAgain):
-            findings = replace(findings, no_drift=job.why)
-        else:
-            drifts = [
-                Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
-                for (left, right), rung in pairs.items()
-            ]
-            try:
-                causes = tuple(attribute(each, folder, limits) for each in drifts)
-                findings = replace(findings, drift=causes)
-            except OSError as error:  # its folder was full, or went away
-                findings = replace(findings, no_drift=f"it could not be run again ({error})")
-        found[number] = replace(drafts[number], findings=findings)
+    with warm_sides(folder, limits, timeout) as warm:
+        for done, (number, pairs) in enumerate(drifting.items()):
+            progress(done, len(drifting), f"attributing the drift of {drafts[number].name}")
+            findings, job, truth = drafts[number].findings, job_of(number), truth_of(number)
+            if isinstance(job, NotRunAgain):
+                findings = replace(findings, no_drift=job.why)
+            else:
+                drifts = [
+                    Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
+                    for (left, right), rung in pairs.items()
+                ]
+                try:
+                    causes = tuple(attribute(each, folder, warm) for each in drifts)
+                    findings = replace(findings, drift=causes)
+                except OSError as error:  # its folder was full, or went away
+                    findings = replace(findings, no_drift=f"it could not be run again ({error})")
+            found[number] = replace(drafts[number], findings=findings)
     if drifting:
         progress(len(drifting), len(drifting), "")
     return found

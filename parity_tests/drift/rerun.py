@@ -1,21 +1,26 @@
-"""Run both sides of a program again, each in a process of its own, under flags of XLA."""
+"""Run both sides of a program again, each in a warm process, with options of XLA.
+
+A process for each run would cost a start of JAX each time, which takes longer than the run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic
+from typing import NamedTuple
 
 from parity_tests.drift.first_equation import FirstDifference, first_difference
 from parity_tests.evidence import tolerance_ladder, values
-from parity_tests.evidence.folder_layout import ProcessFiles, new_rerun
+from parity_tests.evidence.folder_layout import ProcessFiles, rerun_files
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
-from parity_tests.processes.one_question import Asking, ask_all
-from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import AnswerT, Job, Question, RunEquations, RunOutputs
-from parity_tests.processes.worker_process import Lost
+from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
+from parity_tests.processes.protocol import EquationValues, Job, Rerun, ServeReruns, XlaOptions
+from parity_tests.processes.warm_workers import WarmWorker, done_by
 from reports.rows import LeafComparison, Side
 
 
@@ -23,82 +28,163 @@ class NotAttributedError(Exception):
     """A run gave no answer; the message says why."""
 
 
-@dataclass(frozen=True)
-class _Answered(Generic[AnswerT]):
-    """What a process answered, and the files that it left."""
-
-    answer: AnswerT
-    files: ProcessFiles
+class NotRepeatedError(NotAttributedError):
+    """A side gave other bits when it was run again."""
 
 
-@dataclass(frozen=True)
-class Rerun:
-    """How the two sides of a program run again: in which folder, and within which limits."""
+class OutOfTimeError(Exception):
+    """The time for the attribution of the program is over; the message says how long it was."""
 
-    job: Job
-    sides: tuple[Side, Side]
+
+@dataclass
+class WarmSides:
+    """The warm process of each side, which the programs of a campaign share.
+
+    `limits` are for one run of a program, and `timeout` is in seconds for all runs of one.
+    """
+
     folder: Path
     limits: Limits
+    timeout: float = ATTRIBUTION_TIMEOUT
+    _workers: dict[Side, WarmWorker] = field(default_factory=dict)
+    _runs: int = 0
+
+    def runs_of(self, job: Job, sides: tuple[Side, Side]) -> Reruns:
+        """Return how to run a program; the time for its runs begins."""
+        return Reruns(self, job, sides, time.monotonic() + self.timeout, self._runs)
+
+    def worker(self, side: Side) -> WarmWorker:
+        """Return the worker of a side."""
+        if side not in self._workers:
+            request = ServeReruns(side=side)
+            self._workers[side] = WarmWorker(side, self.folder, self.limits, request)
+        return self._workers[side]
+
+    def next_run(self) -> int:
+        """Return the number of a new run."""
+        self._runs += 1
+        return self._runs - 1
+
+    def kill(self) -> None:
+        """End the processes."""
+        for each in self._workers.values():
+            each.kill()
+
+
+@contextmanager
+def warm_sides(folder: Path, limits: Limits, timeout: float) -> Iterator[WarmSides]:
+    """Hold processes for runs on any side; they start when they are asked, and end with the block.
+
+    Example::
+
+        with warm_sides(folder, Limits(60), 60.0) as sides:
+            sides.runs_of(job, ("legacy", "simplified")).outputs({}, "as it was")
+    """
+    sides = WarmSides(folder, limits, timeout)
+    try:
+        yield sides
+    finally:
+        sides.kill()
+
+
+class _Left(NamedTuple):
+    """What one run left."""
+
+    outputs: tuple[Value, ...]
+    results: tuple[Value, ...]  # of the equations, where they were asked for
+    equations: EquationValues | None
+
+
+@dataclass
+class Reruns:
+    """How the two sides of one program run again, until the `deadline`.
+
+    `begun` is the number of runs before: those of other programs, in the same processes.
+    """
+
+    by: WarmSides
+    job: Job
+    sides: tuple[Side, Side]
+    deadline: float
+    begun: int
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the time for the runs of this program is over."""
+        return time.monotonic() > self.deadline
+
+    def start_afresh(self) -> bool:
+        """End processes that other programs ran in; False where this program had them alone."""
+        if not self.begun:
+            return False
+        self.by.kill()
+        self.begun = 0
+        return True
 
     def outputs(
-        self, flags: str, what: str, *, barriers: bool = False
+        self, xla: XlaOptions, what: str, *, barriers: bool = False
     ) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Return the outputs of both sides under XLA's `flags`, which `what` puts in words."""
-        target = self.job.target
-        left, right = self._ask(
-            [RunOutputs(target=target, side=each, barriers=barriers) for each in self.sides],
-            flags,
-            what,
-        )
-        return values.load(left.files.outputs), values.load(right.files.outputs)
+        """Return the outputs of both sides with XLA's options, which `what` puts in words."""
+        order = Rerun(number=self.by.next_run(), target=self.job.target, xla=xla, barriers=barriers)
+        left, right = self._run(order, what)
+        return left.outputs, right.outputs
 
-    def _ask(
-        self, questions: Sequence[Question[AnswerT]], flags: str, what: str
-    ) -> list[_Answered[AnswerT]]:
-        """Ask both sides in processes of their own."""
-        asked = [
-            Asking(
-                question,
-                side,
-                new_rerun(self.folder, side),
-                self.limits,
-                flags,
-            )
-            for side, question in zip(self.sides, questions, strict=True)
-        ]
-        try:
-            answers = ask_all(asked)
-        except OSError as error:
-            raise NotAttributedError(f"the file that XLA_FLAGS names: {error}") from error
+    def _run(self, order: Rerun, what: str) -> list[_Left]:
+        """Run both sides at once. Raises `NotAttributedError` and `OutOfTimeError`."""
         found = []
-        for each, answer in zip(asked, answers, strict=True):
-            if isinstance(answer, Lost):
-                last = _last_line(answer.last_words)
+        done = done_by([self.by.worker(each) for each in self.sides], order, self.deadline)
+        if any(each.lost for each in done) and self.is_out_of_time:
+            raise OutOfTimeError(
+                f"attribution took longer than {self.by.timeout:g} seconds (--attribution-timeout)"
+            )
+        for side, each in zip(self.sides, done, strict=True):
+            if each.lost is not None:
+                last = _last_line(each.lost.last_words)
                 raise NotAttributedError(
-                    f"{each.side} did not run with {what}: {answer.ending}{last and f': {last}'}"
+                    f"{side} did not run with {what}: {each.lost.ending}{last and f': {last}'}"
                 )
-            found.append(_Answered(answer, ProcessFiles(each.folder)))
+            found.append(_taken(rerun_files(each.folder, order.number)))
         return found
 
-    def first_equation(self, flags: str = "", *, barriers: bool = False) -> FirstDifference:
+    def first_equation(
+        self, xla: XlaOptions | None = None, *, barriers: bool = False
+    ) -> FirstDifference:
         """Return the first equation whose results differ when every result is an output."""
-        target = self.job.target
-        questions = [
-            RunEquations(target=target, side=each, barriers=barriers) for each in self.sides
-        ]
+        order = Rerun(
+            number=self.by.next_run(),
+            target=self.job.target,
+            xla=xla or {},
+            barriers=barriers,
+            equations=True,
+        )
         try:
-            left, right = self._ask(questions, flags, "every result an output")
-        except NotAttributedError as error:
+            left, right = self._run(order, "every result an output")
+        except (NotAttributedError, OutOfTimeError) as error:
             return FirstDifference(f"no equation is named: {error}")
-        arrays = [values.load(each.files.equations) for each in (left, right)]
-        found = first_difference(left.answer, right.answer, arrays[0], arrays[1])
-        ends = (values.load(each.files.outputs) for each in (left, right))
-        if found.equation is None and worst_rung(compared(*ends)) == "bitwise":
+        assert left.equations is not None
+        assert right.equations is not None
+        found = first_difference(left.equations, right.equations, left.results, right.results)
+        if (
+            found.equation is None
+            and worst_rung(compared(left.outputs, right.outputs)) == "bitwise"
+        ):
             return FirstDifference(
                 "with every result an output nothing differs, since XLA then optimises another "
                 "program, so no equation is named"
             )
         return found
+
+
+def _taken(files: ProcessFiles) -> _Left:
+    """Read the files of a run, and delete them: the results of equations may be large."""
+    outputs = values.load(files.outputs)
+    results: tuple[Value, ...] = ()
+    equations = None
+    if files.answer.exists():
+        results = values.load(files.equations)
+        equations = EquationValues.model_validate_json(files.answer.read_text("utf-8"))
+    shutil.rmtree(files.folder)
+    return _Left(outputs, results, equations)
 
 
 def compared(left: Sequence[Value], right: Sequence[Value]) -> list[LeafComparison]:

@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from parity_tests.processes.protocol import XlaOptions
 from reports.rows import DriftCause
 
 
 class PassesOff(NamedTuple):
-    """Flags with which both sides are run again, and the cause if they agree then."""
+    """Options with which both sides are compiled again, and the cause if they agree then."""
 
     cause: DriftCause
     what: str
-    flags: str
+    xla: XlaOptions
     barriers: bool = False  # captured arrays behind optimization barriers
 
+    @property
+    def flags(self) -> str:
+        """The options as XLA_FLAGS has them, for a user who tries them."""
+        return " ".join(f"--{name}={_spelled(value)}" for name, value in self.xla.items())
 
-# The flags and passes of jaxlib 0.10.2. An unknown flag makes XLA end the process. An unknown pass
-# is ignored, so passes of the GPU stand among them.
+
+def _spelled(value: bool | int | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# The options and passes of jaxlib 0.10.2. An unknown option makes a compilation fail. An unknown
+# pass is ignored, so passes of the GPU stand among them.
 _UNFUSED = (
     "constant_folding,algsimp,fusion,priority-fusion,multi_output_fusion,fusion_merger,"
     "horizontal_loop_fusion,simplify-fp-conversions"
 )
-UNFOLDED = "--xla_disable_hlo_passes=constant_folding,algsimp"
-_OPTIMISES_LESS = "--xla_backend_optimization_level=0 --xla_allow_excess_precision=false"
+UNFOLDED: XlaOptions = {"xla_disable_hlo_passes": "constant_folding,algsimp"}
+_OPTIMISES_LESS: XlaOptions = {
+    "xla_backend_optimization_level": 0,
+    "xla_allow_excess_precision": False,
+}
 PASSES_OFF = (
     PassesOff(
         "constant folding",
         "constant folding off",
-        "--xla_disable_hlo_passes=constant_folding",
+        {"xla_disable_hlo_passes": "constant_folding"},
     ),
     # `algsimp` knows the values of constants: it multiplies by the reciprocal and joins factors.
     PassesOff(
@@ -39,13 +52,13 @@ PASSES_OFF = (
     PassesOff(
         "layout or fusion",
         "constant folding, algebraic simplification, fusion and the backend's optimisation off",
-        f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED}",
+        {**_OPTIMISES_LESS, "xla_disable_hlo_passes": _UNFUSED},
     ),
     # After the others, since XLA asserts layouts later on: some programs do not compile without.
     PassesOff(
         "layout or fusion",
         "the assignment of layouts off, too",
-        f"{_OPTIMISES_LESS} --xla_disable_hlo_passes={_UNFUSED},layout-assignment",
+        {**_OPTIMISES_LESS, "xla_disable_hlo_passes": f"{_UNFUSED},layout-assignment"},
     ),
     # Some elementwise equations are folded before the first pass (the dump "before_optimizations"
     # has none of them), and no flag prevents that. Barriers come last because they hide constants
@@ -54,7 +67,7 @@ PASSES_OFF = (
         "constant folding",
         "constant folding off and captured arrays behind optimization barriers, for they are "
         "folded before XLA's passes as well",
-        "--xla_disable_hlo_passes=constant_folding",
+        {"xla_disable_hlo_passes": "constant_folding"},
         barriers=True,
     ),
 )

@@ -17,13 +17,16 @@ has a folder with the next free number::
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
-    again/SIDE/1/                    the same, of programs whose times stand apart
+    slower/SIDE/1/                   the same, of programs whose times stand apart
+    again/together/SIDE/1/           the same, for programs whose sides differ, to see them repeated
+    again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     arbiter-0/truth.sha256               their digest
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
     NAME.json.sha256                 the digest of either
-    drift-0-XXXX/SIDE-XXXX/          a process that ran program 0 again to find that out
+    serve-reruns-SIDE-1/             a process that ran programs again to find that out
+        0/outputs.npz                    the outputs of its run 0, until they are compared
     serve-truth-jax-legacy-1/        a process that waits for one job after the other
 """
 
@@ -175,14 +178,27 @@ class CampaignFiles:
         return self.folder / "listing"
 
     @property
-    def again(self) -> Path:
-        """The processes that measure some programs again."""
-        return self.folder / "again"
+    def slower(self) -> Path:
+        """The folder of the processes that measure slower programs again."""
+        return self.folder / "slower"
 
     @property
     def rounds(self) -> Path:
         """The folder of the rounds in which times are taken."""
         return self.folder / "rounds"
+
+    @property
+    def again(self) -> Path:
+        """The folder of the runs that show whether programs repeat themselves."""
+        return self.folder / "again" / "together"
+
+    def alone(self, turn: int) -> Path:
+        """Return the folder of such runs in processes of their own."""
+        return self.folder / "again" / f"alone-{turn}"
+
+    def printed(self, number: int) -> Path:
+        """Return the folder of the process that prints a program's jaxpr with its lines."""
+        return self.folder / "again" / f"printed-{number}"
 
     def hazards(self, number: int) -> Path:
         """Return the folder of the process that detects the hazards of one program alone."""
@@ -200,10 +216,6 @@ class CampaignFiles:
         """Return the file that says why the outputs of a program on two sides differ."""
         return self.folder / f"drift-{number}-{left}-{right}.json"
 
-    def new_reruns(self, number: int) -> Path:
-        """Make a folder for the processes that run a program again to attribute its drift."""
-        return Path(tempfile.mkdtemp(prefix=f"drift-{number}-", dir=self.folder))
-
 
 def turn_folder(folder: Path, turn: int) -> Path:
     """Return the folder of one turn, in which every program runs once on each side."""
@@ -215,9 +227,9 @@ def side_folder(folder: Path, side: Side) -> Path:
     return folder / side
 
 
-def new_rerun(folder: Path, side: Side) -> Path:
-    """Make the folder of one process that runs a program again."""
-    return Path(tempfile.mkdtemp(prefix=f"{side}-", dir=folder))
+def rerun_files(folder: Path, number: int) -> ProcessFiles:
+    """Return the files of one run, in the folder of a process that runs programs again."""
+    return ProcessFiles(folder / str(number))
 
 
 def new_waiting(folder: Path, kind: str, side: Side) -> Path:

@@ -15,18 +15,23 @@ judged by itself. Integers and booleans are equal or not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from parity_tests.evidence import floats
+from parity_tests.evidence import floats, integers
+from parity_tests.evidence.chunks import Marked, have_equal_bytes, in_chunks
+from parity_tests.evidence.float_distances import FloatsApart, beyond_tolerance
 from parity_tests.evidence.floats import Array
 from reports.rows import LeafComparison, Rung
 
 # An arbiter can tell up to this many tolerances from the truth, relative to its largest element.
 ARBITER_REACH = 1000
+
+Shape = tuple[int, ...]
 
 RUNGS: tuple[Rung, ...] = get_args(Rung)  # from the strictest to the worst
 
@@ -87,17 +92,12 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     another path than they did (another branch, another integer) and cannot tell.
     """
     k = 3 if floats.bits(left.dtype) < 32 else 2
-    wide = truth.astype(np.complex128)
-    if truth.shape != left.shape or not np.isfinite(wide).all():
+    if truth.shape != left.shape or not _is_finite(truth):
         return Arbitration(False, "the run in double precision is not finite alike")
-    slack = tolerance(left.dtype) / 10 * _scale(np.abs(wide))
-    a, b = (np.abs(side.astype(np.complex128) - wide) for side in (left, right))
-    with np.errstate(over="ignore", invalid="ignore"):
-        measures = [
-            (float(np.sqrt(np.mean(a**2))), float(np.sqrt(np.mean(b**2)))),
-            (float(a.max()), float(b.max())),
-        ]
-    far = ARBITER_REACH * tolerance(left.dtype) * max(1.0, float(np.abs(wide).max()))
+    one, other = _Errors.of(left, truth), _Errors.of(right, truth)
+    measures = [(one.root_mean_square, other.root_mean_square), (one.largest, other.largest)]
+    slack = tolerance(left.dtype) / 10 * _scale(one.largest_truth)
+    far = ARBITER_REACH * tolerance(left.dtype) * max(1.0, one.largest_truth)
     said = "errors of {:.2g} and {:.2g} against a run in double precision".format(*measures[1])
     if not min(measures[1]) <= far:
         return Arbitration(False, f"{said}, too large for it to tell")
@@ -105,6 +105,31 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
         return Arbitration(True, said)
     nearer: Literal["first", "second"] = "first" if measures[0][0] < measures[0][1] else "second"
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
+
+
+def _is_finite(truth: Array) -> bool:
+    return all(np.isfinite(part.astype(np.complex128)).all() for (part,) in in_chunks(truth))
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """The errors of an array against the truth, and the largest magnitude of the truth."""
+
+    root_mean_square: float
+    largest: float
+    largest_truth: float
+
+    @classmethod
+    def of(cls, side: Array, truth: Array) -> _Errors:
+        squares = largest = largest_truth = 0.0
+        for part, true in in_chunks(side, truth):
+            wide = true.astype(np.complex128)
+            errors = np.abs(part.astype(np.complex128) - wide)
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares += float(np.sum(errors**2))
+            largest = float(np.maximum(largest, errors.max()))  # a NaN stays, unlike with max
+            largest_truth = max(largest_truth, float(np.abs(wide).max()))
+        return cls(math.sqrt(squares / side.size), largest, largest_truth)
 
 
 def compare(path: str, left: Array, right: Array, truth: Array | None = None) -> LeafComparison:
@@ -124,7 +149,7 @@ def compare(path: str, left: Array, right: Array, truth: Array | None = None) ->
             f"{path}: {left.dtype}{list(left.shape)} and {right.dtype}{list(right.shape)} "
             "do not compare element by element"
         )
-    if left.tobytes() == right.tobytes():
+    if have_equal_bytes(left, right):
         return _leaf(path, "bitwise", _NOTHING)
     if floats.is_floating(left.dtype):
         return _compare_floats(path, left, right, truth)
@@ -145,50 +170,45 @@ _NOTHING = _Distance()
 
 
 def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
-    differs = np.asarray(left != right, bool)
-    # Python integers, for int64 and uint64 overflow in differences.
-    pairs = [(int(x), int(y)) for x, y in zip(left[differs], right[differs], strict=True)]
-    relative = max(abs(x - y) / max(abs(x), abs(y)) for x, y in pairs)
-    share, first = _share_and_first(differs)
-    distance = _Distance(
-        float(max(abs(x - y) for x, y in pairs)), relative, None, share, first, relative
-    )
-    return _leaf(path, "mismatch", distance, _note(left, right, differs, "differ"))
+    differing, apart, relative = Marked(), 0, 0.0
+    for a, b in in_chunks(left, right):
+        differs = np.asarray(a != b, bool)
+        differing.add(differs)
+        if differs.any():
+            far, size = integers.distances(a[differs], b[differs])
+            apart = max(apart, int(far.max()))
+            relative = max(relative, integers.largest_ratio(far, size))
+    if differing.first is None:  # a number has bits that mean nothing, as those above an int4
+        return _leaf(path, "bitwise", _NOTHING)
+    share, first = _share_and_first(differing, left.shape)
+    distance = _Distance(float(apart), relative, None, share, first, relative)
+    return _leaf(path, "mismatch", distance, _note(left, right, differing, "differ"))
 
 
 def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -> LeafComparison:
-    a, b = floats.parts(left), floats.parts(right)
-    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-    both_finite = np.isfinite(wide_a) & np.isfinite(wide_b)
-    differs = (wide_a != wide_b) & ~(np.isnan(wide_a) & np.isnan(wide_b))
-    lost = (differs & ~both_finite).any(axis=-1)  # NaN against a number, unlike infinities
-    max_ulp = int(floats.ulps(a, b).max(where=both_finite, initial=0))
-
-    # A part that is not finite counts for nothing, and leaves the other part of a complex number.
-    finite_a, finite_b = (np.where(both_finite, wide, 0.0) for wide in (wide_a, wide_b))
-    with np.errstate(over="ignore"):
-        apart = np.minimum(floats.magnitude(finite_a - finite_b), np.finfo(np.float64).max)
-        size = np.maximum(floats.magnitude(finite_a), floats.magnitude(finite_b))
     limit = tolerance(left.dtype)
-    absolute = limit * _scale(size)
-    beyond = lost | (apart > absolute + limit * size)
-    share, first = _share_and_first(differs.any(axis=-1))
+    found = FloatsApart.measured(left, right)
+    absolute = limit * _scale(found.largest)
+    share, first = _share_and_first(found.differing, left.shape)
+    beyond, passing = Marked(), 0.0
+    if not found.lost.count:
+        beyond, passing = beyond_tolerance(left, right, absolute, limit)
     distance = _Distance(
-        max_abs=float(apart.max()),
-        max_rel=_largest_ratio(apart, size),
-        max_ulp=max_ulp,
+        max_abs=found.max_abs,
+        max_rel=found.max_rel,
+        max_ulp=found.max_ulp,
         share=share,
         first=first,
-        passing_rtol=None
-        if lost.any()
-        else _largest_ratio(np.maximum(apart - absolute, 0.0), size),
+        passing_rtol=None if found.lost.count else passing,
     )
-    if lost.any():
-        return _leaf(path, "mismatch", distance, _note(left, right, lost, "are not finite alike"))
-    if max_ulp <= most_ulps(left.dtype):
-        note = "equal but for the signs of zeros or the bits of NaNs" if max_ulp == 0 else ""
+    if found.lost.count:
+        note = _note(left, right, found.lost, "are not finite alike")
+        return _leaf(path, "mismatch", distance, note)
+    if found.max_ulp <= most_ulps(left.dtype):
+        is_zero = found.max_ulp == 0
+        note = "equal but for the signs of zeros or the bits of NaNs" if is_zero else ""
         return _leaf(path, "ulp", distance, note)
-    if not beyond.any():
+    if not beyond.count:
         return _leaf(path, "tolerance", distance)
     bounds = (
         f"rtol = atol = {limit:g}"
@@ -196,42 +216,38 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
         else f"rtol = {limit:g} and, for outputs this small, atol = {absolute:.2g}"
     )
     note = _note(left, right, beyond, f"are beyond {bounds}")
-    if truth is None or not both_finite.all():
+    if truth is None or not found.all_finite:
         return _leaf(path, "mismatch", distance, note)
     arbitration = arbitrated(left, right, truth)
     rung: Rung = "arbiter" if arbitration.equally_good else "mismatch"
     return _leaf(path, rung, distance, f"{note}; {arbitration.note}")
 
 
-def _scale(size: Array) -> float:
+def _scale(largest: float) -> float:
     """Return the scale of absolute tolerances: 1, or the largest magnitude where that is smaller.
 
     An absolute tolerance is meant for cancellation, relative to the numbers that cancel. Where no
     element comes near 1, an unscaled one would pass outputs whose every element is wrong.
     """
-    return min(1.0, float(size.max(initial=0.0)))
+    return min(1.0, largest)
 
 
-def _share_and_first(mask: Array) -> tuple[float, tuple[int, ...] | None]:
-    if not mask.any():
+def _share_and_first(marked: Marked, shape: Shape) -> tuple[float, tuple[int, ...] | None]:
+    if marked.first is None:
         return 0.0, None
-    return float(mask.mean()), _first(mask)
+    return marked.count / math.prod(shape), _index(marked.first, shape)
 
 
-def _first(mask: Array) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+def _index(place: int, shape: Shape) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(place, shape))
 
 
-def _largest_ratio(numerator: Array, denominator: Array) -> float:
-    ratio = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
-    return float(ratio.max())
-
-
-def _note(left: Array, right: Array, mask: Array, what: str) -> str:
-    at = _first(mask)
+def _note(left: Array, right: Array, marked: Marked, what: str) -> str:
+    assert marked.first is not None
+    at = _index(marked.first, left.shape)
     where = f" at {list(at)}" if at else ""
     return (
-        f"{int(mask.sum())} of {mask.size} elements {what}; "
+        f"{marked.count} of {left.size} elements {what}; "
         f"the first{where}: {left[at]!s} and {right[at]!s}"
     )
 

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import placement
+from parity_tests.evidence.chunks import in_chunks
 from reports.rows import OutputLeaf
 
 FLOAT0 = "float0"
@@ -62,7 +63,10 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
 def digest(value: Value) -> str:
     """Return the SHA-256 of an array on the host: of its dtype, its shape and its bytes."""
     array = value.array
-    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
+    digest = hashlib.sha256(f"{array.dtype}{array.shape}".encode())
+    for (part,) in in_chunks(array):
+        digest.update(part.tobytes())
+    return digest.hexdigest()
 
 
 def save(file: Path | IO[bytes], values: Sequence[Value]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from parity_tests.evidence.folder_layout import temporary_folder
+from parity_tests.experiments.repeated import what_changes
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
@@ -21,6 +22,7 @@ from parity_tests.processes.protocol import (
 )
 from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
+from reports.rows import Side
 from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
@@ -31,6 +33,7 @@ from reports.rows.experiments import (
 )
 
 TIMEOUT = 600.0
+_SIDE: Side = "simplified"
 
 Found = TypeVar("Found", CulpritFound, Sweep, Tuning)
 
@@ -44,12 +47,26 @@ def find_culprits(
 ) -> CulpritFound:
     """Ask for the culprits of one program; `timeout` is in seconds for the whole search.
 
-    Raises `TargetError` where the target names no program, and `ExperimentError`.
+    Outputs are compared where the program repeats its own; where it does not, the verdict is "not
+    repeatable". Raises `TargetError` where the target names no program, and `ExperimentError`.
 
     Example::
 
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
+    if question.metric == "outputs":
+        with temporary_folder() as folder:
+            said = what_changes(target, _SIDE, folder, timeout=timeout)
+        if said:
+            return CulpritFound(
+                program=target.rpartition(":")[2],
+                source=target,
+                question=question,
+                verdict="not repeatable",
+                reasons=(said,),
+                candidates=0,
+                variants=0,
+            )
     return _answer(target, FindCulprit(target=target, question=question), timeout)
 
 
@@ -81,7 +98,7 @@ def _answer(
     target: str, question: Question[Found | UnknownTarget | ProgramRaised], timeout: float
 ) -> Found:
     with temporary_folder() as folder:
-        answer = ask(question, "simplified", folder, Limits(timeout))
+        answer = ask(question, _SIDE, folder, Limits(timeout))
     if isinstance(answer, Lost):
         raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):

@@ -151,6 +151,9 @@ def _with_constants(body: Any, start: int, count: int) -> Body:
     return Body(body, (*range(start, start + count), *[None] * changing))
 
 
+# Parameters that count the operands that stand for constants of a body.
+CONST_COUNTS = ("num_consts", "cond_nconsts", "body_nconsts")
+
 # -- the table (jax 0.10.2) ------------------------------------------------------------------------
 
 

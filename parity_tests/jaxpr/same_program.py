@@ -11,13 +11,13 @@ import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from parity_tests.jaxpr.bodies import bodies_in, bodies_of
+from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.jaxpr.live_part import live_part
 
 # Parameters that count the operands that hold captured arrays, or the operands one by one.
-_COUNTS = ("num_consts", "cond_nconsts", "body_nconsts", "const_lengths")
+_COUNTS = (*CONST_COUNTS, "const_lengths")
 _SIMPLE = (bool, int, float, str, type(None))
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-FX]+")
 

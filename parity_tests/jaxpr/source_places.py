@@ -59,7 +59,11 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
 
         place_of(jax.make_jaxpr(f)(x).eqns[0]).line
     """
-    traceback = equation.source_info.traceback
+    return place_in(equation.source_info.traceback, within)
+
+
+def place_in(traceback: Any, within: Place = NOWHERE) -> Place:
+    """Return the innermost frame of the user's own code in a traceback of JAX, as `place_of`."""
     library = NOWHERE
     for frame in traceback.frames if traceback is not None else ():
         kind = kind_of_file(frame.file_name)

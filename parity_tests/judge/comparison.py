@@ -13,6 +13,7 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
+from parity_tests.judge import effects, later_calls
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.sides import Pair
@@ -62,7 +63,13 @@ class PairComparison:
         """Compare outputs, structure, counters, checks, times and, in one mode, printed jaxprs."""
         if self.pair.left.failure or self.pair.right.failure:
             return [self._failures()]
-        found = [*self._structure(), *self._counters(), *self._checks(), *self._times()]
+        found = [
+            *self._structure(),
+            *self._counters(),
+            *self._effects(),
+            *self._checks(),
+            *self._times(),
+        ]
         alike = all(each.outcome == "equal" for each in found if is_of_types(each.metric))
         outputs = self._outputs() if alike else self._no_outputs("the outputs do not correspond")
         more = self._left_inlined() if self.pair.across_modes else [self._printed_jaxprs()]
@@ -164,6 +171,22 @@ class PairComparison:
             return metric.again if metric.within is not None else None
         return metric.across if self.pair.across_modes else metric.within
 
+    def _effects(self) -> Iterator[Comparison]:
+        left, right = self.pair.left.effects, self.pair.right.effects
+        if left is None or right is None or not (left.found or right.found):
+            return
+        found = effects.findings(left, right)
+        for metric in effects.METRICS:
+            of_metric = [each for each in found if each.metric == metric]
+            outcomes = [each.outcome for each in of_metric]
+            yield self._comparison(
+                metric,
+                "different" if "different" in outcomes else next(iter(outcomes), "equal"),
+                effects.in_words(left),
+                effects.in_words(right),
+                "; ".join(each.what for each in of_metric),
+            )
+
     def _checks(self) -> Iterator[Comparison]:
         left, right = (
             {check.name: check for check in of.checks} for of in (self.pair.left, self.pair.right)
@@ -173,6 +196,9 @@ class PairComparison:
             measured = [each for each in both if each is not None]
             failing = [each.statement for each in measured if not each.holds]
             values = _held(both[0]), _held(both[1])
+            if agreement := later_calls.compare(name, self.pair):
+                yield self._comparison(name, agreement.outcome, *values, agreement.detail)
+                continue
             if not failing and len(measured) == 2:
                 yield self._comparison(name, "equal", *values)
             elif not failing:
@@ -207,7 +233,7 @@ class PairComparison:
             "different" if worst_rung(leaves) == "mismatch" else "equal",
             counted(len(leaves), "leaf"),
             counted(len(leaves), "leaf"),
-            _worst_in_words(leaves),
+            worst_in_words(leaves),
             leaves,
         )
 
@@ -234,7 +260,13 @@ def is_of_types(metric: str) -> bool:
     return metric in (STRUCTURE, *types)
 
 
-def _worst_in_words(leaves: Sequence[LeafComparison]) -> str:
+def worst_in_words(leaves: Sequence[LeafComparison]) -> str:
+    """Say how far the worst of some output leaves is apart, and where.
+
+    Example::
+
+        worst_in_words(leaves) == "ulp at ['w']: max rel 1.1e-07, max abs 1.9e-06, 1 ULP"
+    """
     rung = worst_rung(leaves)
     if rung == "bitwise":
         return "bitwise equal"

@@ -105,6 +105,11 @@ def _clearly_more(count: int, other: int) -> bool:
     return count > CLEARLY_MORE * other and count - other > 1
 
 
+def _donated_held_twice(pair: Pair, left: int, right: int) -> bool:
+    jaxpr = pair.left.jaxpr
+    return bool(jaxpr and jaxpr.donated_types) and left <= 2 * _bytes_once(pair)
+
+
 CONDITIONS: dict[Condition, Holds] = {
     "left has more": lambda pair, left, right: left > right,
     "right has more": lambda pair, left, right: left < right,
@@ -125,4 +130,5 @@ CONDITIONS: dict[Condition, Holds] = {
     "committed arrays in stock simplified": _committed_in_stock_simplified,
     "each array is held once at most": _held_once,
     "committed arrays are held twice at most": _committed_held_twice,
+    "arrays of donated types are held twice at most": _donated_held_twice,
 }

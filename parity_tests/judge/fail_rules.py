@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from reports.rows import Campaign, FlipReason, HazardKind, ProgramRow
+from reports.rows import Campaign, FlipReason, HazardKind, ProgramRow, agreement_of
 
 RuleName = Literal[
     "different", "new-failure", "not-compared", "drift", "slower", "larger", "hazard"
@@ -125,7 +125,9 @@ def _reasons(row: ProgramRow) -> tuple[FlipReason, ...]:
 
 
 def _different(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield row.verdict == "difference"
+    yield agreement_of(row) == "differ"
+    # Where a flip was judged it says what a difference across it comes to: it may be a price.
+    yield row.flip is None and row.verdict == "difference"
     yield from (each.outcome == "different" and each.kind != "failure" for each in _reasons(row))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parity_tests.judge.not_repeatable import NotRepeatable
 from reports.rows import Comparison, DriftAttribution, Hazard, Observation, TimeComparison
 
 
@@ -14,7 +15,8 @@ class Findings:
     The failure of every observation in `observed` counts, in a pair or not. `measured_again` has
     the two sides of the flip once more where their times stood apart. `not_run` says why
     nothing was compared at all, `no_arbiter` why the arbiter's outputs are not there, and
-    `no_drift` why the cause of a difference was not looked for.
+    `no_drift` why the cause of a difference was not looked for. `not_repeatable` says what of a
+    side changes from run to run, where the sides differ and it was run again.
     """
 
     observed: tuple[Observation, ...] = ()
@@ -26,3 +28,9 @@ class Findings:
     not_run: str = ""
     no_arbiter: str = ""
     no_drift: str = ""
+    not_repeatable: NotRepeatable | None = None
+
+    @property
+    def checks(self) -> frozenset[str]:
+        """The names of the checks that sides were held to by themselves."""
+        return frozenset(check.name for each in self.observed for check in each.checks)

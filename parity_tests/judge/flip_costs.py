@@ -115,7 +115,7 @@ def _slower(flip: AcrossFlip, stage: TimeMetric, ratio: float, what: str) -> Fli
         arrays = counted(len(flip.hoisted), "captured array")
         where = flip.largest
         action = (
-            f"{arrays} are handed over as const args: raise the embed threshold (constparity "
+            f"each call hands over {arrays} as const args: raise the embed threshold (constparity "
             "sweep recommends one), or keep this array inlined (constant_policy)"
         )
     return FlipReason(

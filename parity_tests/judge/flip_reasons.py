@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
+from parity_tests.judge.one_mode import pair_before_flip, what_differs_too, what_helps
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
+from parity_tests.judge.unrepeated import ACTIONS
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -36,6 +39,8 @@ _BEYOND_TOLERANCE: dict[DriftCause, str] = {
     "layout or fusion": "keep the array inlined (constant_policy) for the values of today; the "
     "program magnifies a rounding, so check whether either result is to be relied on",
 }
+
+_SEED = ACTIONS["outputs"]
 
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
@@ -84,12 +89,14 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     read = read_that_changes(flip) if outcome == "different" and not placement else None
     if read and metric not in OF_SPEED and not is_told_here(metric):
         if metric == "outputs":
-            said = f"outputs are not bitwise equal: {comparison.detail}"
+            said = f"outputs are different in their values: {comparison.detail}"
             yield of_read("outputs", said, read)
         else:
             yield of_read("structure or count", what, read)
     elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
+    elif metric in effects.METRICS:
+        yield from effect_reasons.of_effects(flip, metric)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
         yield FlipReason(
@@ -100,12 +107,13 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
         )
     elif outcome == "different" and not is_told_here(metric):
+        alike = pair_before_flip(flip, comparison)
         yield FlipReason(
             outcome="safe but slower or larger" if metric in OF_SPEED else "different",
             kind="structure or count",
             subject=metric,
-            what=what,
-            action=flip.how_to_find_the_culprit,
+            what=f"{what}; {what_differs_too(alike)}" if alike else what,
+            action=what_helps(alike) if alike else flip.how_to_find_the_culprit,
         )
 
 
@@ -115,47 +123,45 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
         return
     if worst_rung(outputs.leaves) == "bitwise":
         return
-    what = f"outputs are not bitwise equal: {outputs.detail}"
     drift, where = flip.drift, flip.largest
+    how = "different in their values" if outputs.outcome == "different" else "not bitwise equal"
+    what = f"outputs are {how}: {outputs.detail}"
     if drift:
         what = f"{what}; {_cause_of(drift)}"
         where = place(drift.file, drift.line) if drift.file else where
-    of_xla = drift is not None and drift.cause in _OF_XLA
-    if of_xla and outputs.outcome == "different":
-        # XLA may do so, and the program's values are others all the same.
-        assert drift is not None
-        yield FlipReason(
-            outcome="different",
-            kind="outputs",
-            what=what.replace("not bitwise equal", "different in their values", 1),
-            where=where,
-            action=_BEYOND_TOLERANCE[drift.cause],
-        )
-    elif drift and of_xla:
-        yield FlipReason(
-            outcome="numerics drift, explained",
-            kind="outputs",
-            what=what,
-            where=where,
-            action=_OF_XLA[drift.cause],
-        )
+    outcome, why, action = _weighed(flip, outputs, drift)
+    yield FlipReason(
+        outcome=outcome,
+        kind="outputs",
+        what=f"{what}; {why}" if why else what,
+        where=where,
+        action=action,
+    )
+
+
+def _weighed(
+    flip: AcrossFlip, outputs: Comparison, drift: DriftAttribution | None
+) -> tuple[FlipOutcome, str, str]:
+    """Return what outputs that are not bitwise equal come to, why if not by a cause, what helps."""
+    beyond = outputs.outcome == "different"
+    if drift and drift.cause in _OF_XLA:
+        # XLA may do so; beyond the tolerance the program's values are others all the same.
+        if beyond:
+            return "different", "", _BEYOND_TOLERANCE[drift.cause]
+        return "numerics drift, explained", "", _OF_XLA[drift.cause]
+    if drift and drift.unrepeated and not beyond:
+        why = "runs of one side differ alike, within rounding"
+        return "numerics drift, explained", why, f"accept it; or for the same bits {_SEED}"
+    if beyond and (alike := pair_before_flip(flip, outputs)):
+        return "different", what_differs_too(alike), what_helps(alike)
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
-    elif drift or outputs.outcome == "different":
-        yield FlipReason(
-            outcome="different",
-            kind="outputs",
-            what=what,
-            where=where,
-            action=flip.how_to_find_the_culprit,
-        )
-    else:
-        yield FlipReason(
-            outcome="numerics drift, explained",
-            kind="outputs",
-            what=f"{what}; that is within the rounding of the outputs' dtypes",
-            where=where,
-            action="accept it, or for the same bits keep the array inlined (constant_policy)",
-        )
+    if drift or beyond:
+        return "different", "", flip.how_to_find_the_culprit
+    return (
+        "numerics drift, explained",
+        "that is within the rounding of the outputs' dtypes",
+        "accept it, or for the same bits keep the array inlined (constant_policy)",
+    )
 
 
 def _cause_of(drift: DriftAttribution) -> str:
@@ -163,13 +169,22 @@ def _cause_of(drift: DriftAttribution) -> str:
     return f"cause: {drift.cause}{at} ({drift.evidence})"
 
 
+def _has_donated(flip: AcrossFlip) -> bool:
+    """Say whether stock simplified was seen to call the program with donated arguments, and works.
+
+    Results from before donation was run do not say which captured arrays it concerns.
+    """
+    after = flip.after
+    if flip.right != "jax-simplified" or after is None or after.failure or after.jaxpr is None:
+        return False
+    return after.jaxpr.donated_types is not None
+
+
 def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     """Return the reason that hazards of one kind are."""
     hazard = hazards[0]
     outcome: FlipOutcome = "safe"
-    # The sides run a program without the options of its own `jax.jit`: no observation shows what
-    # comes of donating.
-    if hazard.kind == "captured and donated":
+    if hazard.kind == "captured and donated" and not _has_donated(flip):
         outcome = "different"
     elif is_work(flip, hazard):
         outcome = "safe but slower or larger"

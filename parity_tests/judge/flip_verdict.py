@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.judge import flip_costs, flip_reasons, flip_work
 from parity_tests.judge.across_flip import AcrossFlip
+from parity_tests.judge.by_chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import Findings
+from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict
@@ -34,10 +36,29 @@ def decide(
     pair = flipped(pairs)
     if pair is None:
         return None
-    found = said_once(tuple(_reasons(AcrossFlip(findings, *pair), reasons)))
+    found = tuple(_reasons(AcrossFlip(without_chance(findings), *pair), reasons))
+    if (chance := finding_of(findings)) is not None:
+        found = _with_chance(found, chance)
+    found = tuple(said_once(found))
     worst_first = tuple(sorted(found, key=lambda each: -FLIP_OUTCOMES.index(each.outcome)))
     outcome: FlipOutcome = worst_first[0].outcome if worst_first else "safe"
     return FlipVerdict(left=pair[0], right=pair[1], outcome=outcome, reasons=worst_first)
+
+
+def _with_chance(found: tuple[FlipReason, ...], chance: NotRepeatable) -> tuple[FlipReason, ...]:
+    """Add that the program does not repeat itself: beside a difference in every run, a remark."""
+    if FAILURE in chance.explained:
+        found = ()  # what failed in one run and worked in another was not compared
+    differs = any(each.outcome == "different" for each in found)
+    outcome: FlipOutcome = "safe" if differs else "not repeatable"
+    reason = FlipReason(
+        outcome=outcome,
+        kind="outputs",
+        what=chance.what,
+        where=chance.where,
+        action=chance.action,
+    )
+    return *found, reason
 
 
 def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason]:

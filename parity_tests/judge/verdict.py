@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge import flip_verdict
+from parity_tests.judge.by_chance import finding_of, in_words, without_chance
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
@@ -29,9 +30,10 @@ class Conclusion:
 def conclude(findings: Findings, pairs: Sequence[Sides] = ()) -> Conclusion:
     """Conclude the verdict on a program; `pairs` are the sides that the campaign compares.
 
-    "difference" where any pair differs, or differs by a bug however little. Else "could not
-    compare" where a side failed or there is no pair, else "parity". Two sides that raise alike
-    agree, but nothing was compared. There is a flip verdict where a pair is across the flip.
+    "difference" where any pair differs, or differs by a bug however little. "not repeatable" where
+    pairs differ only as runs of one side do. Else "could not compare" where a side failed or there
+    is no pair, else "parity". Two sides that raise alike agree, but nothing was compared. There is
+    a flip verdict where a pair is across the flip.
 
     Example::
 
@@ -58,6 +60,8 @@ def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
     if findings.not_run:
         return "could not compare", (findings.not_run,)
     verdict, reasons = _of_comparisons(findings)
+    if verdict == "not repeatable":
+        return verdict, reasons
     if findings.no_arbiter and needs_arbiter(findings.comparisons):
         reasons = (*reasons, f"there is no arbiter: {findings.no_arbiter}")
     if findings.no_drift:
@@ -74,11 +78,15 @@ def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
 
 
 def _of_comparisons(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
-    comparisons = findings.comparisons
+    comparisons = without_chance(findings).comparisons
     differing = [_difference(each) for each in comparisons if each.outcome == "different"]
     failed = list(dict.fromkeys(_failure(each) for each in findings.observed if each.failure))
+    chance = finding_of(findings)
+    unrepeated = [in_words(chance)] if chance else []
     if differing:
-        return "difference", (*differing, *failed)
+        return "difference", (*differing, *unrepeated, *failed)
+    if unrepeated:
+        return "not repeatable", (*unrepeated, *failed)
     lost = [
         each.detail
         for each in comparisons

@@ -33,24 +33,36 @@ class CallTimes:
     seconds: tuple[float, ...] = ()
 
 
-def take(call: Callable[[], Any], most: int) -> CallTimes:
+NONE = CallTimes(None, None, 0)
+
+
+def take(
+    ready: Callable[[], Callable[[], Any]],
+    most: int,
+    after: Callable[[Any], object] = lambda result: None,
+) -> CallTimes:
     """Call at most `most` times, and wait for the results of each call before the next.
+
+    `ready` returns what is called and timed, anew for each call: a call consumes donated arguments.
+    `after` is given each result when its time is taken.
 
     Example::
 
-        take(functools.partial(jitted, x), 20).dispatch
+        take(lambda: functools.partial(jitted, x), 20).dispatch
     """
     whole: list[float] = []
     dispatch: list[float] = []
     while len(whole) < most and _goes_on(len(whole), sum(whole)):
+        call = ready()
         start = time.perf_counter()
         result = call()
         returned = time.perf_counter()
         jax.block_until_ready(result)
         whole.append(time.perf_counter() - start)
         dispatch.append(returned - start)
+        after(result)
     if not whole:
-        return CallTimes(None, None, 0)
+        return NONE
     each = tuple(round(seconds, DIGITS) for seconds in whole)
     return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole), each)
 

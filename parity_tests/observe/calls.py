@@ -8,6 +8,7 @@ trace, lower nor compile.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from collections import Counter
@@ -20,7 +21,7 @@ import jax
 
 from parity_tests.evidence import values
 from reports.rows import Check, OutputLeaf
-from reports.rows.check_names import AGREE, DISPATCH, RECOMPILES
+from reports.rows.check_names import DISPATCH, RECOMPILES
 
 # The events that JAX records (jax 0.10.2), and the work that each tells of.
 _EVENTS = {
@@ -47,6 +48,11 @@ class Result:
         both = [values.to_host(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
         text = without_addresses(str(tree).removeprefix("PyTreeDef"))  # of its static data
         return cls(tuple(row for row, _ in both), tuple(value for _, value in both), text)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all leaves."""
+        return hashlib.sha256(" ".join(leaf.sha256 for leaf in self.leaves).encode()).hexdigest()
 
     def differs(self, other: Result) -> str:
         """Say where another result differs, in bits, type or placement; "" where it does not."""
@@ -80,28 +86,18 @@ def work_of_jax() -> Iterator[Counter[str]]:
 
 
 def check(
-    first: Result, compiled: Result, call: Callable[[], Any], work_of_first: Counter[str]
+    call: Callable[[], Any], note: Callable[[Any], object], work_of_first: Counter[str]
 ) -> tuple[Check, ...]:
-    """Call once more, and check results and work; `call` is best no Python function itself.
+    """Call once more, and check the work of calls; `call` is best no Python function itself.
 
-    `first` has the first results of the jitted function, called after the stages had been traced,
-    lowered and compiled; `work_of_first` is JAX's work in that call. `compiled` has the results of
-    the compiled stage. A program with state of its own fails these checks on every side alike.
+    `note` is given the result. `work_of_first` is JAX's work in the first call of the jitted
+    function, called after the stages had been traced, lowered and compiled. A program with state of
+    its own fails these checks on every side alike.
     """
     with work_of_jax() as work, misses_of_dispatch() as misses:
         result = jax.block_until_ready(call())
-    later = Result.read(result)
-    apart = [
-        f"{what} differs from the first {found}"
-        for what, other in (("the call of the compiled stage", compiled), ("a later call", later))
-        if (found := first.differs(other))
-    ]
+    note(result)
     return (
-        Check(
-            name=AGREE,
-            holds=not apart,
-            statement="; ".join(apart) or "compiled stage, first call and later call alike",
-        ),
         Check(
             name=RECOMPILES,
             holds=not work and not work_of_first,

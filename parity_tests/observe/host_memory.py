@@ -7,12 +7,14 @@ The peak is the high-water mark of the resident set, less its size when the stag
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
+_STATM = Path("/proc/self/statm")
 _CLEAR = Path("/proc/self/clear_refs")
 
 
@@ -40,7 +42,7 @@ def peak() -> Iterator[Peak]:
         result.nbytes = max(0, most - before) * 1024
 
 
-def _give_back() -> None:
+def give_back() -> None:
     """Give the memory that is free in this process back to the system.
 
     Otherwise the block would use it without the resident set growing, and it would be missing from
@@ -56,12 +58,20 @@ def _reset() -> bool:
     """Lower the high-water mark to the resident size of now; say whether that was possible."""
     if sys.platform != "linux":
         return False
-    _give_back()
+    give_back()
     try:
         _CLEAR.write_text("5")
     except OSError:
         return False
     return True
+
+
+def resident() -> int:
+    """Return the resident memory of this process in bytes; 0 where the system does not tell."""
+    try:
+        return int(_STATM.read_text().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return 0
 
 
 def _kibibytes(key: str) -> int | None:

@@ -20,11 +20,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import jax
 from jax.extend import core
 
+from parity_tests.jaxpr.bodies import CONST_COUNTS
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
 
 FLAG = "jax_use_simplified_jaxpr_constants"
 
-Subject: TypeAlias = Literal["consts", "constvars", "invars", "outvars", "operands", "flag"]
+Subject: TypeAlias = Literal[
+    "consts", "constvars", "invars", "outvars", "operands", "params", "flag"
+]
 
 # A loop may read one line very often, and the first reads tell all.
 _MOST = 10_000
@@ -46,7 +49,7 @@ class Site(NamedTuple):
 class Seen:
     """What a read returned: how many, and how many of them are Literals that hold an array.
 
-    Of the flag, `count` is its value.
+    Of the flag, `count` is its value; of parameters, the sum of those that count constants.
     """
 
     count: int
@@ -103,7 +106,9 @@ def _attributes() -> list[tuple[type, str, Subject]]:
         for name in ("consts", "constvars", "invars", "outvars"):
             found[owner, name] = name
         found[owner, "literals"] = "consts"  # its older name
+        found[owner, "in_avals"] = "invars"
     found[core.JaxprEqn, "invars"] = "operands"
+    found[core.JaxprEqn, "params"] = "params"
     return [
         (owner, name, subject)
         for (owner, name), subject in found.items()
@@ -124,6 +129,9 @@ def _recorder(owner: type, name: str, subject: Subject, reads: Reads) -> propert
 
 
 def _seen(value: Any) -> Seen:
+    if isinstance(value, dict):  # parameters, of which some count the operands of bodies
+        counts = (value.get(name) for name in CONST_COUNTS)
+        return Seen(sum(each for each in counts if isinstance(each, int)))
     return Seen(len(value), sum(map(_is_array_literal, value)))
 
 
@@ -137,10 +145,19 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
     if read_flag is None:
         return []
     read_all, read_variable = vars(config)["values"], type(os.environ).__getitem__
+    # What `jax.config` reads, and code that imports private modules of JAX reads by itself.
+    holder: Any = getattr(jax.config, "_value_holders", {}).get(FLAG)
+    read_value: Any = getattr(type(holder), "value", None)
 
     def flag(self: Any) -> Any:
         value = read_flag.__get__(self)
         reads.note("flag", Seen(int(value)))
+        return value
+
+    def held(self: Any) -> Any:
+        value = read_value.__get__(self)
+        if self is holder:
+            reads.note("flag", Seen(int(value)))
         return value
 
     before: list[Any] = [None, 0]  # the reader of the variable that was read before, and its step
@@ -167,7 +184,9 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
                 return self[key]
             return default
 
+    of_holder = [(type(holder), "value", property(held))] if read_value is not None else []
     return [
+        *of_holder,
         (config, FLAG, property(flag)),
         (config, "values", property(lambda self: Values(read_all.__get__(self)))),
         (type(os.environ), "__getitem__", variable),
@@ -176,12 +195,15 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
 
 @contextmanager
 def _replaced(owner: type, name: str, made: Any) -> Iterator[None]:
-    original = vars(owner)[name]
+    original = vars(owner).get(name)
     setattr(owner, name, made)
     try:
         yield
     finally:
-        setattr(owner, name, original)
+        if original is None:  # it is inherited
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
 
 
 # -- who reads -------------------------------------------------------------------------------------

@@ -19,13 +19,16 @@ def is_ours(side: Side) -> TypeGuard[Literal["legacy", "simplified"]]:
     return side in ("legacy", "simplified")
 
 
-def jitted_on(fun: Callable[..., Any], side: Side) -> Any:
-    """Return a function jitted by a side: by `engine.jit` in its mode, or by stock `jax.jit`."""
+def jitted_on(fun: Callable[..., Any], side: Side, **options: Any) -> Any:
+    """Return a function jitted by a side: by `engine.jit` in its mode, or by stock `jax.jit`.
+
+    `options` are keywords of `jax.jit`.
+    """
     if is_ours(side):
         import engine
 
-        return engine.jit(fun, constants=side)
-    return jax.jit(fun)
+        return engine.jit(fun, constants=side, **options)
+    return jax.jit(fun, **options)
 
 
 def staged_alone(side: Side) -> AbstractContextManager[None]:

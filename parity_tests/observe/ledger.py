@@ -80,7 +80,7 @@ def _row(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
         dtype=str(array.value.dtype),
         bytes=array.bytes,
         sharding=_sharding(array.value),
-        sha256=array.digest() if _is_readable(array) else "",
+        sha256=array.digest() if is_readable(array.value, array.bytes) else "",
         uses=use.uses,
         fate=fate.kind,
         copies=fate.copies,
@@ -101,9 +101,10 @@ def _sharding(value: Any) -> str:
     return str(sharding)
 
 
-def _is_readable(array: CapturedValue) -> bool:
-    if array.bytes > DIGEST_MAX_BYTES:
+def is_readable(value: Any, size: int) -> bool:
+    """Say whether an array of `size` bytes is read for its digest: it is here, and not large."""
+    if size > DIGEST_MAX_BYTES:
         return False
-    if not isinstance(array.value, jax.Array):
+    if not isinstance(value, jax.Array):
         return True
-    return array.value.is_fully_addressable and not array.value.is_deleted()
+    return value.is_fully_addressable and not value.is_deleted()

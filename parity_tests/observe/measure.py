@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.live_part import live_part
-from parity_tests.observe import calls, compile_cache, failures, stages
+from parity_tests.observe import (
+    calls,
+    compile_cache,
+    donating_call,
+    effect_rows,
+    effects,
+    failures,
+    growth,
+    later_calls,
+    stages,
+)
+from parity_tests.observe.arguments import described
 from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger
@@ -24,7 +35,6 @@ from parity_tests.observe.stages import (
 )
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Observation, Side
-from reports.rows.check_names import AGREE
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,7 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     try:
+        effects.install()
         built = stages.build(program, side, clock)
         return _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
     except failures.WrongSideError as error:
@@ -78,6 +89,8 @@ def measure(
 def _measure(
     name: str, built: Built, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
 ) -> Measured:
+    with clock("read arguments"):  # before a call may donate them, or a callback write into them
+        arguments = described(built.fun, built.args, built.kwargs)
     lowered = stages.trace_and_lower(built, clock)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock)
@@ -89,11 +102,15 @@ def _measure(
         cached = _compile_from_cache(built, lowered, counted, clock)
     if reload:
         checks += _check_round_trips(built, called, cached, clock)
+    if donating_call.is_needed(built, lowered, counted.facts):
+        with clock("donating call"):
+            donating_call.make(built, lowered)
     observation = observation_of(
         name,
         built,
         (lowered, counted, compiled, called),
         clock.seconds,
+        arguments=arguments,
         ledger=captured_arrays,
         checks=checks,
         cached=cached,
@@ -121,21 +138,23 @@ def _checks(
 ) -> tuple[Check, ...]:
     side, facts, first = built.side, counted.facts, called.first
     with clock("check"):
-        of_compiled = calls.Result.read(called.of_compiled)
-        checks = calls.check(first, of_compiled, called.call, called.work)
-        stateful = not all(each.holds for each in checks if each.name == AGREE)
+        work = calls.check(called.ready(), called.results.note, called.work)
+        agree = later_calls.check(called.results.row())
+        stateful = not agree.holds
+        checks = (agree, *work, *effect_rows.check(called.effects), *growth.check(called.growth))
         if is_ours(side):
             checks += overwritten_arrays.check(
                 built.fun,
                 first,
-                called.call,
+                called.ready(),
                 functools.partial(
                     counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
                 ),
                 may_call=not stateful and counted.module.callbacks == 0,
             )
         if side == "simplified":
-            checks += const_args.check(lowered.lowered.const_args, facts)
+            donated = donating_call.types_donated(built, lowered)
+            checks += const_args.check(lowered.lowered.const_args, facts, donated)
         if side == "legacy" and facts.captured:  # without captured arrays the two sides are one
             checks += flag_flips.check(built.fun, built.args, built.kwargs, stateful=stateful)
         return checks
@@ -159,5 +178,5 @@ def _check_round_trips(
     with clock("reload from a cache"):
         checks = round_trips.check_reload(cached, built.inputs, called.first)
     with clock("export"):
-        checks += round_trips.check_export(built.jitted, built.args, built.kwargs, called.first)
+        checks += round_trips.check_export(called.ready(), built.own.fresh_dynamic(), called.first)
     return checks

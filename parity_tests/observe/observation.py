@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
 from parity_tests.evidence import placement
+from parity_tests.observe import donating_call
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.stablehlo import ModuleCounts
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
 from reports.rows import (
+    ArgumentLeaf,
     CapturedArray,
     Check,
     HostMemory,
@@ -31,6 +33,7 @@ def observation_of(
     records: Records,
     seconds: Mapping[str, float],
     *,
+    arguments: tuple[ArgumentLeaf, ...],
     ledger: tuple[CapturedArray, ...],
     checks: tuple[Check, ...],
     cached: Cached,
@@ -42,7 +45,7 @@ def observation_of(
         program=program,
         side=built.side,
         proof=counted.proof,
-        jaxpr=_jaxpr(counted),
+        jaxpr=_jaxpr(counted, donating_call.types_donated(built, lowered)),
         stablehlo=_stablehlo(counted),
         executable=compiled.executable,
         recompiles=cached.recompiles,
@@ -50,14 +53,18 @@ def observation_of(
         constant_buffers=called.constant_buffers,
         host_memory=_host_memory(lowered, compiled, fresh),
         times=_times(seconds, called.times, cached),
+        arguments=arguments,
         outputs=called.first.leaves,
         tree=called.first.tree,
         ledger=ledger,
+        effects=called.effects,
+        calls=called.results.row(),
+        growth=called.growth,
         checks=checks,
     )
 
 
-def _jaxpr(counted: Counted) -> JaxprCounts:
+def _jaxpr(counted: Counted, donated: Collection[Any]) -> JaxprCounts:
     facts, (working, operations) = counted.facts, counted.work
     arrays = [each.value for each in facts.captured]
     return JaxprCounts(
@@ -72,6 +79,7 @@ def _jaxpr(counted: Counted) -> JaxprCounts:
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
         working_equations=working,
         operations=round(operations),
+        donated_types=sum((tuple(each.shape), each.dtype) in donated for each in arrays),
     )
 
 

@@ -28,15 +28,26 @@ from parity_tests.observe import (
     call_times,
     calls,
     device_buffers,
+    effect_rows,
+    effects,
     host_memory,
+    later_calls,
     optimised_hlo,
     stablehlo,
 )
 from parity_tests.observe.failures import WrongSideError
 from parity_tests.observe.jit_on_side import embed_threshold_on, jitted_on, staged_alone
 from parity_tests.observe.proof_of_side import prove
+from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
+from reports.rows.calls import Growth
+from reports.rows.effects import Effects
+
+# Where nobody asks for times, a program of short calls is called some more times all the same: it
+# may be right at first.
+UNTIMED = 3
+SHORT = 0.1  # seconds
 
 
 class StageClock:
@@ -62,15 +73,37 @@ class StageClock:
 
 @dataclass(frozen=True)
 class Built:
-    """A program as a side takes it; `arrays_before` were on devices before it was traced."""
+    """A program as a side takes it; `arrays_before` were on devices before it was traced.
+
+    `jitted` has the options of the program's own `jax.jit`, and takes all arguments of `own`. `fun`
+    is the function of `args` and `kwargs` alone, which are not static.
+    """
 
     side: Side
-    fun: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    own: OwnJit
     jitted: Any
     embed_threshold: int  # in bytes
     arrays_before: device_buffers.Arrays
+
+    @property
+    def fun(self) -> Callable[..., Any]:
+        """The function, its static arguments bound."""
+        return self.own.bound
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The positional arguments that are not static."""
+        return self.own.dynamic[0]
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The keyword arguments that are not static."""
+        return self.own.dynamic[1]
+
+    def ready(self) -> functools.partial[Any]:
+        """Return a call of the jitted function, with copies of what a call consumes."""
+        args, kwargs = self.own.fresh()
+        return functools.partial(self.jitted, *args, **kwargs)
 
     @property
     def inputs(self) -> list[Any]:
@@ -118,16 +151,23 @@ class Compiled:
 class Called:
     """The first results of a program, and the work and times of its calls.
 
-    `of_compiled` is the result of the compiled stage, `first` the first of the jitted function.
-    `call` calls that function again; `work` is JAX's work in its first call.
+    `results` has those of all calls so far, the first of the jitted function and the one of the
+    compiled stage among them. `ready` returns a call of that function, to be made once; `work` is
+    JAX's work in its first call.
     """
 
-    call: functools.partial[Any]
-    of_compiled: Any
-    first: calls.Result
+    ready: Callable[[], functools.partial[Any]]
+    results: later_calls.Results
     work: Counter[str]
     times: call_times.CallTimes
     constant_buffers: int  # in bytes, on devices
+    effects: Effects
+    growth: Growth | None
+
+    @property
+    def first(self) -> calls.Result:
+        """The first result of the jitted function."""
+        return self.results.first
 
 
 # -- the stages ------------------------------------------------------------------------------------
@@ -136,17 +176,17 @@ class Called:
 def build(program: Program, side: Side, clock: StageClock) -> Built:
     """Build a program and jit it on a side."""
     with clock("build"):
-        fun, args, kwargs = program.build()
-        jitted, embed_threshold = jitted_on(fun, side), embed_threshold_on(side)
+        own = program.build_with_jit()
+        jitted, embed_threshold = jitted_on(own.fun, side, **own.options), embed_threshold_on(side)
         before = device_buffers.alive()
-    return Built(side, fun, args, kwargs, jitted, embed_threshold, before)
+    return Built(side, own, jitted, embed_threshold, before)
 
 
 def trace_and_lower(built: Built, clock: StageClock) -> Lowered:
     """Trace and lower a program, and measure the peak of host memory over both."""
     with host_memory.peak() as peak:
         with clock("trace"):
-            traced = built.jitted.trace(*built.args, **built.kwargs)
+            traced = built.jitted.trace(*built.own.args, **built.own.kwargs)
         with staged_alone(built.side), clock("lower"):
             lowered = traced.lower()
     return Lowered(traced, lowered, peak)
@@ -214,21 +254,30 @@ def call_program(
     """Call a program through its compiled stage, then through the jitted function, and time that.
 
     Const args are passed in different code in the two ways, and both must work. The jitted function
-    is called again at most `steady_calls` times, to time it.
+    is called again at most `steady_calls` times, to time it and to compare the results.
     """
-    again = functools.partial(built.jitted, *built.args, **built.kwargs)
-    with clock("first call"):
-        of_compiled = jax.block_until_ready(made.compiled(*built.args, **built.kwargs))
+    args, kwargs = built.own.fresh_dynamic()
+    with effects.recording() as of_first, clock("first call"):
+        of_compiled = jax.block_until_ready(made.compiled(*args, **kwargs))
+    del args, kwargs
     with clock("count"):
         constant_buffers = device_buffers.due_to_constants(
             built.arrays_before,
             jax.tree.leaves(of_compiled),
             [each.value for each in counted.facts.captured],
         )
-    with clock("call"):
-        with calls.work_of_jax() as work:
-            result = jax.block_until_ready(again())
-        times = call_times.take(again, steady_calls)
+    again = built.ready()
+    with clock("call"), calls.work_of_jax() as work, effects.recording() as of_again:
+        result = jax.block_until_ready(again())
     with clock("read outputs"):
-        first = calls.Result.read(result)
-    return Called(again, of_compiled, first, work, times, constant_buffers)
+        results = later_calls.Results.beginning_with(result)
+        results.note(of_compiled)
+        del result, of_compiled
+    with clock("call"), later_calls.Watch(results, bool(of_again.counts)).watching() as watch:
+        if steady_calls or clock.seconds["first call"] > SHORT:
+            times = call_times.take(built.ready, steady_calls, watch)
+        else:
+            call_times.take(built.ready, UNTIMED, watch)
+            times = call_times.NONE
+    found = effect_rows.effects(of_again, of_first, watch.effects)
+    return Called(built.ready, results, work, times, constant_buffers, found, watch.grown)

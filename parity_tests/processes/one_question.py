@@ -19,14 +19,13 @@ from reports.rows import Side
 class Asking(Generic[AnswerT]):
     """A question to a process of its own, and what comes back: an answer, or how it was lost.
 
-    `limits` are of this process. `xla_flags` are for XLA in it, after the user's own.
+    `limits` are of this process.
     """
 
     question: Question[AnswerT]
     side: Side
     folder: Path
     limits: Limits
-    xla_flags: str = ""
     answer: AnswerT | Lost | None = None
     _worker: Worker | None = None
 
@@ -36,7 +35,7 @@ class Asking(Generic[AnswerT]):
         return self.answer is not None
 
     def poll(self) -> None:
-        """Start the process, and look for its answer. Raises `OSError` as `environment_of`."""
+        """Start the process, and look for its answer."""
         if self._worker is None:
             self._worker = self._start()
         self._worker.listen()
@@ -53,10 +52,9 @@ class Asking(Generic[AnswerT]):
             self._worker.kill()
 
     def _start(self) -> Worker:
-        environment = environment_of(self.side, xla_flags=self.xla_flags)
         # An answer may be there already, from a campaign that was interrupted.
         ProcessFiles(self.folder).answer.unlink(missing_ok=True)
-        return Worker.start(self.question, self.folder, environment)
+        return Worker.start(self.question, self.folder, environment_of(self.side))
 
 
 def ask(question: Question[AnswerT], side: Side, folder: Path, limits: Limits) -> AnswerT | Lost:
@@ -71,9 +69,6 @@ def ask(question: Question[AnswerT], side: Side, folder: Path, limits: Limits) -
 
 
 def ask_all(asked: Sequence[Asking[AnswerT]]) -> list[AnswerT | Lost]:
-    """Ask several processes, as many at once as `supervise` has, and wait for all.
-
-    Raises `OSError` as `environment_of` does.
-    """
+    """Ask several processes, as many at once as `supervise` has, and wait for all."""
     supervise(asked)
     return [each.answer for each in asked if each.answer is not None]

@@ -9,6 +9,7 @@ from reports.rows import Side
 
 TIMEOUT = 120.0
 STEADY_CALLS = 20
+ATTRIBUTION_TIMEOUT = 60.0  # seconds for all runs of one program
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,24 @@ class Job(Record):
     target: str
 
 
+# An option of XLA for one compilation, by its name: the flag of XLA_FLAGS without its dashes.
+XlaOptions = dict[str, bool | int | str]
+
+
+class Rerun(Record):
+    """One more run of a program, to look into its drift; `number` counts the runs of its side.
+
+    The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
+    optimization barriers, and with `equations` the result of every equation is an output, too.
+    """
+
+    number: int
+    target: str
+    xla: XlaOptions = {}
+    barriers: bool = False
+    equations: bool = False
+
+
 class Listed(Record):
     """One program that a target names; `unavailable` says why it cannot be run.
 
@@ -91,10 +109,6 @@ class EquationValues(Record):
     left_out: int = 0
 
 
-class Done(Record):
-    """The process has done it: the result is in files."""
-
-
 class UnknownTarget(Record):
     """The target names no program, and why."""
 
@@ -111,6 +125,13 @@ class DraftRead(Record):
     """A program's draft as JSON; the arrays that its variables hold are in a file."""
 
     draft: str
+
+
+class PrintedJaxpr(Record):
+    """A printed jaxpr, and for each of its lines the user's line, "model.py:12", or ""."""
+
+    text: str
+    lines: tuple[str, ...]
 
 
 class Unreadable(Record):
@@ -147,27 +168,6 @@ class DetectHazards(Question[HazardsFound]):
     target: str
 
 
-class RunOutputs(Question[Done]):
-    """Run one program once on a side, and save its outputs.
-
-    With `barriers` its captured arrays are behind optimization barriers.
-    """
-
-    kind: Literal["run outputs"] = "run outputs"
-    target: str
-    side: Side
-    barriers: bool = False
-
-
-class RunEquations(Question[EquationValues]):
-    """Run one program as `RunOutputs` does, with the result of every equation an output, too."""
-
-    kind: Literal["run equations"] = "run equations"
-    target: str
-    side: Side
-    barriers: bool = False
-
-
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     """Name the captured arrays that make a difference by being hoisted."""
 
@@ -197,6 +197,14 @@ class ReadDraft(Question[DraftRead | Unreadable | UnknownTarget | ProgramRaised]
 
     kind: Literal["read draft"] = "read draft"
     target: str
+
+
+class PrintJaxpr(Question[PrintedJaxpr]):
+    """Trace one program on a side, and print its jaxpr with the lines that it comes from."""
+
+    kind: Literal["print jaxpr"] = "print jaxpr"
+    target: str
+    side: Side
 
 
 class TakeBenchTurn(Question[TurnTaken]):
@@ -229,6 +237,13 @@ class ServeJobs(Record):
     side: Side
 
 
+class ServeReruns(Record):
+    """Run programs again on a side as they come, one `Rerun` of JSON in each line on stdin."""
+
+    kind: Literal["serve reruns"] = "serve reruns"
+    side: Side
+
+
 class ServeTruth(Record):
     """Evaluate programs in double precision as they come, one line of JSON each on stdin."""
 
@@ -238,15 +253,15 @@ class ServeTruth(Record):
 Request = Annotated[
     ListPrograms
     | DetectHazards
-    | RunOutputs
-    | RunEquations
     | FindCulprit
     | SweepThreshold
     | TunePolicy
     | ReadDraft
+    | PrintJaxpr
     | TakeBenchTurn
     | RunJobs
     | ServeJobs
+    | ServeReruns
     | ServeTruth,
     Field(discriminator="kind"),
 ]

@@ -13,22 +13,14 @@ JAX_FLAG = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
 OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
 
 
-def environment_of(
-    side: Side, inherited: Mapping[str, str] | None = None, *, xla_flags: str = ""
-) -> dict[str, str]:
+def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment that a process of a side starts with.
 
     Our sides choose per function and run beside stock JAX with its default flag, whatever the user
     has set. The persistent compilation cache is off, for reading it is not compiling. Strings hash
-    alike in every process, so a set of them is traced in one order. `xla_flags` go after the user's
-    own. Raises `OSError` where the user's are in a file that cannot be read.
+    alike in every process, so a set of them is traced in one order.
     """
     environment = dict(os.environ if inherited is None else inherited)
-    if xla_flags:
-        own = environment.get("XLA_FLAGS", "").strip()
-        if own and not own.startswith("-"):  # XLA takes it for the name of a file
-            own = " ".join(Path(own).read_text("utf-8").split())
-        environment["XLA_FLAGS"] = f"{own} {xla_flags}".strip()
     environment.pop(OUR_FLAG, None)
     environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
     environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"

@@ -45,13 +45,10 @@ def run_sides(
 
         run_sides(jobs, ("legacy", "simplified"), folder, RunOptions(timeout=60))
     """
-    by_number = {job.number: job for job in jobs}
     recorded = {
-        (files.number, side): record
+        (number, side): record
         for side in sides
-        for files in finished_programs(side_folder(folder, side))
-        if files.number in by_number
-        and (record := finished_before(files, by_number[files.number], side))
+        for number, record in _finished_before(jobs, side, side_folder(folder, side)).items()
     }
     total = len(jobs) * len(sides)
     if recorded:
@@ -74,6 +71,44 @@ def run_sides(
     ]
     supervise(runs)
     return recorded
+
+
+def run_turns(
+    jobs: Sequence[Job], side: Side, folders: Sequence[Path], options: RunOptions
+) -> list[dict[int, Recorded]]:
+    """Run every job on one side once for each folder, and return the records by number for each.
+
+    Two folders are at work at a time. What a folder has is not run again.
+
+    Example::
+
+        run_turns(jobs, "jax-legacy", [folder / "0", folder / "1"], RunOptions(fresh=True))
+    """
+    turns = [_finished_before(jobs, side, side_folder(each, side)) for each in folders]
+    supervise(
+        [
+            SideRun(
+                side,
+                tuple(job for job in jobs if job.number not in turn),
+                side_folder(folder, side),
+                options,
+                on_record=turn.__setitem__,
+            )
+            for turn, folder in zip(turns, folders, strict=True)
+        ]
+    )
+    return turns
+
+
+def _finished_before(jobs: Sequence[Job], side: Side, folder: Path) -> dict[int, Recorded]:
+    """Read what a folder has of jobs, by number, and drop what is damaged."""
+    by_number = {job.number: job for job in jobs}
+    return {
+        files.number: record
+        for files in finished_programs(folder)
+        if files.number in by_number
+        and (record := finished_before(files, by_number[files.number], side))
+    }
 
 
 @dataclass
@@ -153,7 +188,7 @@ class SideRun:
         program has failed only as the first of its process; else it starts the next one.
         """
         self._worker = None
-        if (reason := why_not_kept(worker.files)) and lost.kind == "crash":
+        if lost.kind == "crash" and (reason := why_not_kept(worker.files)):
             raise OSError(reason)
         if lost.kind != "timeout" and self.jobs[0] != self._given[0]:
             return

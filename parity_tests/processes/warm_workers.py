@@ -1,16 +1,20 @@
 """Warm sides: processes that wait for the next program, so that one costs no start of JAX.
 
-For searches that try many small programs one after the other, and for the arbiter, which a campaign
-asks for a program now and then. The sides of a campaign get all its programs at once instead.
+For searches that try many small programs one after the other, for the arbiter, which a campaign
+asks for a program now and then, and for drift, where programs run again and again. The sides of a
+campaign get all its programs at once instead.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from parity_tests.evidence.folder_layout import ProgramFiles, new_waiting, truth_files
 from parity_tests.evidence.records import Evidence, Recorded, record_of, truth_of
@@ -19,10 +23,12 @@ from parity_tests.judge.judgement import Judgement, judge
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes import worker_process
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, ServeJobs, ServeTruth
+from parity_tests.processes.protocol import Job, Rerun, ServeJobs, ServeReruns, ServeTruth
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Observation, Side
+
+JobT = TypeVar("JobT", Job, Rerun)
 
 
 @dataclass
@@ -35,10 +41,10 @@ class WarmWorker:
     side: Side
     folder: Path
     limits: Limits
-    request: ServeJobs | ServeTruth
+    request: ServeJobs | ServeReruns | ServeTruth
     _worker: Worker | None = None
 
-    def give(self, job: Job) -> Worker:
+    def give(self, job: Job | Rerun) -> Worker:
         """Have a job done; the one before must be done or lost."""
         if self._worker is None or self._worker.has_ended():
             self.kill()
@@ -58,11 +64,15 @@ class WarmWorker:
 
 
 @dataclass
-class WarmJob:
-    """One job of a warm worker: `folder` is where its files are, unless it was `lost`."""
+class WarmJob(Generic[JobT]):
+    """One job of a warm worker: `folder` is where its files are, unless it was `lost`.
+
+    At the `deadline`, a time of `time.monotonic`, it is given up.
+    """
 
     by: WarmWorker
-    job: Job
+    job: JobT
+    deadline: float = math.inf
     lost: Lost | None = None
     finished: bool = False
     _worker: Worker | None = None
@@ -81,15 +91,21 @@ class WarmJob:
             self.finished = True
         elif lost := self._worker.lost(self.by.limits):
             self.lost, self.finished = lost, True
+        elif time.monotonic() > self.deadline:
+            self.kill()
+            self.lost = self._worker.last("timeout", "no result before the deadline")
+            self.finished = True
 
     def kill(self) -> None:
         """End the process."""
         self.by.kill()
 
 
-def _done(workers: Sequence[WarmWorker], job: Job) -> list[WarmJob]:
+def done_by(
+    workers: Sequence[WarmWorker], job: JobT, deadline: float = math.inf
+) -> list[WarmJob[JobT]]:
     """Have workers do one job at the same time, and wait for all."""
-    jobs = [WarmJob(each, job) for each in workers]
+    jobs = [WarmJob(each, job, deadline) for each in workers]
     supervise(jobs, at_once=len(jobs))
     return jobs
 
@@ -114,17 +130,17 @@ class WarmPair:
         """Run a program on both sides at once, and judge it; the arbiter is asked where it may."""
         job = Job(number=len(self._numbers), name=target.rpartition(":")[2], target=target)
         self._numbers.append(job.number)
-        left, right = (_recorded(each).evidence() for each in _done(self.sides, job))
+        left, right = (_recorded(each).evidence() for each in done_by(self.sides, job))
         judgement = judge([(left, right)], [left, right])
         if needs_arbiter(judgement.comparisons):
-            [done] = _done([self.arbiter], job)
+            [done] = done_by([self.arbiter], job)
             truth = () if done.lost else truth_of(done.folder, job.number)
             if truth:
                 judgement = judge([(left, right)], [left, right], truth)
         return Judged(judgement, (left, right))
 
 
-def _recorded(done: WarmJob) -> Recorded:
+def _recorded(done: WarmJob[Job]) -> Recorded:
     if done.lost is None:
         return record_of(ProgramFiles(done.folder, done.job.number))
     return Recorded(
@@ -167,7 +183,7 @@ def warm_arbiter(
     def arbitrated(job: Job) -> Truth:
         if found := truth_of(folder, job.number):
             return Truth(found)
-        [done] = _done([worker], job)
+        [done] = done_by([worker], job)
         if fresh:
             worker.kill()
         if done.lost is not None:

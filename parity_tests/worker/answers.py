@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
-    Done,
     DraftRead,
-    EquationValues,
     Listed,
     Listing,
+    PrintedJaxpr,
     ProgramRaised,
     UnknownTarget,
     Unreadable,
@@ -73,29 +72,6 @@ def _listed(each: Program | Unavailable, name: str) -> Listed:
 def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
     """Detect the hazards of one program."""
     return hazards_of(request.target)
-
-
-def run_outputs(request: protocol.RunOutputs, desk: Desk) -> Done:
-    """Run one program once, and save its outputs."""
-    from parity_tests.drift import equation_values
-    from parity_tests.evidence import values
-
-    program = load(request.target)
-    outputs = equation_values.outputs(program, request.side, barriers=request.barriers)
-    values.save(desk.files.outputs, outputs)
-    return Done()
-
-
-def run_equations(request: protocol.RunEquations, desk: Desk) -> EquationValues:
-    """Run one program once with the result of every equation an output, and save all."""
-    from parity_tests.drift import equation_values
-    from parity_tests.evidence import values
-
-    program = load(request.target)
-    recorded = equation_values.record(program, request.side, barriers=request.barriers)
-    values.save(desk.files.outputs, recorded.outputs)
-    values.save(desk.files.equations, recorded.arrays)
-    return recorded.equations
 
 
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:
@@ -167,6 +143,17 @@ def _draft_of(program: Program, desk: Desk) -> DraftRead | Unreadable:
     stored = [values.Value(str(number), array) for number, array in found.store.items()]
     values.save(desk.files.draft, stored)
     return DraftRead(draft=draft.to_json(found.draft))
+
+
+def print_jaxpr(request: protocol.PrintJaxpr, desk: Desk) -> PrintedJaxpr:
+    """Trace one program on a side, and print its jaxpr with the lines that it comes from."""
+    from parity_tests.jaxpr.printed_lines import lines_of
+    from parity_tests.observe.calls import without_addresses
+    from parity_tests.observe.jit_on_side import jitted_on
+
+    fun, args, kwargs = load(request.target).build()
+    closed = jitted_on(fun, request.side).trace(*args, **kwargs).jaxpr
+    return PrintedJaxpr(text=without_addresses(str(closed)), lines=lines_of(closed))
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:

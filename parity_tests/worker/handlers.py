@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]] = {
     protocol.ListPrograms: answers.list_programs,
     protocol.DetectHazards: answers.detect_hazards,
-    protocol.RunOutputs: answers.run_outputs,
-    protocol.RunEquations: answers.run_equations,
     protocol.FindCulprit: answers.find_culprit,
     protocol.SweepThreshold: answers.sweep_threshold,
     protocol.TunePolicy: answers.tune_policy,
     protocol.ReadDraft: answers.read_draft,
+    protocol.PrintJaxpr: answers.print_jaxpr,
     protocol.TakeBenchTurn: answers.take_bench_turn,
     protocol.RunJobs: jobs.run_jobs,
     protocol.ServeJobs: jobs.serve_jobs,
+    protocol.ServeReruns: jobs.serve_reruns,
     protocol.ServeTruth: jobs.serve_truth,
 }

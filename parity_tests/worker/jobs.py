@@ -1,4 +1,4 @@
-"""Run jobs in the process of a side, given at once or as they come, and evaluate them for truth.
+"""Run jobs in the process of a side: measure them, run them again, or evaluate them for truth.
 
 How far the process has come stands in its events, in the lines "started N", "stage NAME" and
 "done N". So the parent knows which program a crash belongs to, and which stage.
@@ -7,15 +7,35 @@ How far the process has come stands in its events, in the lines "started N", "st
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
-from parity_tests.evidence.folder_layout import ProgramFiles, TruthFiles, truth_files
-from parity_tests.processes.protocol import Job, RunJobs, ServeJobs, ServeTruth, to_json, write
+from parity_tests.evidence.folder_layout import (
+    ProcessFiles,
+    ProgramFiles,
+    TruthFiles,
+    rerun_files,
+    truth_files,
+)
+from parity_tests.processes.protocol import (
+    Job,
+    Rerun,
+    RunJobs,
+    ServeJobs,
+    ServeReruns,
+    ServeTruth,
+    to_json,
+    write,
+)
 from parity_tests.worker.handling import Desk, hazards_of, load
-from reports.rows import Failure, Observation
+from reports.rows import Failure, Observation, Side
 
 OnStage = Callable[[str], object]
+GivenT = TypeVar("GivenT", Job, Rerun)
+
+_TO_MEASURE = ("observe.hazards", "observe.measure", "targets", "evidence.values")
+_TO_RERUN = ("drift.equation_values", "targets", "evidence.values")
 
 
 def run_jobs(request: RunJobs, desk: Desk) -> None:
@@ -35,7 +55,7 @@ def serve_jobs(request: ServeJobs, desk: Desk) -> None:
     _start_up()
     each = RunJobs(side=request.side, jobs=())
     with _events(desk) as say:
-        for job in _given(desk):
+        for job in _given(desk, Job):
             say(f"started {job.number}")
             run_job(job, each, desk, fresh=False, on_stage=lambda name: say(f"stage {name}"))
             say(f"done {job.number}")
@@ -45,10 +65,26 @@ def serve_truth(request: ServeTruth, desk: Desk) -> None:
     """Evaluate jobs in double precision as they come, until the parent goes."""
     _start_up()
     with _events(desk) as say:
-        for job in _given(desk):
+        for job in _given(desk, Job):
             say(f"started {job.number}")
             arbitrate(job, truth_files(desk.files.folder, job.number))
             say(f"done {job.number}")
+
+
+def serve_reruns(request: ServeReruns, desk: Desk) -> None:
+    """Run programs again as they come, until the parent goes."""
+    _start_up(_TO_RERUN)
+    import jax
+
+    target = ""
+    with _events(desk) as say:
+        for order in _given(desk, Rerun):
+            say(f"started {order.number}")
+            if order.target != target:
+                jax.clear_caches()  # they hold the executables of the program before
+                target = order.target
+            rerun(order, request.side, rerun_files(desk.files.folder, order.number))
+            say(f"done {order.number}")
 
 
 def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStage) -> None:
@@ -88,6 +124,23 @@ def run_job(job: Job, how: RunJobs, desk: Desk, *, fresh: bool, on_stage: OnStag
         finish(files, measured.observation)
 
 
+def rerun(order: Rerun, side: Side, files: ProcessFiles) -> None:
+    """Run one program once more, and save its outputs; with `equations` their results besides."""
+    from parity_tests.drift import equation_values
+    from parity_tests.evidence import values
+
+    files.folder.mkdir()
+    program = load(order.target)
+    if not order.equations:
+        outputs = equation_values.outputs(program, side, order.xla, barriers=order.barriers)
+        values.save(files.outputs, outputs)
+        return
+    recorded = equation_values.record(program, side, order.xla, barriers=order.barriers)
+    values.save(files.outputs, recorded.outputs)
+    values.save(files.equations, recorded.arrays)
+    write(files.answer, to_json(recorded.equations))
+
+
 def arbitrate(job: Job, files: TruthFiles) -> None:
     """Save the outputs of one program in double precision, or why there are none."""
     from parity_tests.drift import arbiter
@@ -105,7 +158,7 @@ def arbitrate(job: Job, files: TruthFiles) -> None:
         write(files.seal, digests.seal([files.truth]))
 
 
-def _start_up() -> None:
+def _start_up(names: Sequence[str] = _TO_MEASURE) -> None:
     """Start JAX, its backend and the tester before the time limit of the first program begins.
 
     On a slow machine with a short limit, the start alone could exceed it. The first program would
@@ -113,14 +166,16 @@ def _start_up() -> None:
     """
     import jax
 
-    for name in ("observe.hazards", "observe.measure", "targets", "evidence.values"):
+    for name in names:
         importlib.import_module(f"parity_tests.{name}")
+    # Before a program is imported: it may lower a callback then.
+    importlib.import_module("parity_tests.observe.effects").install()
     jax.devices()
 
 
-def _given(desk: Desk) -> Iterator[Job]:
+def _given(desk: Desk, kind: type[GivenT]) -> Iterator[GivenT]:
     while True:
-        yield Job.model_validate_json(desk.lines.get())
+        yield kind.model_validate_json(desk.lines.get())
 
 
 @contextmanager

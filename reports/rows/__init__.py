@@ -38,10 +38,12 @@ from reports.rows.headline import (
     FLIP_ANSWERS,
     FlipAnswer,
     Headline,
+    agreement_of,
     answer_of,
     worst_first,
 )
 from reports.rows.observation import (
+    ArgumentLeaf,
     Check,
     ExecutableCounts,
     Failure,
@@ -74,6 +76,7 @@ __all__ = [
     "SIDES",
     "TIME_METRICS",
     "VERDICTS",
+    "ArgumentLeaf",
     "Campaign",
     "CapturedArray",
     "Check",
@@ -111,6 +114,7 @@ __all__ = [
     "TimeSamples",
     "TimeVerdict",
     "Verdict",
+    "agreement_of",
     "answer_of",
     "worst_first",
 ]

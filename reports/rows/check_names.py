@@ -6,12 +6,14 @@ from __future__ import annotations
 AGREE = "calls agree"
 RECOMPILES = "recompiles"
 DISPATCH = "dispatch in C++"
+EFFECTS = "effects agree"
+LEAVES_NOTHING = "calls leave nothing"
 # Where a campaign is asked for them.
 EXPORT = "export, read back"
 RELOAD = "reload from a cache"
-# A side that fails one of these alone is slower, and still right.
-OF_SPEED = (RECOMPILES, DISPATCH)
-OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH, EXPORT, RELOAD)
+# A side that fails one of these alone is slower or larger, and still right.
+OF_SPEED = (RECOMPILES, DISPATCH, LEAVES_NOTHING)
+OF_PROGRAMS = (AGREE, RECOMPILES, DISPATCH, EFFECTS, LEAVES_NOTHING, EXPORT, RELOAD)
 
 # On our sides, whatever the program.
 WRITES = "writes into captured arrays"

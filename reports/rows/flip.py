@@ -23,6 +23,7 @@ class DriftAttribution(Row):
     equation: str = ""  # the primitive, and the number of the equation: "dot_general, equation 3"
     file: str = ""
     line: int = 0
+    unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
 
 
 FlipOutcome = Literal[

@@ -24,6 +24,7 @@ ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
     "could not compare": "not known",
     "different": "no",
 }
+Agreement = Literal["agree", "differ", "not compared"]
 _NAMES_SHOWN = 3
 
 
@@ -121,7 +122,7 @@ def _action(row: ProgramRow, reason: FlipReason) -> str:
 
 def _agreement(programs: Sequence[ProgramRow]) -> str:
     """Say on how many programs our pipelines agree with stock JAX in the same mode."""
-    states = [_state(row) for row in programs]
+    states = [agreement_of(row) for row in programs]
     compared = [state for state in states if state]
     if not compared:
         return "pipelines: constparity's own were not compared with stock JAX"
@@ -140,8 +141,13 @@ def _agreement(programs: Sequence[ProgramRow]) -> str:
     )
 
 
-def _state(row: ProgramRow) -> str:
-    """Say how our sides stand to stock JAX in one program; "" where they were not both run."""
+def agreement_of(row: ProgramRow) -> Agreement | None:
+    """Say how our sides stand to stock JAX in one program; None where no two of a mode were run.
+
+    Example::
+
+        agreement_of(row) == "agree"
+    """
     outcomes = [
         (each.metric, each.outcome)
         for each in row.comparisons
@@ -152,4 +158,4 @@ def _state(row: ProgramRow) -> str:
         return "differ"
     if ("outputs", "not compared") in outcomes:
         return "not compared"
-    return "agree" if outcomes else ""
+    return "agree" if outcomes else None

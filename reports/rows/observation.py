@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reports.rows.calls import CallResults, Growth
 from reports.rows.captured_array import CapturedArray
+from reports.rows.effects import Effects
 from reports.rows.row import Row, Side
 
 
@@ -36,6 +38,7 @@ class JaxprCounts(Row):
     # operations of one call, estimated by their shapes.
     working_equations: dict[str, int] | None = None
     operations: int | None = None
+    donated_types: int | None = None  # captured arrays of the type of a donated argument
 
 
 class StableHloCounts(Row):
@@ -121,6 +124,15 @@ class OutputLeaf(Row):
     committed: bool | None = None  # None: not an array of JAX
 
 
+class ArgumentLeaf(Row):
+    """One leaf of the example arguments, as the program was built; "" in `sha256`: not read."""
+
+    path: str  # with the name of the parameter: "x['w']"
+    shape: tuple[int, ...]
+    dtype: str
+    sha256: str
+
+
 class Check(Row):
     """A law that each side must keep by itself, whatever the other sides do."""
 
@@ -159,7 +171,11 @@ class Observation(Row):
     # compilation cache has the program.
     recompiles: int | None = None
     times: StageTimes | None = None
+    arguments: tuple[ArgumentLeaf, ...] = ()  # what the program was called with
     outputs: tuple[OutputLeaf, ...] = ()  # the leaves, in the order of the tree
     tree: str | None = None  # the structure of the outputs, as JAX prints it
     ledger: tuple[CapturedArray, ...] = ()  # what became of each captured array
+    effects: Effects | None = None  # callbacks and prints, by what they do
+    calls: CallResults | None = None  # whether the results of all calls are the same bits
+    growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself

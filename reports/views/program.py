@@ -21,7 +21,7 @@ from reports.views.texts import cut, cut_middle, left_out, more
 # The mark keeps the verdict readable without colour. The worst comes first.
 MARKS: dict[Verdict, tuple[str, Tone]] = {
     "difference": ("≠", "bad"),
-    "not repeatable": ("~", "warn"),
+    "not repeatable": ("↻", "warn"),
     "could not compare": ("?", "warn"),
     "parity": ("✓", "good"),
 }

@@ -19,6 +19,7 @@ EXPECTED = {
     "fails": ("no", 1, "works on jax-legacy and fails on jax-simplified"),
     "effect": ("no", 1, "effects"),
     "later": ("no", 1, "call"),
+    "leaves": ("yes, at a price", 0, "left"),
     "costs": ("yes, at a price", 0, ""),
     "reads": ("no", 1, "read"),
     "donated": ("no", 1, "donated"),

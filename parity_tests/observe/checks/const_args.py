@@ -5,6 +5,7 @@ Stock JAX shows its const args in no stage, so only our own side is checked.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import jax
@@ -18,11 +19,15 @@ from reports.rows.check_names import BUFFERS, SHARDINGS, VALUES
 from reports.views.texts import counted
 
 
-def check(const_args: list[Any], facts: JaxprFacts) -> tuple[Check, ...]:
+def check(
+    const_args: list[Any], facts: JaxprFacts, donated: Collection[Any] = ()
+) -> tuple[Check, ...]:
     """Check values, buffers and shardings of the const args of a lowered program.
 
     Each must have the elements of a captured array. Arrays on one device are passed without a copy
-    if their layout allows it, and arrays on several devices keep their sharding.
+    if their layout allows it, and arrays on several devices keep their sharding. `donated` has the
+    shapes and dtypes of donated arguments: a captured array of such a type is copied, because it
+    could be passed as that argument.
     """
     captured = [each.value for each in (*facts.captured, *facts.small_keys)]
     held = {_content(value) for value in captured}
@@ -34,7 +39,10 @@ def check(const_args: list[Any], facts: JaxprFacts) -> tuple[Check, ...]:
             holds=not strange,
             statement=f"{count}, of which {len(strange)} hold what no captured array holds",
         ),
-        _buffers(const_args, captured),
+        _buffers(
+            const_args,
+            [each for each in captured if (tuple(each.shape), each.dtype) not in donated],
+        ),
         _shardings(const_args, captured),
     )
 

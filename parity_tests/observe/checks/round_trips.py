@@ -10,6 +10,7 @@ outputs are compared with the tolerances for two sides.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -25,21 +26,26 @@ _REFUSALS = (NotImplementedError, ValueError, TypeError)
 
 
 def check_export(
-    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], first: Result
+    call: functools.partial[Any],
+    dynamic: tuple[tuple[Any, ...], dict[str, Any]],
+    first: Result,
 ) -> tuple[Check, ...]:
-    """Export a jitted function, read it back, call it, and compare the result with `first`.
+    """Export the jitted function of a call, read it back, call it, and compare with `first`.
 
+    `dynamic` are the arguments of the call without the static ones, which an export does not take.
     An export keeps no weak types and commits to no device. So only structure and values count, and
     values only where they are a mismatch.
     """
     try:
-        exported = jax.export.export(jitted)(*args, **kwargs)
+        jitted: Any = call.func
+        exported = jax.export.export(jitted)(*call.args, **call.keywords)
         blob = exported.serialize()
     except _REFUSALS as error:
         said = next(iter(str(error).splitlines()), "")
         refused = f"not exported: {type(error).__name__}: {said}"
         return (Check(name=EXPORT, holds=False, statement=refused),)
     again = jax.export.deserialize(blob)
+    args, kwargs = dynamic
     result = Result.read(jax.block_until_ready(jax.jit(again.call)(*args, **kwargs)))
     apart = _structures_apart(first, result) or _beyond_tolerance(first, result)
     return (

@@ -21,6 +21,7 @@ _NAMES: dict[Subject, str] = {
     "invars": "`.invars` of a jaxpr",
     "outvars": "`.outvars` of a jaxpr",
     "operands": "`.invars` of an equation",
+    "params": "`.params` of an equation",
 }
 
 _EVALUATE = (
@@ -38,6 +39,8 @@ _FIXES: dict[Subject, str] = {
     "outvars": "take the value of an output from Literal.val where it is a Literal",
     "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
     "that is an array: that works in both forms",
+    "params": "split the operands of each equation by its own num_consts, and look for captured "
+    "arrays in Literals as well: that works in both forms",
 }
 
 
@@ -55,6 +58,11 @@ def _sees(subject: Subject, before: Seen, after: Seen) -> str:
     if subject in ("consts", "constvars"):
         old, new = (counted(each.count, noun) if each.count else "none" for each in (before, after))
         return f"in legacy it has {old}, in simplified {new}"
+    if subject == "params":
+        return (
+            f"in legacy it counts {counted(before.count, 'constant')} of bodies, in simplified "
+            f"{after.count}: captured arrays are operands of a body in legacy alone"
+        )
     if before.count != after.count:
         return (
             f"in legacy it has {counted(before.count, 'variable')}, in simplified {after.count}: "

@@ -13,7 +13,8 @@ from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe.hazards.both_forms import BothForms, in_form
 from parity_tests.observe.import_reads import reads_reaching
 from parity_tests.observe.jaxpr_reads import recording
-from parity_tests.program import Program, is_jitted
+from parity_tests.own_jit import is_jitted
+from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
 

@@ -14,6 +14,7 @@ from parity_tests.cli import app, campaign_view, terminal
 from parity_tests.drift import of_campaign
 from parity_tests.evidence.saved import Saved, SavedError
 from parity_tests.processes.options import Limits
+from reports import ReportReadError
 from reports.rows import DriftAttribution, TimeSamples
 
 HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
@@ -24,7 +25,7 @@ NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_
 def asked():
     """What is asked for causes: it is found by its rule here, and by running in test_drift."""
 
-    def answer(drift, folder, limits):
+    def answer(drift, folder, warm):
         left, right = drift.sides
         # Saved halves have an arbiter for all; it is looked at where outputs do not agree.
         has_truth = drift.rung == "mismatch" and bool(drift.truth)
@@ -216,6 +217,15 @@ def refusal(path):
 
 def test_what_is_no_archive_is_refused(copy):
     report, _ = copy
+    other = report.with_name("A.json")
+    again = f"with constparity run --save {other}$"
+    with pytest.raises(ReportReadError, match=f"No such file or directory; .* write one {again}"):
+        Saved.read(other)
+    other.write_text("{}")
+    with pytest.raises(
+        ReportReadError, match=f"not a constparity report .* write it again {again}"
+    ):
+        Saved.read(other)
     arrays = report.with_name("live.json.arrays")
     arrays.write_bytes(b"no archive")
     assert "is not an archive" in refusal(report)

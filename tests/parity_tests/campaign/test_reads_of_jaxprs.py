@@ -26,6 +26,8 @@ def flips():
         ("number_of_constvars", "# reads number_of_constvars", "`.constvars`", "eval_jaxpr"),
         ("own_interpreter", "for var in equation.invars", "`.invars` of an eq", "Literal.val"),
         ("operands_of_a_body", "# reads operands_of_a_body", "`.invars` of a jaxpr", "pair"),
+        ("constants_of_a_body", "# reads constants_of_a_body", "`.params` of an eq", "num_consts"),
+        ("the_flag_by_its_private_name", "# reads its private name", FLAG, "do not read the flag"),
         ("in_an_inner_jit", "# reads jitted_reader", CONSTS, "eval_jaxpr"),
         ("in_an_inner_jit_again", "# reads jitted_reader", CONSTS, "eval_jaxpr"),
         ("the_flag", "# reads the_flag", FLAG, "do not read the flag"),

@@ -49,7 +49,7 @@ def test_each_side_has_its_ledger_and_the_program_its_hazards(rows):
     assert inlined.line == hoisted.line > 0
     assert inlined.sha256 == hoisted.sha256
     assert [hazard.kind for hazard in rows["good"].hazards] == ["writeable NumPy array"]
-    assert rows["other_value"].hazards == ()
+    assert [hazard.kind for hazard in rows["other_value"].hazards] == ["reads the flag"]
 
 
 def test_a_program_that_ends_its_process_has_its_hazards_all_the_same():
@@ -177,12 +177,13 @@ def test_programs_after_a_crash_still_run(rows):
     assert rows["last"].verdict == "parity"
 
 
-def test_an_exception_is_data(rows):
+def test_an_exception_is_data(rows, faults_file):
     row = rows["raises"]
     assert row.verdict == "could not compare"
+    at = f"tests/programs/faults.py:{line_with(faults_file, 'raise LookupError')}"
     assert row.reasons == (
-        "jax-legacy: exception in trace: LookupError: no such thing",
-        "jax-simplified: exception in trace: LookupError: no such thing",
+        f"jax-legacy: exception in trace: LookupError: no such thing ({at})",
+        f"jax-simplified: exception in trace: LookupError: no such thing ({at})",
     )
     assert "both sides fail alike" in comparison(row, "outputs").detail
     assert "faults.py" in failure(row, "jax-legacy").traceback

@@ -44,6 +44,11 @@ FUNCTIONS = {
     "checkpoint": jax.grad(lambda x: jax.checkpoint(lambda y: jnp.sin(y / 3) @ TABLE)(x)),
     "reductions": lambda x: {"mean": x.mean(), "max": x.max(), "softmax": jax.nn.softmax(x)},
     "complex": lambda x: jnp.exp(1j * x) / 3,
+    "scatter-add": lambda x: jnp.zeros(3, x.dtype).at[jnp.array([0, 1, 1])].add(x[:3] / 3),
+    "scatter-mul": lambda x: x.at[jnp.array([0, 1, 1])].multiply(x[:3] / 3),
+    "scatter-min": lambda x: x.at[jnp.array([0, 1, 1])].min(x[:3] / 3),
+    "scatter-max": lambda x: x.at[jnp.array([0, 1, 1])].max(x[:3] / 3),
+    "scatter": lambda x: x.at[jnp.array([0, 1])].set(x[:2] / 3),
 }
 
 
@@ -72,11 +77,38 @@ def test_the_program_stays_the_one_of_32_bits():
     np.testing.assert_array_equal(bits.array, np.float64(same))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64"])
+def test_subnormal_numbers_are_widened_as_they_are(dtype):
+    tiny = np.array([1e-40, -3e-39, 1.0]).astype(jnp.dtype(dtype))
+    wide = tiny.astype("complex128" if dtype == "complex64" else "float64")
+    [argument, captured] = truth(lambda x: (x * 2.0**20, jnp.asarray(tiny) * 2.0**20), tiny)
+    np.testing.assert_array_equal(argument.array, wide * 2.0**20)
+    np.testing.assert_array_equal(captured.array, wide * 2.0**20)
+
+
+def test_a_pure_function_is_called_with_the_dtypes_that_it_expects():
+    seen = []
+
+    def halved(x, n):
+        seen.append((x.dtype, n.dtype))
+        return np.asarray(x) / np.float32(2)
+
+    shape = jax.ShapeDtypeStruct((7,), np.float32)
+    [found] = truth(lambda x: jax.pure_callback(halved, shape, x / 3, jnp.int32(1)) / 3)
+    assert seen == [(np.float32, np.int32)]
+    wanted = (np.float64(X) / 3).astype(np.float32).astype(np.float64) / 2 / 3
+    np.testing.assert_allclose(found.array, wanted, rtol=1e-14)  # rounded once, to float32
+
+
 @pytest.mark.parametrize(
     ("fun", "why"),
     [
         (lambda x: lax.bitcast_convert_type(x, jnp.int32), "reads the bits"),
-        (lambda x: jnp.zeros(3).at[jnp.array([0, 1])].add(x[:2]), "a body of an equation"),
+        (lambda x: lax.reduce(x, 1.0, lambda a, b: a * b + b, (0,)), "a body of reduce, which"),
+        (
+            lambda x: lax.reduce_window(x, 0.0, lambda a, b: a + b * a, (2,), (1,), "SAME"),
+            "reduce_",
+        ),
         (
             jax.vmap(lambda y: lax.while_loop(lambda c: c < 5, lambda c: c + 1.0, y)),
             "batched condition",

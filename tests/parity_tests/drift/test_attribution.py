@@ -1,20 +1,21 @@
 """Drift on programs whose two modes differ for a known reason, and on rows written by hand."""
 
-import os
-
 import numpy as np
 import pytest
 from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.drift import rerun
+from parity_tests.drift.attribution import Drift, attribute
 from parity_tests.drift.first_equation import first_difference
+from parity_tests.drift.rerun import Reruns, warm_sides
+from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import conclude
-from parity_tests.processes.protocol import EquationValue, EquationValues
-from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.options import Limits
+from parity_tests.processes.protocol import EquationValue, EquationValues, Job
+from reports.rows import Observation
 
 PLANTED = program_file("planted_drift")
 
@@ -72,24 +73,24 @@ def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
     assert rows["other_value"].flip.outcome == "different"
 
 
-def test_a_side_that_does_not_repeat_itself_is_not_attributed(rows):
-    [found] = rows["other_bits_every_time"].drift
-    assert found.cause == "not attributed"
-    assert "other bits when it was run again" in found.evidence
+def test_a_program_that_does_not_repeat_itself_is_not_attributed(rows):
+    assert rows["other_bits_every_time"].verdict == "not repeatable"
+    assert rows["other_bits_every_time"].drift == ()
 
 
-def test_flags_go_after_those_of_the_user(tmp_path):
-    def flags(own):
-        inherited = {} if own is None else {"XLA_FLAGS": own}
-        return environment_of("jax-legacy", inherited, xla_flags="--b=1")["XLA_FLAGS"]
-
-    assert (flags(None), flags("--a=1")) == ("--b=1", "--a=1 --b=1")
-    (tmp_path / "flags").write_text("--a=1\n--c=2\n")
-    assert flags(str(tmp_path / "flags")) == "--a=1 --c=2 --b=1"
-    with pytest.raises(OSError, match="nothing"):
-        flags(str(tmp_path / "nothing"))
-    assert "XLA_FLAGS" not in environment_of("jax-legacy", {})
-    assert os.environ.get("XLA_FLAGS", "") == environment_of("legacy").get("XLA_FLAGS", "")
+def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, monkeypatch):
+    """Within rounding no campaign runs a program again; the attribution does, and sees it."""
+    of_legacy, of_simplified, again = (Value("", np.float32(each)) for each in (1.0, 1.5, 1.25))
+    monkeypatch.setattr(Reruns, "outputs", lambda *_: ((again,), (of_simplified,)))
+    sides = (
+        Evidence(Observation(program="p", side=side), (value,))
+        for side, value in (("jax-legacy", of_legacy), ("jax-simplified", of_simplified))
+    )
+    job = Job(number=0, name="p", target="m:p")
+    with warm_sides(tmp_path, Limits(1.0), 1.0) as warm:
+        found = attribute(Drift(job, *sides, "ulp"), tmp_path, warm)
+    assert (found.cause, found.unrepeated) == ("not attributed", True)
+    assert "jax-legacy gave other bits when it was run again" in found.evidence
 
 
 def equation(number, **changes):
@@ -131,8 +132,3 @@ def test_what_is_written_otherwise_is_told():
     other = [equation(0, written="f32[] 2 -> f32[]")]
     found = first([equation(0)], other, [1], [2])
     assert found.written == "f32[] -> f32[] against f32[] 2 -> f32[]"
-
-
-def test_the_last_words_of_xla_are_the_reason():
-    log = "W0 something\nF1121 09:39 flags.cc:234] Unknown flag in XLA_FLAGS: --xla_no=1\nend\n"
-    assert rerun._last_line(log).endswith("Unknown flag in XLA_FLAGS: --xla_no=1")

@@ -169,8 +169,47 @@ def test_usage(planted, capsys, options, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [("first_constant", "# reads first_constant"), ("the_flag", "# reads the_flag")],
+)
+def test_a_program_that_reads_jaxprs_or_the_flag_has_no_culprit(capsys, name, mark):
+    file = program_file("trust/reads_jaxprs")
+    assert app.main(["culprit", f"{file}:{name}"]) == 2
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.out + printed.err
+    assert "no array is the culprit: " in printed.out
+    assert f"trust/reads_jaxprs.py:{line_with(file, mark)}: in legacy it " in printed.out
+
+
+@pytest.mark.parametrize("command", ["culprit", "sweep", "tune", "reduce"])
+@pytest.mark.parametrize(
+    ("target", "code", "said"),
+    [
+        ("{}:", 4, "has nothing after the colon: write MODULE:NAME"),
+        ("{}", 4, "names no program: write {}:NAME"),
+        ("{}:nonesuch", 4, "has no 'nonesuch'; it has the programs"),
+        ("{}:raises", 2, "the program raises NameError: name 'no_such_name' is not defined ("),
+    ],
+)
+def test_a_bad_target_is_one_sentence(planted, capsys, command, target, code, said):
+    assert app.main([command, target.format(planted)]) == code
+    said_all = capsys.readouterr().err
+    assert said.format(planted) in said_all
+    assert len(said_all.splitlines()) == 1
+
+
 def test_a_search_has_a_time_limit(planted, monkeypatch):
     monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 0.0)
     question = CulpritQuestion(metric="outputs")
     with pytest.raises(in_worker.ExperimentError, match=r"no result in 0\.2 seconds"):
         in_worker.find_culprits(f"{planted}:one_folds", question, timeout=0.2)
+
+
+def test_a_program_that_does_not_repeat_itself_is_told_in_one_sentence(capsys):
+    file = program_file("trust/unrepeatable")
+    assert app.main(["culprit", f"{file}:unseeded_at_import"]) == 2
+    out = capsys.readouterr().out
+    assert "not repeatable unseeded_at_import" in out
+    assert "does not repeat itself, so no array is the culprit" in out
+    assert f"unrepeatable.py:{line_with(file, 'return x * UNSEEDED')}" in out

@@ -114,6 +114,49 @@ def test_donating_a_captured_array_fails_though_the_sides_were_run_without_donat
     assert reason.where == "model.py:12 (jax.Array float32[8,8])"
 
 
+READ = Hazard(
+    kind="reads jaxpr constants", file="lib.py", line=3, array="`.consts` of a closed_jaxpr",
+    what="it is read at lib.py:3", fix="evaluate it", changes_program=True,
+)  # fmt: skip
+HARMLESS = READ.model_copy(update={"line": 9, "fix": "nothing", "changes_program": False})
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"after": "failed"},
+        {"comparison": comparison("outputs", "different", (leaf("mismatch"),))},
+        {"comparison": comparison("output shapes", "different")},
+        {"comparison": comparison("callbacks", "different")},
+    ],
+)
+def test_a_read_that_changes_the_program_is_the_cause_and_said_once(known):
+    after = failed(AFTER) if known.get("after") else None
+    verdict = decided(
+        known.get("comparison", FAILED), after=after, hazards=[HARMLESS, READ], drift=[]
+    )
+    reason, *others = verdict.reasons
+    assert (reason.outcome, reason.action) == ("different", "evaluate it")
+    assert reason.where == "lib.py:3 (`.consts` of a closed_jaxpr)"
+    assert reason.what.endswith("; it is read at lib.py:3")
+    assert [each.action for each in others if each.where] == ["nothing"]
+
+
+def test_a_read_alone_is_safe_and_one_that_changes_nothing_is_no_cause():
+    assert decided(hazards=[READ, HARMLESS]).outcome == "safe"
+    assert "culprit" in worst(FAILED, after=failed(AFTER), hazards=[HARMLESS]).action
+
+
+def test_a_hazard_that_fails_by_itself_goes_before_a_read():
+    reason = worst(FAILED, after=failed(AFTER), hazards=[READ, DONATED])
+    assert reason.action == "capture a copy"
+
+
+def test_a_read_does_not_explain_a_time_or_a_placement():
+    for metric, outcome in [("dispatch in C++", "different"), ("output committed", "different")]:
+        assert worst(comparison(metric, outcome), hazards=[READ]).action != "evaluate it"
+
+
 @pytest.mark.parametrize(
     ("metric", "outcome", "verdict"),
     [
@@ -322,3 +365,38 @@ def test_no_array_is_looked_for_where_none_is_hoisted():
     alone = Observation(program="p", side=AFTER)
     reason = worst(comparison("outputs", "different", (leaf("mismatch"),)), after=alone)
     assert reason.action == "no captured array is hoisted: find out what else reads the flag"
+
+
+def with_distance(rung, max_abs, pair=(BEFORE, AFTER)):
+    far = leaf(rung).model_copy(update={"max_abs": max_abs})
+    return comparison("outputs", "different", (far,), pair)
+
+
+def test_sides_of_one_mode_that_differ_as_much_are_named_and_no_culprit():
+    ours = ("legacy", "jax-legacy")
+    reason = worst(with_distance("mismatch", 1.0), with_distance("mismatch", 0.5, ours))
+    assert reason.outcome == "different"
+    assert "legacy and jax-legacy of one mode differ as much" in reason.what
+    assert "--sides legacy,jax-legacy" in reason.action
+    assert "culprit" not in reason.action
+    shapes = [comparison("output shapes", "different", pair=p) for p in ((BEFORE, AFTER), ours)]
+    assert "--sides legacy,jax-legacy" in worst(EQUAL, *shapes).action
+
+
+@pytest.mark.parametrize(
+    ("pair", "max_abs"), [(("legacy", "jax-legacy"), 0.01), (("simplified", "jax-simplified"), 1.0)]
+)
+def test_sides_that_differ_far_less_or_after_the_flip_alone_say_nothing(pair, max_abs):
+    reason = worst(with_distance("mismatch", 1.0), with_distance("mismatch", max_abs, pair))
+    assert "one mode" not in reason.what
+    assert "culprit" in reason.action
+
+
+def test_bits_that_are_not_repeated_are_rounding_within_the_ladder_and_else_chance():
+    unrepeated = attributed("not attributed").model_copy(update={"unrepeated": True})
+    rounding = worst(comparison("outputs", "equal", (leaf("ulp"),)), drift=[unrepeated])
+    assert rounding.outcome == "numerics drift, explained"
+    assert "runs of one side differ alike" in rounding.what
+    chance = worst(comparison("outputs", "different", (leaf("mismatch"),)), drift=[unrepeated])
+    assert chance.outcome == "not repeatable"
+    assert "culprit" not in chance.action

@@ -37,6 +37,8 @@ def subjects(read):
         (lambda closed: closed.jaxpr.invars, {"invars"}),
         (lambda closed: closed.jaxpr.outvars, {"outvars"}),
         (lambda closed: closed.eqns[0].invars, {"operands"}),
+        (lambda closed: closed.eqns[0].params, {"params"}),
+        (lambda closed: closed.in_avals, {"invars"}),
         (lambda closed: getattr(jax.config, FLAG), {"flag"}),
         (lambda closed: jax.config.values.get(FLAG), {"flag"}),
         (lambda closed: os.getenv(FLAG.upper()), {"flag"}),
@@ -57,7 +59,9 @@ def test_what_is_read_by_code_that_is_not_jax(monkeypatch, read, found):
 
 
 def test_what_stood_there_before_stands_there_again():
+    holder = jax.config._value_holders[FLAG]
     owners = (core.ClosedJaxpr, core.Jaxpr, core.JaxprEqn, type(jax.config), type(os.environ))
+    owners += (type(holder),)
     before = [dict(vars(each)) for each in owners]
     with recording():
         assert [dict(vars(each)) for each in owners] != before

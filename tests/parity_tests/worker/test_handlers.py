@@ -60,7 +60,6 @@ def test_a_request_has_the_fields_of_its_kind_alone():
             ),
         ),
         (protocol.ReadDraft, protocol.Unreadable(unreadable="effects")),
-        (protocol.RunOutputs, protocol.Done()),
     ],
 )
 def test_an_answer_reads_back_as_the_type_that_its_question_promises(question, answer):

@@ -239,7 +239,7 @@ def later_wrong_for_good():
 
 
 @program
-def later_leaks_arrays():
+def leaves_arrays():
     kept = []
 
     def keep(x):
@@ -272,7 +272,7 @@ def costs_a_folded_product(x):
 @program(args=(X,))
 def costs_a_wait(x):
     def wait(value):
-        time.sleep(0.01 if FLIPPED else 0.0)
+        time.sleep(0.03 if FLIPPED else 0.0)
         return value
 
     return jax.pure_callback(wait, SCALAR, x[0, 0]) * model(x)

@@ -67,6 +67,12 @@ def operands_of_a_body(x):
     return x * len(scan.params["jaxpr"].jaxpr.invars)  # reads operands_of_a_body
 
 
+@program(args=(X,))
+def constants_of_a_body(x):
+    closed = jax.make_jaxpr(lambda y: jax.lax.scan(lambda c, _: (c * WEIGHTS, None), y, None, 3))(x)
+    return x * (1 + closed.eqns[0].params["num_consts"])  # reads constants_of_a_body
+
+
 @jax.jit
 def jitted_reader(x):
     return x * len(jax.make_jaxpr(model)(x).consts)  # reads jitted_reader
@@ -95,6 +101,13 @@ def the_flag_among_all(x):
 @program(args=(X,))
 def the_variable(x):
     return x * (1 + int(os.getenv("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS", "0")))
+
+
+@program(args=(X,))
+def the_flag_by_its_private_name(x):
+    from jax._src import config  # noqa: TID251 - as some programs do
+
+    return x * (3 if config.use_simplified_jaxpr_constants.value else 2)  # reads its private name
 
 
 @program(args=(X,))

@@ -1,0 +1,154 @@
+"""Find the programs that do not repeat themselves, where their sides differ.
+
+All programs with sides that differ run again, on two of these sides, in one process for each side.
+A difference that is there again is one of the sides. What does not repeat itself then runs twice
+more, alone in fresh processes: so chance is told from what other programs left in the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.traced_lines import at_traced_line
+from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.records import Recorded
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.not_repeatable import NotRepeatable
+from parity_tests.judge.repetition import differs_in_one_mode_too, to_run_again
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
+from parity_tests.judge.sides import Sides, pairs_of
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job
+from parity_tests.processes.side_runs import run_sides, run_turns
+from reports.rows import Side
+
+_Records = Mapping[tuple[int, Side], Recorded]
+_Alone = dict[tuple[int, Side], list[Recorded]]
+
+
+def find_unrepeatable(
+    drafts: Sequence[RowDraft],
+    jobs: Sequence[Job],
+    records: Sequence[Mapping[Side, Recorded]],
+    options: CampaignOptions,
+    folder: Path,
+) -> list[RowDraft]:
+    """Return the drafts, with the finding where a program does not repeat itself.
+
+    A program's number is its place in `drafts` and in `records`. `folder` keeps the runs.
+
+    Example::
+
+        find_unrepeatable(drafts, jobs, records, options, folder)
+    """
+    pairs = pairs_of(options.sides)
+    suspects = {
+        number: pair
+        for number, draft in enumerate(drafts)
+        if (pair := to_run_again(draft.findings, pairs))
+    }
+    again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
+    second = again.run_together()
+    doubted = {
+        number: doubt
+        for number, pair in suspects.items()
+        if all((number, side) in second for side in pair)  # the folder took them
+        and (doubt := _doubt(drafts[number].findings, pair, pairs, again.runs(number, second)))
+    }
+    unclear = [number for number, doubt in doubted.items() if doubt == "alone"]
+    # Most programs by chance are found out on the first of their sides.
+    alone = again.run_alone(unclear, 0)
+    steady = [
+        number
+        for number in unclear
+        if (number, suspects[number][0]) in alone
+        and repeats_alone(
+            drafts[number].findings, suspects[number], again.runs(number, second, alone)[0]
+        )
+    ]
+    alone |= again.run_alone(steady, 1)
+    found = list(drafts)
+    for number in doubted:
+        draft, runs = drafts[number], again.runs(number, second, alone)
+        finding = judge_runs(draft.findings, suspects[number], *runs, draft.source)
+        if finding is not None:
+            findings = replace(draft.findings, not_repeatable=again.placed(finding, number, draft))
+            found[number] = replace(draft, findings=findings)
+    return found
+
+
+def _doubt(
+    findings: Findings, pair: Sides, pairs: Sequence[Sides], runs: tuple[Runs, Runs]
+) -> Literal["", "alone", "chance"]:
+    """Say whether a program is in doubt after a second run, and has to run alone to clear it up.
+
+    Runs alone tell chance from what other programs left in the process. Where sides of one mode
+    differ as well, they are more runs of a program that may have repeated itself by luck.
+    """
+    if not repeats(findings, pair, *runs):
+        return "chance" if all(each.were_fresh for each in runs) else "alone"
+    return "alone" if differs_in_one_mode_too(findings, pair, pairs) else ""
+
+
+@dataclass(frozen=True)
+class _Again:
+    """How programs run again: their jobs and first records, and the pair of sides for each."""
+
+    jobs: Mapping[int, Job]
+    records: Sequence[Mapping[Side, Recorded]]
+    suspects: Mapping[int, Sides]
+    options: CampaignOptions
+    folder: Path
+
+    def run_together(self) -> _Records:
+        """Run the programs again, each on its pair of sides, in one process for each side."""
+        how = self._how(fresh=self.options.fresh)
+        found: dict[tuple[int, Side], Recorded] = {}
+        for pair in dict.fromkeys(self.suspects.values()):
+            jobs = [self.jobs[number] for number, each in self.suspects.items() if each == pair]
+            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how)
+        return found
+
+    def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
+        """Run programs twice, each in fresh processes, on the left side of their pair or the right.
+
+        `place` is 0 for left, 1 for right.
+        """
+        folders = [CampaignFiles(self.folder).alone(turn) for turn in range(2)]
+        sides = {number: self.suspects[number][place] for number in numbers}
+        found: dict[tuple[int, Side], list[Recorded]] = {}
+        for side in dict.fromkeys(sides.values()):
+            jobs = [self.jobs[number] for number in numbers if sides[number] == side]
+            turns = run_turns(jobs, side, folders, self._how(fresh=True))
+            found |= {
+                (job.number, side): [turn[job.number] for turn in turns]
+                for job in jobs
+                if all(job.number in turn for turn in turns)
+            }
+        return found
+
+    def runs(self, number: int, second: _Records, alone: _Alone | None = None) -> tuple[Runs, Runs]:
+        """Return the runs of a program on both sides."""
+        left, right = (
+            Runs(
+                self.records[number][side].evidence(),
+                second[number, side].evidence(),
+                tuple(each.evidence() for each in (alone or {}).get((number, side), ())),
+            )
+            for side in self.suspects[number]
+        )
+        return left, right
+
+    def _how(self, *, fresh: bool) -> RunOptions:
+        timeout, memory_limit = self.options.timeout, self.options.memory_limit
+        return RunOptions(timeout=timeout, memory_limit=memory_limit, steady_calls=0, fresh=fresh)
+
+    def placed(self, finding: NotRepeatable, number: int, draft: RowDraft) -> NotRepeatable:
+        """Return a finding with its line."""
+        own, limits = CampaignFiles(self.folder).printed(number), self.options.time_limit
+        return at_traced_line(finding, self.jobs[number], draft.source, own, limits)

@@ -1,0 +1,88 @@
+"""What of a program's findings is chance: it does not repeat itself, as runs of one side showed.
+
+Either a program was run again because its sides differ, or its drift was looked into.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from parity_tests.judge.comparison import worst_in_words
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.not_repeatable import NotRepeatable
+from parity_tests.judge.unrepeated import ACTIONS
+from reports.rows import Comparison, DriftAttribution
+
+
+def finding_of(findings: Findings) -> NotRepeatable | None:
+    """Return the finding that a program does not repeat itself where its sides differ.
+
+    Outputs that are equal on the ladder may change from run to run: that is rounding.
+
+    Example::
+
+        finding_of(Findings(not_repeatable=found)) is found
+    """
+    if findings.not_repeatable is not None:
+        return findings.not_repeatable
+    for drift in findings.drift:
+        outputs = _outputs(findings, drift)
+        if drift.unrepeated and outputs is not None and outputs.outcome == "different":
+            return NotRepeatable(
+                side=drift.left,
+                what=drift.evidence,
+                action=ACTIONS["outputs"],
+                explained=frozenset((outputs.metric, leaf.path) for leaf in outputs.leaves),
+            )
+    return None
+
+
+def without_chance(findings: Findings) -> Findings:
+    """Return the findings without the differences between sides that runs of one side show, too.
+
+    Example::
+
+        without_chance(findings).comparisons
+    """
+    found = finding_of(findings)
+    if found is None:
+        return findings
+    rest = tuple(_rest(each, found, findings) for each in findings.comparisons)
+    return replace(findings, comparisons=rest)
+
+
+def _rest(comparison: Comparison, found: NotRepeatable, findings: Findings) -> Comparison:
+    """Return a comparison without what is chance in it: "not judged" where nothing is left."""
+    if comparison.outcome in ("equal", "expected difference") and not comparison.leaves:
+        return comparison
+    if found.explains(comparison, findings.checks):
+        return comparison.model_copy(update={"outcome": "not judged", "leaves": ()})
+    leaves = tuple(
+        each for each in comparison.leaves if (comparison.metric, each.path) not in found.explained
+    )
+    if leaves == comparison.leaves:
+        return comparison
+    return comparison.model_copy(update={"leaves": leaves, "detail": worst_in_words(leaves)})
+
+
+def in_words(found: NotRepeatable) -> str:
+    """Return the finding in one text: what changed, where, and what to do.
+
+    Example::
+
+        in_words(found)
+        # "jax-legacy does not repeat itself: ... (model.py:12): seed what makes the array"
+    """
+    where = f" ({found.where})" if found.where else ""
+    return f"{found.what}{where}: {found.action}"
+
+
+def _outputs(findings: Findings, drift: DriftAttribution) -> Comparison | None:
+    return next(
+        (
+            each
+            for each in findings.comparisons
+            if each.metric == "outputs" and (each.left, each.right) == (drift.left, drift.right)
+        ),
+        None,
+    )

@@ -1,0 +1,48 @@
+"""The rules of the flip verdict for effects: callbacks and prints that a flip changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parity_tests.judge import effects
+from parity_tests.judge.across_flip import AcrossFlip
+from reports.rows import FlipOutcome, FlipReason
+
+_OUTCOMES: dict[tuple[str, str], tuple[FlipOutcome, str]] = {
+    (effects.CALLS, "different"): (
+        "different",
+        "find out what decides how often it is called: that may not depend on the form of a jaxpr",
+    ),
+    (effects.VALUES, "different"): (
+        "different",
+        "find out what its arguments are computed from: constparity culprit names captured arrays "
+        "if they are outputs as well",
+    ),
+    (effects.VALUES, "expected difference"): (
+        "numerics drift, explained",
+        "accept it, or for the same bits keep the array inlined (constant_policy)",
+    ),
+    (effects.PURE, "expected difference"): (
+        "safe but slower or larger",
+        "accept it, or use jax.experimental.io_callback if each call counts",
+    ),
+}
+
+
+def of_effects(flip: AcrossFlip, metric: str) -> Iterator[FlipReason]:
+    """Yield the reasons that the findings of one metric of effects are."""
+    before, after = flip.before, flip.after
+    if not (before and after and before.effects and after.effects):
+        return
+    for each in effects.findings(before.effects, after.effects):
+        if each.metric == metric:
+            outcome, action = _OUTCOMES[each.metric, each.outcome]
+            what = f"{each.metric}: {each.what}"
+            yield FlipReason(
+                outcome=outcome,
+                kind="structure or count",
+                subject="effects",
+                what=what,
+                where=each.place,
+                action=action,
+            )

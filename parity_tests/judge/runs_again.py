@@ -1,0 +1,141 @@
+"""Judge two sides that differ, by several runs of each: does the program repeat itself?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from parity_tests.evidence.records import Evidence
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.not_repeatable import Difference, NotRepeatable
+from parity_tests.judge.repetition import (
+    Differences,
+    across,
+    between_two_sides,
+    explained,
+    largest,
+    within,
+)
+from parity_tests.judge.sides import Sides
+from parity_tests.judge.unrepeated import Change, action_for, changes, listed_changes, places_of
+from reports.rows import Side
+
+FRESH = "constparity run --fresh gives each program a process of its own"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One side of a program, run several times.
+
+    `first` is the campaign's run. `again` ran in one process with the other programs that are run
+    again. `alone` are runs in fresh processes, each the first of its process.
+    """
+
+    first: Evidence
+    again: Evidence
+    alone: tuple[Evidence, ...] = ()
+
+    @property
+    def were_fresh(self) -> bool:
+        """Whether the runs that were not alone were the first of their processes all the same."""
+        memory = [each.observation.host_memory for each in (self.first, self.again)]
+        return all(each is not None and each.fresh for each in memory)
+
+    def differences(self) -> Differences:
+        """Return what differs between any two of the runs."""
+        return _between((self.first, self.again, *self.alone))
+
+    def differences_alone(self) -> Differences:
+        """Return what differs between the runs in fresh processes."""
+        return _between(self.alone)
+
+
+def _between(runs: Sequence[Evidence]) -> Differences:
+    return largest(within(*pair) for pair in itertools.combinations(runs, 2))
+
+
+def repeats(findings: Findings, pair: Sides, left: Runs, right: Runs) -> bool:
+    """Say whether both sides repeat themselves in all that they differ in.
+
+    Example::
+
+        repeats(findings, ("jax-legacy", "jax-simplified"), Runs(a, a), Runs(b, b))
+    """
+    own = largest([left.differences(), right.differences()])
+    return not explained(across(findings, pair), own)
+
+
+def repeats_alone(findings: Findings, pair: Sides, runs: Runs) -> bool:
+    """Say whether one side repeats itself, alone in fresh processes, in what the two differ in."""
+    return not explained(across(findings, pair), runs.differences_alone())
+
+
+def judge_runs(
+    findings: Findings, pair: Sides, left: Runs, right: Runs, source: str
+) -> NotRepeatable | None:
+    """Return how a program does not repeat itself; None where its sides differ in every run.
+
+    `source` is the line of the program. Without runs alone, what differs between the other runs is
+    taken for chance.
+
+    Example::
+
+        judge_runs(findings, ("jax-legacy", "jax-simplified"), left, right, "model.py:9")
+    """
+    differing = across(findings, pair)
+    own = largest([left.differences(), right.differences()])
+    if not explained(differing, own):
+        return None
+    covered = explained(_of_all_pairs(findings), own)
+    both = dict(zip(pair, (left, right), strict=True))
+    for side, runs in both.items():
+        if not repeats_alone(findings, pair, runs):
+            return _by_chance(side, runs.alone[:2], source, covered)
+    side, runs = next(
+        (side, runs) for side, runs in both.items() if explained(differing, runs.differences())
+    )
+    if not (left.alone and right.alone):
+        return _by_chance(side, (runs.first, runs.again), source, covered)
+    # Fresh processes repeat themselves: they tell whether the sides differ.
+    if set(between_two_sides(left.alone[0], right.alone[0])) & set(differing):
+        return None
+    found = changes(runs.first, runs.alone[0], source)
+    said = (
+        f"{side} depends on what ran before it in its process: alone it repeats itself, and the "
+        f"sides agree; after other programs {listed_changes(found)}"
+    )
+    return replace(_finding(side, said, found, runs.first, covered), action=FRESH)
+
+
+def _of_all_pairs(findings: Findings) -> Differences:
+    pairs = dict.fromkeys((each.left, each.right) for each in findings.comparisons)
+    return largest(across(findings, pair) for pair in pairs)
+
+
+def _by_chance(
+    side: Side, runs: Sequence[Evidence], source: str, covered: frozenset[Difference]
+) -> NotRepeatable:
+    found = changes(runs[0], runs[1], source)
+    said = f"{side} does not repeat itself: in a second run {listed_changes(found)}"
+    return _finding(side, said, found, runs[0], covered)
+
+
+def _finding(
+    side: Side,
+    said: str,
+    found: Sequence[Change],
+    run: Evidence,
+    covered: frozenset[Difference],
+) -> NotRepeatable:
+    kinds = {each.kind for each in found}
+    stablehlo = run.observation.stablehlo
+    return NotRepeatable(
+        side=side,
+        what=said,
+        where=places_of(found),
+        action=action_for(found),
+        explained=covered,
+        trace=run.jaxpr if "trace" in kinds else "",
+        calls_python=kinds == {"outputs"} and bool(stablehlo and stablehlo.callbacks),
+    )

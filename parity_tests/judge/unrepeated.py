@@ -1,0 +1,205 @@
+"""What changed between two runs of one side: arguments, captured arrays, the trace, or outputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from parity_tests.evidence.records import Evidence
+from parity_tests.judge.comparison import PairComparison
+from parity_tests.judge.repetition import within
+from reports.rows import ArgumentLeaf, CapturedArray, Observation
+from reports.views.ledger import listed, place
+from reports.views.texts import counted, cut
+
+Kind = Literal["argument", "captured", "trace", "outputs", "failure"]
+
+_LINE_LENGTH = 80
+_MOST = 4
+
+ACTIONS: dict[Kind, str] = {
+    "argument": "seed what makes the example arguments, as numpy.random.default_rng(0) does",
+    "captured": "seed what makes the array, as numpy.random.default_rng(0) does, or pass it as an "
+    "argument",
+    "trace": "draw random numbers with a seed before tracing; keep the time, and the order of a "
+    "set, out of the traced function",
+    "outputs": "look for callbacks that give other values, threads, and kernels that do not repeat "
+    "their bits (on a GPU XLA_FLAGS=--xla_gpu_deterministic_ops=true)",
+    "failure": "find out when the program fails: it depends on more than its arguments",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is another in a second run, in words, and the line that it is about.
+
+    The line of a change in the trace is not known here: printed jaxprs have no lines.
+    """
+
+    kind: Kind
+    what: str
+    where: str = ""
+
+
+def changes(first: Evidence, other: Evidence, source: str) -> tuple[Change, ...]:
+    """Return what changed between two runs; outputs only where nothing before them did.
+
+    `source` is the line of the program.
+
+    Example::
+
+        changes(of_first, of_second, "model.py:9")[0].what
+        # "captured array float32[3] holds other values"
+    """
+    before, after = first.observation, other.observation
+    if before.failure or after.failure:
+        return (Change("failure", _failed(before, after), source),)
+    found = [*_arguments(before.arguments, after.arguments, source), *_captured(before, after)]
+    if _types(before) == _types(after):  # else another program is traced because of them
+        found += _trace(first.jaxpr, other.jaxpr)
+    return tuple(found or _outputs(first, other, source))
+
+
+def listed_changes(found: Sequence[Change]) -> str:
+    """Return what changed in one text.
+
+    Example::
+
+        listed_changes([Change("argument", "argument x float32[3] has other values")])
+    """
+    texts = list(dict.fromkeys(each.what for each in found))
+    more = f", and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
+    return ", ".join(texts[:_MOST]) + more
+
+
+def places_of(found: Sequence[Change]) -> str:
+    """Return the lines that changes are about, each once."""
+    return listed([each.where for each in found if each.where])
+
+
+def action_for(found: Sequence[Change]) -> str:
+    """Return how to keep the first change from happening."""
+    return next((ACTIONS[each.kind] for each in found), "")
+
+
+def first_line_apart(left: str, right: str) -> int | None:
+    """Return the number of the first line that differs between two texts; None where none does.
+
+    Example::
+
+        >>> first_line_apart("a b", "a c"), first_line_apart("a", "a")
+        (0, None)
+    """
+    both = left.splitlines(), right.splitlines()
+    for number, (a, b) in enumerate(zip(*both, strict=False)):
+        if a != b:
+            return number
+    return None if len(both[0]) == len(both[1]) else min(map(len, both))
+
+
+def _failed(before: Observation, after: Observation) -> str:
+    said = [
+        f"{each.failure.type} in {each.failure.stage}" if each.failure else "a result"
+        for each in (before, after)
+    ]
+    return f"one run gave {said[0]} and another {said[1]}"
+
+
+def _arguments(
+    before: Sequence[ArgumentLeaf], after: Sequence[ArgumentLeaf], source: str
+) -> list[Change]:
+    then, now = ({each.path: each for each in leaves} for leaves in (before, after))
+    found = []
+    for path in {**then, **now}:
+        one, two = then.get(path), now.get(path)
+        if one is None or two is None:
+            found.append(Change("argument", f"argument {path} is there in one run alone", source))
+        elif (one.shape, one.dtype) != (two.shape, two.dtype):
+            types = f"{_type(one)} against {_type(two)}"
+            found.append(Change("argument", f"argument {path} has another type: {types}", source))
+        elif one.sha256 != two.sha256:
+            what = f"argument {path} {_type(one)} has other values"
+            found.append(Change("argument", what, source))
+    return found
+
+
+def _captured(before: Observation, after: Observation) -> list[Change]:
+    """Name the captured arrays whose digests one of the runs alone has."""
+    runs = [Counter(map(_content, each.ledger)) for each in (before, after)]
+    alone = runs[0] - runs[1]
+    changed = []
+    for array in before.ledger:
+        if alone[_content(array)] > 0:
+            alone[_content(array)] -= 1
+            changed.append(array)
+    if len(before.ledger) != len(after.ledger):
+        numbers = f"{len(before.ledger)} against {len(after.ledger)}"
+        where = places_of([_of_array(each) for each in changed])
+        return [Change("captured", f"other arrays are captured: {numbers}", where)]
+    if not changed and _values(before) != _values(after):
+        # The digest over all arrays tells of those that are too large for digests of their own.
+        changed = [each for each in before.ledger if not each.sha256]
+    return [_of_array(each) for each in changed]
+
+
+def _content(array: CapturedArray) -> tuple[object, ...]:
+    return array.shape, array.dtype, array.sha256
+
+
+def _of_array(array: CapturedArray) -> Change:
+    return Change(
+        "captured",
+        f"captured array {_type(array)} holds other values",
+        place(array.file, array.line) if array.file else "",
+    )
+
+
+def _types(of: Observation) -> object:
+    arguments = [(each.path, each.shape, each.dtype) for each in of.arguments]
+    return arguments, [(each.shape, each.dtype) for each in of.ledger]
+
+
+def _values(of: Observation) -> str | None:
+    return of.jaxpr.captured_values if of.jaxpr else None
+
+
+def _trace(before: str, after: str) -> list[Change]:
+    number = first_line_apart(before, after)
+    if number is None or not before or not after:
+        return []
+    one, two = (
+        cut((text.splitlines()[number : number + 1] or ["nothing"])[0].strip(), _LINE_LENGTH)
+        for text in (before, after)
+    )
+    return [Change("trace", f"the traced program is another: {one} against {two}")]
+
+
+def _outputs(first: Evidence, other: Evidence, source: str) -> list[Change]:
+    """Name outputs that changed though nothing that was captured, passed in or traced did."""
+    apart = [metric for metric, _ in within(first, other) if metric != "outputs"]
+    [outputs] = [
+        each for each in PairComparison(first, other).comparisons() if each.metric == "outputs"
+    ]
+    paths = [
+        f"output {leaf.path}" if leaf.path else "the only output"
+        for leaf in outputs.leaves
+        if leaf.rung != "bitwise"
+    ]
+    what = listed(paths or apart)
+    stablehlo = first.observation.stablehlo
+    calls = stablehlo.callbacks if stablehlo else None
+    of = f" (it makes {counted(calls, 'call')} into Python)" if calls else ""
+    return [
+        Change(
+            "outputs",
+            f"{what} is another, though no argument, captured array or equation is{of}: time, "
+            "random numbers, threads or state",
+            source,
+        )
+    ]
+
+
+def _type(of: ArgumentLeaf | CapturedArray) -> str:
+    return f"{of.dtype}[{','.join(map(str, of.shape))}]"

@@ -1,0 +1,173 @@
+"""Later calls: every call whose result is computed is compared with the first, bit by bit.
+
+The timed calls are among them. What they return is looked at between the times that are taken:
+small results are held until all times are there, larger ones are compared at once, because to hold
+them would have later calls allocate where they reuse memory otherwise.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests.evidence import kept_arrays
+from parity_tests.observe import effects, growth
+from parity_tests.observe.calls import Result
+from reports.rows import Check
+from reports.rows.calls import CallResults, Growth, OtherResult
+from reports.rows.check_names import AGREE
+
+HELD_BYTES = 2**22
+PIECE = 2**22
+CALLS_BETWEEN = 5  # two looks at memory
+LONG = 0.01  # seconds; a call after which memory is looked at each time
+MOST_OTHERS = 8  # other results whose values are kept
+
+
+@dataclass
+class Results:
+    """The results of calls, each noted as one that was there before or as another one."""
+
+    first: Result
+    _leaves: list[Any]
+    _pattern: list[int] = field(default_factory=lambda: [0])
+    _others: list[tuple[Result, OtherResult]] = field(default_factory=list)
+
+    @classmethod
+    def beginning_with(cls, result: Any) -> Results:
+        """Begin with the result of the first call."""
+        return cls(Result.read(result), jax.tree.leaves(result))
+
+    @functools.cached_property
+    def bytes(self) -> int:
+        """The size of the first result."""
+        return sum(each.array.nbytes for each in self.first.arrays)
+
+    def note(self, result: Any) -> None:
+        """Compare the result of one more call."""
+        if _same_bits(self._leaves, jax.tree.leaves(result)):
+            self._pattern.append(0)
+        else:
+            self._pattern.append(self._number_of(Result.read(result)))
+
+    def row(self) -> CallResults:
+        """Return the row of all calls."""
+        return CallResults(
+            pattern=tuple(self._pattern), others=tuple(row for _, row in self._others)
+        )
+
+    def _number_of(self, result: Result) -> int:
+        apart = self.first.differs(result)
+        if not apart:
+            return 0
+        for number, (other, _) in enumerate(self._others, start=1):
+            if not other.differs(result):
+                return number
+        leaves = _kept(result) if len(self._others) < MOST_OTHERS else ()
+        row = OtherResult(apart=apart, sha256=result.digest, leaves=leaves)
+        # Without the arrays, or memory would grow with each call that gives another result.
+        self._others.append((replace(result, arrays=()), row))
+        return len(self._others)
+
+
+def _same_bits(first: list[Any], other: list[Any]) -> bool:
+    """Say whether results are the same, for less than it takes to read them; False if in doubt."""
+    return len(first) == len(other) and all(map(_same_array, first, other))
+
+
+def _same_array(a: Any, b: Any) -> bool:
+    if not (isinstance(a, jax.Array) and isinstance(b, jax.Array)):
+        return False
+    if jax.dtypes.issubdtype(a.dtype, jax.dtypes.extended):
+        return False
+    alike = all(
+        getattr(a, name, None) == getattr(b, name, None)
+        for name in ("shape", "dtype", "weak_type", "sharding", "committed")
+    )
+    return alike and _same_bytes(np.asarray(a), np.asarray(b))
+
+
+def _same_bytes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    # A piece at a time: a program may return much of the memory that there is.
+    one, two = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (a, b))
+    starts = range(0, one.size, PIECE)
+    return all(np.array_equal(one[n : n + PIECE], two[n : n + PIECE]) for n in starts)
+
+
+def _kept(other: Result) -> tuple[Any, ...]:
+    return tuple(kept_arrays.keep(each.array) for each in other.arrays)
+
+
+def check(results: CallResults) -> Check:
+    """Check that all calls gave the same. A program with state of its own fails on every side."""
+    apart = []
+    for what, start, stop in (("the call of the compiled stage", 1, 2), ("a later call", 2, None)):
+        numbers = [(n, of) for n, of in enumerate(results.pattern[start:stop], start + 1) if of]
+        if numbers:
+            call, of = numbers[0]
+            which = f" (call {call} of {len(results.pattern)})" if start > 1 else ""
+            apart.append(f"{what} differs from the first {results.others[of - 1].apart}{which}")
+    statement = "; ".join(apart) or "compiled stage, first call and later calls alike"
+    return Check(name=AGREE, holds=not apart, statement=statement)
+
+
+@dataclass
+class Watch:
+    """What is noted between timed calls: results, the effects that there are, and memory.
+
+    Use it as the `after` of `call_times.take`. A short call may take twice as long behind much
+    other work, so little is done between calls, and memory is looked at every few of them.
+    """
+
+    results: Results
+    has_effects: bool
+    effects: list[Counter[effects.Target]] = field(default_factory=list)
+    grown: Growth | None = None
+    _calls: int = 0
+    _held: list[Any] = field(default_factory=list)
+    _held_bytes: int = 0
+    _memory: list[growth.Memory] = field(default_factory=list)
+    _looked: float = field(default_factory=time.perf_counter)
+    _recording: ExitStack = field(default_factory=ExitStack)
+
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """Watch the calls of the block, and compare what is held in the end."""
+        with self._recording:
+            self._record()
+            yield self
+        del self.effects[self._calls :]  # the last call began a recording of no call
+        self._let_go()
+        self.grown = growth.between(self._memory)
+
+    def __call__(self, result: Any) -> None:
+        """Note the result of a call."""
+        self._calls += 1
+        self._recording.close()
+        self._record()
+        self._held.append(result)
+        self._held_bytes += self.results.bytes
+        if self._calls % CALLS_BETWEEN == 0 or time.perf_counter() - self._looked > LONG:
+            self._memory.append(growth.after(self._calls, self._held))
+            self._looked = time.perf_counter()
+        if self._held_bytes > HELD_BYTES:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        for held in self._held:
+            self.results.note(held)
+        self._held.clear()
+        self._held_bytes = 0
+
+    def _record(self) -> None:
+        if self.has_effects:
+            recording = self._recording.enter_context(effects.recording(with_values=False))
+            self.effects.append(recording.counts)

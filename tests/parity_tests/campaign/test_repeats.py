@@ -1,0 +1,89 @@
+"""Programs that do not repeat themselves are named with what changed, and no others are."""
+
+import pytest
+from program_files import line_with, program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.cli.exit_codes import Exit, code_of
+
+FILE = program_file("trust/unrepeatable")
+SIDES = ("jax-legacy", "jax-simplified")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONHASHSEED", "random")  # as users set it; else a set has one order
+        patch.setenv("CONSTPARITY_TEST_MARK", str(tmp_path_factory.mktemp("mark") / "mark"))
+        options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=60.0)
+        return {row.name: row for row in run.run([str(FILE)], options).programs}
+
+
+UNREPEATABLE = {
+    "unseeded_at_import": ("captured array float32[64] holds other values", "return x * UNSEEDED"),
+    "unseeded_in_the_factory": (
+        "captured array float32[64] holds other values", "lambda x: x + noise",
+    ),
+    "unseeded_argument": (
+        "argument scale['by'] float32[64] has other values", "def unseeded_argument",
+    ),
+    "drawn_while_tracing": ("the traced program is another", "return y * np.random.rand()"),
+    "clock_while_tracing": ("the traced program is another", "time.time() % 1000"),
+    "chance_in_a_callback": (
+        "the only output is another, though no argument, captured array or equation is "
+        "(it makes 1 call into Python)",
+        "return jax.pure_callback",
+    ),
+    "made_by_a_thread": ("the traced program is another", "return x * found[0]"),
+    "walks_over_a_set": ("the traced program is another", "x = 2 * x + ord(name)"),
+    "fails_once": ("LookupError in trace", "def fails_once"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREPEATABLE)
+def test_what_changes_from_run_to_run_is_named_at_its_line(rows, name):
+    what, line = UNREPEATABLE[name]
+    row = rows[name]
+    assert (row.verdict, row.flip.outcome) == ("not repeatable", "not repeatable")
+    assert code_of(row.verdict) == Exit.COULD_NOT_COMPARE
+    reason = row.flip.reasons[0]
+    assert "does not repeat itself" in reason.what or name == "fails_once"
+    assert what in reason.what
+    at = line_with(FILE, line) - (line.startswith("def "))  # a decorated function begins there
+    assert reason.where.endswith(f"unrepeatable.py:{at}")
+    assert reason.action
+    assert "culprit" not in str(row.flip)
+    assert row.reasons[0].startswith(reason.what)
+
+
+def test_a_difference_in_every_run_stays_one(rows):
+    row = rows["differs_in_every_run"]
+    assert (row.verdict, row.flip.outcome) == ("difference", "different")
+    assert not any("repeat" in reason.what for reason in row.flip.reasons)
+
+
+def test_a_difference_beside_noise_is_told_from_it(rows):
+    row = rows["noise_beside_a_difference"]
+    assert (row.verdict, row.flip.outcome) == ("difference", "different")
+    assert "at ['value']" in row.flip.reasons[0].what
+    assert "at ['value']" in row.reasons[0]
+    [remark] = [each for each in row.flip.reasons if "does not repeat itself" in each.what]
+    assert remark.outcome == "safe"
+
+
+def test_what_other_programs_left_in_the_process_is_no_chance(rows):
+    row = rows["reads_what_is_left"]
+    assert (row.verdict, row.flip.outcome) == ("not repeatable", "not repeatable")
+    reason = row.flip.reasons[0]
+    assert "depends on what ran before it in its process" in reason.what
+    assert "--fresh" in reason.action
+    assert reason.where.endswith(f"unrepeatable.py:{line_with(FILE, 'return x + len(BEFORE)')}")
+
+
+def test_a_program_that_repeats_itself_is_at_parity(rows):
+    assert (rows["seeded"].verdict, rows["seeded"].flip.outcome) == ("parity", "safe")
+
+
+def test_a_program_that_crashes_in_every_run_breaks_by_the_flip(rows):
+    assert rows["leaves_state"].flip.outcome == "different"
