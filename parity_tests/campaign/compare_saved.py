@@ -7,6 +7,7 @@ measured is compared with itself: yesterday's run with today's, one JAX with ano
 
 from __future__ import annotations
 
+from parity_tests.campaign.provenance import provenance
 from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
@@ -37,13 +38,16 @@ def compare(
     With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
     out why, if its source and the environment have not changed. That imports the modules that the
     files name, so use it on trusted files. `timeout` is in seconds for one run, and
-    `attribution_timeout` for all runs of one program. Raises `SavedError` where arrays cannot be
-    read.
+    `attribution_timeout` for all runs of one program. Times of other sources, versions or machines
+    are left out, and `provenance` of the campaign says so. Raises `SavedError` where arrays cannot
+    be read.
 
     Example::
 
         compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
     """
+    origin = provenance(left, right)
+    left, right = origin.without_times(left), origin.without_times(right)
     pairs = _pairs(left.campaign.sides, right.campaign.sides)
     of_left, of_right = left.rows(), right.rows()
     times = judge_times(
@@ -63,6 +67,7 @@ def compare(
     return Campaign(
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
+        provenance=origin.lines,
         sides=tuple(s for s in SIDES if s in {*left.campaign.sides, *right.campaign.sides}),
         programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
     )

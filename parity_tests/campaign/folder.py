@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
+from parity_tests.evidence.digests import DamagedError, digest
 from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
-from parity_tests.evidence.records import record_of
 from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.processes.kept_files import finished
 from parity_tests.processes.lost_checks import was_killed
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Listed, Listing, Record, to_json, write
+from parity_tests.processes.protocol import Listed, Listing, Record, as_bytes, to_json, write
 from parity_tests.processes.side_environment import environment_of
+from reports.rows import SCHEMA_VERSION
 
 # The environment variables that figures depend on.
 _VARIABLES = ("JAX_", "XLA_FLAGS", "CONSTPARITY_", "PYTHONHASHSEED")
@@ -47,11 +50,18 @@ def setup_of(options: CampaignOptions) -> Setup:
     return Setup(**{**given, "hazards_on": side_with_hazards(options.sides)})
 
 
-class _Identity(Record):
-    """What the folder of a campaign says of it."""
+# Of the folder, with the number of the schema that its records have. It goes up with every change
+# after which a campaign cannot go on; format 1 had no number and no digests.
+FORMAT = f"2.{SCHEMA_VERSION}"
 
+
+class _Identity(Record):
+    """What the folder of a campaign says of it; `sha256` is the digest of all the rest."""
+
+    format: str
     listing: Listing
     setup: Setup
+    sha256: str = ""
 
 
 class ResumeError(ValueError):
@@ -94,21 +104,51 @@ def check_same_campaign(folder: Path, listing: Listing, setup: Setup) -> None:
     `ResumeError`, which names the first difference.
     """
     file = CampaignFiles(folder).identity
-    now = to_json(_Identity(listing=listing, setup=setup))
+    now = _sealed(_Identity(format=FORMAT, listing=listing, setup=setup))
     if file.exists():
-        try:
-            before = _Identity.model_validate_json(file.read_text("utf-8"))
-        except (OSError, ValidationError) as error:
-            raise ResumeError(
-                f"{str(file)!r} is no campaign of this constparity: {error}"
-            ) from error
+        before = _read(file)
         if what := _difference(before, _Identity.model_validate_json(now)):
-            raise ResumeError(
-                f"{str(folder)!r} holds a campaign that cannot be resumed: {what}; name "
-                "another folder, or remove this one"
-            )
+            raise _cannot_be_resumed(folder, what)
         _drop(folder, _raised(before.setup, setup))
+    elif any(finished_programs(folder)):
+        raise _cannot_be_resumed(folder, f"{file.name}, which says what it measured, is missing")
     write(file, now)
+
+
+def _cannot_be_resumed(folder: Path, what: str) -> ResumeError:
+    return ResumeError(
+        f"{str(folder)!r} holds a campaign that cannot be resumed: {what}; name another folder, or "
+        "remove this one"
+    )
+
+
+def _sealed(identity: _Identity) -> str:
+    """Return an identity as JSON, with its digest."""
+    unsealed = identity.model_copy(update={"sha256": ""})
+    text = to_json(unsealed)
+    return to_json(unsealed.model_copy(update={"sha256": digest(as_bytes(text))}))
+
+
+def _read(file: Path) -> _Identity:
+    """Read an identity. Raises `ResumeError` where it is damaged, or of another format."""
+    try:
+        text = file.read_text("utf-8")
+        found = json.loads(text)
+        format_ = found.get("format", "1")
+        if format_ == FORMAT:
+            identity = _Identity.model_validate(found)
+            if _sealed(identity) == text:
+                return identity
+            raise ValueError("it was changed since it was written")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise ResumeError(
+            f"{str(file)!r} is no campaign of this constparity: {error}; name another folder, or "
+            "remove this one"
+        ) from error
+    raise _cannot_be_resumed(
+        file.parent,
+        f"it is in format {format_}, and this constparity keeps campaigns in format {FORMAT}",
+    )
 
 
 def _raised(before: Setup, now: Setup) -> tuple[str, ...]:
@@ -121,7 +161,10 @@ def _raised(before: Setup, now: Setup) -> tuple[str, ...]:
 def _drop(folder: Path, kinds: tuple[str, ...]) -> None:
     """Remove the records of failures of some kinds, and of processes that were killed."""
     for files in list(finished_programs(folder)):
-        observation = record_of(files).observation
+        try:
+            observation = finished(files).observation
+        except DamagedError:
+            continue  # said where the program is to be run
         failure = observation.failure
         if was_killed(observation) or (failure is not None and failure.kind in kinds):
             files.observation.unlink()

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.records import log
+from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.lost_checks import said_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import DetectHazards, Job, to_json, write
+from parity_tests.processes.protocol import DetectHazards, Job, to_json
 from parity_tests.processes.worker_process import KILLED, Lost
 from reports.rows import Failure
 
@@ -31,24 +33,28 @@ def may_hide_hazards(failure: Failure | None) -> bool:
 def detect_alone(job: Job, folder: Path, limits: Limits) -> HazardsFound:
     """Detect the hazards of one program in a process that does nothing else.
 
-    Where that process is lost as well, they are not detected. The folder of the campaign keeps what
-    was found, for a campaign that goes on, unless something outside has killed the process.
+    Where that process is lost as well, or its folder takes no files, they are not detected. The
+    folder of the campaign keeps what was found, for a campaign that goes on, unless something
+    outside has killed the process.
 
     Example::
 
         detect_alone(Job(number=0, name="step", target="my_model.py:step"), folder, Limits(60))
     """
     files = CampaignFiles(folder)
-    kept, own = files.kept_hazards(job.number), files.hazards(job.number)
-    own.mkdir(exist_ok=True)
-    if kept.exists():
-        return HazardsFound.model_validate_json(kept.read_text("utf-8"))
-    answer = ask(DetectHazards(target=job.target), "jax-legacy", own, limits)
-    if isinstance(answer, Lost):
-        found = HazardsFound(not_detected=said_of(answer))
-        if answer.ending == KILLED:
-            return found
-    else:
-        found = answer
-    write(kept, to_json(found))
+    file, own = files.kept_hazards(job.number), files.hazards(job.number)
+    try:
+        own.mkdir(exist_ok=True)
+        if (text := kept(file)) is not None:
+            return HazardsFound.model_validate_json(text)
+        answer = ask(DetectHazards(target=job.target), "jax-legacy", own, limits)
+        if not isinstance(answer, Lost):
+            found = answer
+        else:
+            found = HazardsFound(not_detected=said_of(answer))
+        if not (isinstance(answer, Lost) and answer.ending == KILLED):
+            keep(file, to_json(found))
+    except OSError as error:
+        log.warning("constparity: the hazards of %s are not detected (%s)", job.name, error)
+        return HazardsFound(not_detected=str(error))
     return found

@@ -57,7 +57,8 @@ def find_unrepeatable(
     doubted = {
         number: doubt
         for number, pair in suspects.items()
-        if (doubt := _doubt(drafts[number].findings, pair, pairs, again.runs(number, second)))
+        if all((number, side) in second for side in pair)  # the folder took them
+        and (doubt := _doubt(drafts[number].findings, pair, pairs, again.runs(number, second)))
     }
     unclear = [number for number, doubt in doubted.items() if doubt == "alone"]
     # Most programs by chance are found out on the first of their sides.
@@ -65,7 +66,8 @@ def find_unrepeatable(
     steady = [
         number
         for number in unclear
-        if repeats_alone(
+        if (number, suspects[number][0]) in alone
+        and repeats_alone(
             drafts[number].findings, suspects[number], again.runs(number, second, alone)[0]
         )
     ]
@@ -123,7 +125,11 @@ class _Again:
         for side in dict.fromkeys(sides.values()):
             jobs = [self.jobs[number] for number in numbers if sides[number] == side]
             turns = run_turns(jobs, side, folders, self._how(fresh=True))
-            found |= {(job.number, side): [turn[job.number] for turn in turns] for job in jobs}
+            found |= {
+                (job.number, side): [turn[job.number] for turn in turns]
+                for job in jobs
+                if all(job.number in turn for turn in turns)
+            }
         return found
 
     def runs(self, number: int, second: _Records, alone: _Alone | None = None) -> tuple[Runs, Runs]:

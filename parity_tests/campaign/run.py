@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from parity_tests.campaign import unfinished
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
@@ -21,7 +22,7 @@ from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.hazards_found import HazardsFound
-from parity_tests.evidence.records import Evidence, Recorded, truth_of
+from parity_tests.evidence.records import Evidence, Recorded, log, truth_of
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.judgement import has_floats
@@ -48,6 +49,14 @@ from reports.views.texts import counted
 DEFAULTS = CampaignOptions()
 
 
+class NotSavedError(OSError):
+    """A campaign could not be saved; the message names the file and the reason."""
+
+    def __init__(self, message: str, campaign: Campaign) -> None:
+        super().__init__(message)
+        self.campaign = campaign
+
+
 def run(
     targets: Sequence[str] = (),
     options: CampaignOptions = DEFAULTS,
@@ -62,8 +71,8 @@ def run(
     of each program that has run on all sides; after the first yes the others are not run, and have
     no rows. Times and causes of drift are not known at that point.
 
-    Raises `TargetError` and `ResumeError` before anything runs, and `OSError` where the file of
-    `options.save` cannot be written.
+    Raises `TargetError` and `ResumeError` before anything runs, and `NotSavedError`, which has the
+    campaign, where the file of `options.save` cannot be written.
 
     Example::
 
@@ -76,7 +85,10 @@ def run(
         stop = _Stop(collected, options, folder, stops_after) if stops_after else None
         measured = _measure(collected, options, setup, folder, progress, announce, stop)
         drafts = _compare(measured, options, folder)
-        drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
+        try:
+            drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
+        except OSError as error:  # the folder is full, or went away
+            log.warning("constparity: programs that differ were not run again (%s)", error)
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
         pairs = pairs_of(options.sides)
@@ -91,7 +103,12 @@ def run(
             not_run=tuple(each.name for number, each in enumerate(drafts) if number not in numbers),
         )
         if options.save is not None:
-            saved.save(options.save, result, lambda place: _kept(measured, folder, numbers[place]))
+            try:
+                saved.save(
+                    options.save, result, lambda place: _kept(measured, folder, numbers[place])
+                )
+            except OSError as error:
+                raise NotSavedError(str(error), result) from error
     return result
 
 
@@ -133,6 +150,7 @@ class _Stop:
                 draft = _draft(
                     program,
                     records,
+                    self.options.sides,
                     partial(arbitrate, job),
                     partial(detect_alone, job, self.folder, limits),
                 )
@@ -161,14 +179,19 @@ def _measure(
         together = setup.model_copy(update={"processes": setup.processes or len(sides)})
         recorded = run_sides(jobs, sides, folder, together, progress=progress, stops_after=stop)
     seconds = time.monotonic() - begun
-    records = _complete(recorded, sides, len(collected.programs))
+    records = [
+        {side: recorded[number, side] for side in sides if (number, side) in recorded}
+        for number in range(len(collected.programs))
+    ]
 
     def has_failed(job: Job) -> bool:
         return any(each.observation.failure for each in records[job.number].values())
 
-    files = CampaignFiles(folder)
-    timed = [job for job in jobs if records[job.number] and not has_failed(job)]
     has_stopped = stop is not None and stop.has_stopped
+    if has_stopped:  # what has not run on all sides is left out
+        records = [each if len(each) == len(sides) else {} for each in records]
+    has_all = all(len(records[job.number]) == len(sides) for job in jobs)
+    files, timed = CampaignFiles(folder), [job for job in jobs if has_all and not has_failed(job)]
     samples: dict[int, tuple[TimeSamples, ...]] = {}
     if not has_stopped:
         if options.rounds and timed:
@@ -176,17 +199,6 @@ def _measure(
         samples = time_sides(timed, files.rounds, options, progress=progress)
     again = measure_again(timed, recorded, files, options, progress=progress)
     return _Measured(collected, records, samples, again, has_stopped)
-
-
-def _complete(
-    recorded: Mapping[tuple[int, Side], Recorded], sides: Sequence[Side], programs: int
-) -> list[dict[Side, Recorded]]:
-    """Return the records of each program by side; none where it has not run on all of them."""
-    found = [
-        {side: recorded[number, side] for side in sides if (number, side) in recorded}
-        for number in range(programs)
-    ]
-    return [records if len(records) == len(sides) else {} for records in found]
 
 
 def _estimate(seconds: float, options: CampaignOptions) -> str:
@@ -212,6 +224,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
             _draft(
                 each,
                 measured.records[number],
+                options.sides,
                 partial(arbitrate, collected.job(number)),
                 partial(detect_alone, collected.job(number), folder, options.limits),
                 time_samples=samples.get(number, ()),
@@ -253,6 +266,7 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
 def _draft(
     program: Listed,
     recorded: Mapping[Side, Recorded],
+    sides: Sequence[Side],
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[], HazardsFound],
     *,
@@ -261,9 +275,11 @@ def _draft(
     measured_again: tuple[Observation, ...] = (),
     always_arbitrate: bool = False,
 ) -> RowDraft:
-    evidence = {side: recorded[side].evidence() for side in SIDES if side in recorded}
+    evidence, missing = unfinished.load(recorded, sides)
     if program.unavailable is not None:
         findings = Findings(not_run=program.unavailable)
+    elif missing:
+        findings = Findings(tuple(each.observation for each in evidence.values()), not_run=missing)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
         found = _hazards(recorded, ask_hazards)

@@ -42,6 +42,8 @@ def time_sides(
     for done, (turn, side) in enumerate(processes):
         progress(done, len(processes), f"round {turn // 2 + 1} of {options.rounds}: {side}")
         turns.append(run_sides(jobs, [side], turn_folder(folder, turn), running))
+        if len(turns[-1]) < len(jobs):  # the folder takes no more
+            break
     if processes:
         progress(len(processes), len(processes), "")
     return samples_of(turns)

@@ -73,7 +73,7 @@ def aa(
     on_side = next((each for each in SIDES if each == side), None)
     if on_side is None:
         raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
-    requests = checked_reports(report or ())
+    requests = checked_reports(context, report or ())
     console = display.console()
     chosen = chosen_programs(targets or (), expression, tag)
     if list_only:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -15,21 +16,26 @@ from parity_tests.cli.aa import aa
 from parity_tests.cli.bench import bench
 from parity_tests.cli.compare import compare
 from parity_tests.cli.culprit import culprit
-from parity_tests.cli.exit_codes import Exit
+from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.explain import explain
 from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.run import run
+from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
 from parity_tests.cli.tune import tune
 
 
 @dataclass
 class _Outcome:
-    """What a command came to: typer's own exits use 2 for usage, which is a verdict of ours."""
+    """What a command came to: typer's own exits use 2 for usage, which is a verdict of ours.
 
+    `output` is standard output, also where a report has taken it for itself.
+    """
+
+    output: LastingStream
     code: Exit = Exit.PARITY
 
 
@@ -42,8 +48,28 @@ app = typer.Typer(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return what to exit with, one of `Exit`."""
-    outcome = _Outcome()
+    """Run the command line and return what to exit with, one of `Exit`.
+
+    A reader that closes the pipe, as `head` does, changes neither that nor which files are written.
+    """
+    with lasting_streams() as output:
+        code = _run(arguments, output)
+        output.flush()
+        lost = output.lost
+        if lost is None or isinstance(lost, BrokenPipeError):
+            return code
+        reason = lost.strerror or type(lost).__name__
+        complain(f"standard output does not take the results ({reason})")
+        return max(code, Exit.INTERNAL_ERROR)
+
+
+def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        complain("the working directory was removed; change to another one")
+        return Exit.USAGE
+    outcome = _Outcome(output)
     # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -55,13 +81,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.USAGE if stop.code in (2, Exit.USAGE) else Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
-        traceback.print_exc()
-        print("constparity: internal error; the lines above are for a bug report", file=sys.stderr)
+    except OSError as error:
+        if error.errno is None:  # raised by a library, and not what a disk or folder refuses
+            return _internal_error()
+        complain(str(error))
         return Exit.INTERNAL_ERROR
+    except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
+        return _internal_error()
     finally:
         signal.signal(signal.SIGTERM, before)
     return outcome.code
+
+
+def _internal_error() -> Exit:
+    """Print the exception that is being handled, which is a fault of ours."""
+    traceback.print_exc()
+    print("constparity: internal error; the lines above are for a bug report", file=sys.stderr)
+    return Exit.INTERNAL_ERROR
 
 
 def _print_version(asked: bool) -> None:

@@ -66,7 +66,7 @@ def bench(
 
     if quick and full:
         fail("--quick and --full contradict each other: give one of them")
-    requests = checked_reports(report or (), formats=("json", "md", "svg"))
+    requests = checked_reports(context, report or (), formats=("json", "md", "svg"))
     question = BenchQuestion(
         rows=_parse_rows(rows),
         rounds=rounds,

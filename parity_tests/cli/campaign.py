@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
+from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
 from parity_tests.cli.report_option import write_reports
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ def run_campaign(
     *,
     stops_after: Callable[[ProgramRow], bool] | None = None,
 ) -> Campaign | None:
-    """Run a campaign with a progress bar; None where it came to nothing, which then is said."""
+    """Run a campaign with a progress bar; None where it came to nothing, which then is said.
+
+    What cannot be saved is said, and returned all the same.
+    """
     from parity_tests.campaign import run as campaign
     from parity_tests.campaign.folder import ResumeError
     from parity_tests.targets import TargetError
@@ -47,6 +50,10 @@ def run_campaign(
             )
     except (TargetError, ResumeError) as error:
         fail(str(error))
+    except campaign.NotSavedError as error:
+        complain(str(error))
+        context.obj.code = Exit.INTERNAL_ERROR
+        result = error.campaign
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if options.resume else ""
         print(f"constparity: interrupted{hint}", file=sys.stderr)

@@ -64,11 +64,16 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
 
 
 def print_headline(console: Console, campaign: Campaign) -> None:
-    """Print whether the default may be flipped, and how our pipelines stand to stock JAX."""
+    """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
+
+    And where two saved campaigns come from, if they were not measured alike.
+    """
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
     say(console, headline.question, style)
     say(console, headline.agreement)
+    for line in campaign.provenance:
+        say(console, line, "yellow")
 
 
 def print_failing(console: Console, campaign: Campaign, names: Container[str]) -> None:
@@ -205,7 +210,7 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     said = ""
     if row.flip is not None:
         print_flip(console, row.flip, notes=notes)
-        said = "\n".join(reason.what for reason in row.flip.reasons)
+        said = "\n".join(r.what for r in row.flip.reasons if notes or r.kind != "note")
     for reason in told_once(row.reasons, row.flip, in_full=notes):
         say(console, f"    {indented(reason)}")
     for each in row.drift:

@@ -63,7 +63,7 @@ def compare(
     from parity_tests.evidence.saved import Saved, SavedError
 
     display = display_of(quiet, verbose, no_color)
-    requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
+    requests, rules = checked_reports(context, report or ()), parse_fail_on(fail_on)
     try:
         with display.progress() as shown:
             result = compare_saved.compare(

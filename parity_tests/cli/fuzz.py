@@ -76,7 +76,7 @@ def fuzz(
         fail("generating programs needs hypothesis: install constparity[fuzz]")
     display = display_of(quiet, verbose, no_color)
     chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
-    requests = checked_reports(report or ())
+    requests = checked_reports(context, report or ())
     console = display.console()
     try:
         with display.progress() as shown:

@@ -42,7 +42,7 @@ def matrix(
     from parity_tests.cli import matrix_grid, terminal
 
     display = display_of(quiet, verbose, no_color)
-    requests, rules = checked_reports(report or ()), parse_fail_on(fail_on)
+    requests, rules = checked_reports(context, report or ()), parse_fail_on(fail_on)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
     chosen = chosen_programs([transform_matrix.__name__], expression)
     if list_only:

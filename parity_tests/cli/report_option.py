@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,29 +20,46 @@ if TYPE_CHECKING:
 
 
 def checked_reports(
-    texts: Sequence[str], formats: Sequence[ReportFormat] | None = None
+    context: typer.Context, texts: Sequence[str], formats: Sequence[ReportFormat] | None = None
 ) -> list[ReportRequest]:
     """Parse the --report options, and make sure that every file can be written.
 
     `formats` are the formats that the command can write; None means the formats of a campaign.
+    Where a report goes to standard output, whatever else is printed goes to standard error from
+    here on.
     """
     import reports
 
-    requests: dict[Path, ReportRequest] = {}
+    requests: dict[Path | None, ReportRequest] = {}
     for text in texts:
         try:
             request = reports.parse_report_option(text, formats or reports.FORMATS)
-            reports.check_writable(request.path)
+            if request.path is not None:
+                reports.check_writable(request.path)
         except (ValueError, OSError) as error:
             fail(str(error))
-        file = request.path.resolve()
+        file = request.path and request.path.resolve()
         if file in requests:
+            where = "one file" if file else "standard output"
             fail(
-                f"two reports to one file: {requests[file].format}:{requests[file].path} and "
-                f"{request.format}:{request.path}; give each a path of its own"
+                f"two reports to {where}: {requests[file]} and {request}; give each a path of its "
+                "own"
             )
         requests[file] = request
+    if None in requests:
+        context.with_resource(contextlib.redirect_stdout(sys.stderr))
     return list(requests.values())
+
+
+def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> None:
+    """Make sure that results can be saved to a file, the arrays beside it, and these reports."""
+    from parity_tests.evidence.saved import archive_of
+
+    if not file.name:
+        fail(f"--save {file}: name a file, as in A.json")
+    if str(file) == "-":
+        fail("--save -: name a file, for the arrays are written beside it; --report json:- prints")
+    checked_reports(context, [f"json:{file}", f"json:{archive_of(file)}", *reports])
 
 
 def write_reports(
@@ -49,7 +68,7 @@ def write_reports(
     """Write a campaign to every requested report, and print the path of each."""
     import reports
 
-    _write(context, console, requests, lambda request: reports.write_report(request, result))
+    write_texts(context, console, requests, lambda format_: reports.render_report(format_, result))
 
 
 def write_texts(
@@ -58,26 +77,19 @@ def write_texts(
     requests: Sequence[ReportRequest],
     render: Callable[[ReportFormat], str],
 ) -> None:
-    """Write the text of `render` for each requested format, and print the path of each."""
-    from reports import write_atomically
+    """Write the text of `render` for each requested format, and print the path of each.
 
-    _write(
-        context,
-        console,
-        requests,
-        lambda request: write_atomically(request.path, render(request.format)),
-    )
+    A report that cannot be written is said, and the others are written all the same.
+    """
+    import reports
 
-
-def _write(
-    context: typer.Context,
-    console: Console,
-    requests: Sequence[ReportRequest],
-    write: Callable[[ReportRequest], None],
-) -> None:
     for request in requests:
+        text = render(request.format)
+        if request.path is None:
+            context.obj.output.write_bytes(text.encode("utf-8"))
+            continue
         try:
-            write(request)
+            reports.write_atomically(request.path, text)
         except OSError as error:  # the disk filled up, or the folder was removed, in the meantime
             complain(str(error))
             context.obj.code = Exit.INTERNAL_ERROR

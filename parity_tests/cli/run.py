@@ -24,7 +24,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.report_option import checked_reports
+from parity_tests.cli.report_option import check_saving, checked_reports
 from parity_tests.cli.selecting import (
     Expression,
     LastFailed,
@@ -150,8 +150,9 @@ def run(
     if list_only:
         list_programs(context, display.console(), chosen, timeout)
         return
-    saving = [f"json:{save}"] if save else []
-    requests = checked_reports([*saving, *(report or ())])[len(saving) :]
+    if save is not None:
+        check_saving(context, save, report or ())
+    requests = checked_reports(context, report or ())
     options = CampaignOptions(
         sides=on_sides,
         timeout=timeout,

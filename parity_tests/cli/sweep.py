@@ -51,7 +51,7 @@ def sweep(
     from reports.rows.experiments import SweepQuestion
 
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
-    requests = checked_reports(report or (), formats=("json",))
+    requests = checked_reports(context, report or (), formats=("json",))
     swept = asked(
         context,
         lambda: in_worker.sweep_thresholds(target, question, timeout=timeout),

@@ -72,7 +72,7 @@ def tune(
         most_bytes=most_bytes,
         most_arrays=most_arrays,
     )
-    requests = checked_reports(report or (), formats=("json", "svg"))
+    requests = checked_reports(context, report or (), formats=("json", "svg"))
     found = asked(
         context, lambda: in_worker.tune_policy(target, question, timeout=timeout), to="measure"
     )

@@ -35,7 +35,8 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.sides import FLIPS
-from parity_tests.processes.protocol import Job, to_json, write
+from parity_tests.processes.kept_files import keep, kept
+from parity_tests.processes.protocol import Job, to_json
 from parity_tests.processes.worker_process import KILLED
 from reports.rows import Comparison, DriftAttribution, DriftCause, Side
 
@@ -88,14 +89,14 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
             attribute(Drift(job, left, right, "ulp"), folder, warm).cause
     """
     left, right = drift.sides
-    kept = CampaignFiles(folder).drift(drift.job.number, left, right)
-    if kept.exists():
-        return DriftAttribution.model_validate_json(kept.read_text("utf-8"))
+    file = CampaignFiles(folder).drift(drift.job.number, left, right)
+    if (text := kept(file)) is not None:
+        return DriftAttribution.model_validate_json(text)
     rerun = warm.runs_of(drift.job, drift.sides)
     found = _Attribution(drift, rerun).find()
     # What something outside killed, or what took too long, may work another time.
     if not rerun.is_out_of_time and KILLED not in found.evidence:
-        write(kept, to_json(found))
+        keep(file, to_json(found))
     return found
 
 

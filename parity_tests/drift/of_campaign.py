@@ -74,8 +74,11 @@ def attribute_drift(
                     Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
                     for (left, right), rung in pairs.items()
                 ]
-                causes = tuple(attribute(each, folder, warm) for each in drifts)
-                findings = replace(findings, drift=causes)
+                try:
+                    causes = tuple(attribute(each, folder, warm) for each in drifts)
+                    findings = replace(findings, drift=causes)
+                except OSError as error:  # its folder was full, or went away
+                    findings = replace(findings, no_drift=f"it could not be run again ({error})")
             found[number] = replace(drafts[number], findings=findings)
     if drifting:
         progress(len(drifting), len(drifting), "")

@@ -10,8 +10,10 @@ has a folder with the next free number::
         request.json                 what it was asked to do
         events                       how far it has come
         log                          what it and its programs printed
+        not_kept                     why it could not leave its files, where it could not
         0.measured.json              program 0: its observation before the checks that come last
         0.json                           its observation, written last
+        0.sha256                         the digests of this file and of those below
         0.npz                            its outputs
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
@@ -20,8 +22,10 @@ has a folder with the next free number::
     again/together/SIDE/1/           the same, for programs whose sides differ, to see them repeated
     again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
+    arbiter-0/truth.sha256               their digest
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
+    NAME.json.sha256                 the digest of either
     serve-reruns-SIDE-1/             a process that ran programs again to find that out
         0/outputs.npz                    the outputs of its run 0, until they are compared
     serve-truth-jax-legacy-1/        a process that waits for one job after the other
@@ -68,6 +72,11 @@ class ProgramFiles:
         """The hazards; missing but on the side that detects them."""
         return self.folder / f"{self.number}.hazards.json"
 
+    @property
+    def seal(self) -> Path:
+        """The digests of the files."""
+        return self.folder / f"{self.number}.sha256"
+
 
 def finished_programs(folder: Path) -> Iterator[ProgramFiles]:
     """Find the programs that processes have finished, in a folder and in all folders below it."""
@@ -86,6 +95,11 @@ class TruthFiles:
     def truth(self) -> Path:
         """The outputs in double precision."""
         return self.folder / "truth.npz"
+
+    @property
+    def seal(self) -> Path:
+        """The digest of the outputs."""
+        return self.folder / "truth.sha256"
 
     @property
     def no_arbiter(self) -> Path:
@@ -118,6 +132,11 @@ class ProcessFiles:
     def events(self) -> Path:
         """How far the process has come with its programs."""
         return self.folder / "events"
+
+    @property
+    def not_kept(self) -> Path:
+        """Why the folder did not take the files of a program."""
+        return self.folder / "not_kept"
 
     @property
     def answer(self) -> Path:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity_tests.evidence import values
+from parity_tests.evidence import digests, values
+from parity_tests.evidence.digests import DamagedError
 from parity_tests.evidence.folder_layout import ProgramFiles, truth_files
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.values import Value
 from reports.rows import Observation
+
+# A logger without a handler prints warnings on stderr, as they are.
+log = logging.getLogger("constparity")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,16 @@ def record_of(files: ProgramFiles) -> Recorded:
 
 
 def truth_of(folder: Path, number: int) -> tuple[Value, ...]:
-    """Read the arbiter's outputs for a program; there are none where it was not asked."""
-    file = truth_files(folder, number).truth
-    return values.load(file) if file.exists() else ()
+    """Read the arbiter's outputs for a program; there are none where it was not asked.
+
+    Nor are there where they are damaged: then it is asked again.
+    """
+    files = truth_files(folder, number)
+    if not files.truth.exists():
+        return ()
+    try:
+        digests.check(files.seal)
+    except DamagedError as damage:
+        log.warning("constparity: %s, so the arbiter is asked again", damage)
+        return ()
+    return values.load(files.truth)

@@ -3,14 +3,22 @@
 `A.json` is the JSON report. `A.json.arrays` is a zip archive of the output arrays and the printed
 jaxpr of each program on each side. One file with the arrays in it was the alternative; a report
 that is read, diffed and sent around would carry them everywhere.
+
+The archive also has a manifest with the digests of the report and of its own members. Both files
+are written before either takes its place, and read only where all digests are right.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import io
+import json
 import os
 import secrets
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +30,8 @@ from parity_tests.evidence.values import Value
 from reports.rows import Campaign, Observation, ProgramRow, Side
 
 SUFFIX = ".arrays"
+FORMAT = 2  # of the archive; format 1 had no manifest
+_MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -56,26 +66,79 @@ class SavedError(ValueError):
     """Saved results cannot be read; the message names the file, what is wrong and what to do."""
 
 
-def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
-    """Write a campaign and its arrays; each of the two files is there whole or not at all.
+# What reading a damaged archive raises.
+_ARCHIVE_ERRORS = (
+    OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, struct.error,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
-    `kept` is asked for the arrays of one program after the other, by number. Raises `OSError` where
-    a file cannot be written.
+
+def archive_of(path: Path) -> Path:
+    """Return the archive of saved results: it lies beside the report.
+
+    Example::
+
+        archive_of(Path("A.json")) == Path("A.json.arrays")
     """
-    part = path.with_name(f".constparity-{secrets.token_hex(8)}.tmp")
+    return path.with_name(path.name + SUFFIX)
+
+
+def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
+    """Write a campaign and its arrays: both files are there as a whole, or what was there before.
+
+    `kept` is asked for the arrays of one program after the other, by number. Raises `OSError`,
+    which names the file and the reason, where a file cannot be written.
+    """
+    for each in (path, archive_of(path)):
+        reports.check_writable(each)  # makes a folder again that was removed in the meantime
+    report = reports.render_report("json", campaign).encode("utf-8")
+    parts = [path.with_name(f".constparity-{secrets.token_hex(8)}.tmp") for _ in range(2)]
     try:
-        with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
-            for number in range(len(campaign.programs)):
-                left, members = kept(number), Members(number)
-                for side, each in left.evidence.items():
-                    _put(archive, members.outputs(side), each.outputs)
-                    archive.writestr(members.jaxpr(side), each.jaxpr)
-                if left.truth:
-                    _put(archive, members.truth, left.truth)
-        os.replace(part, _archive_of(path))
+        _write_archive(parts[0], _sha256(report), len(campaign.programs), kept)
+        with parts[1].open("xb") as file:
+            file.write(report)
+        os.replace(parts[0], os.path.realpath(archive_of(path)))
+        os.replace(parts[1], os.path.realpath(path))
+    except OSError as error:
+        told = error.strerror or str(error)
+        of = f": {error.filename}" if error.filename and Path(error.filename) not in parts else ""
+        raise OSError(
+            f"cannot save the results to {str(path)!r} ({told}{of}); make room or permission "
+            "there, or name a file in another folder"
+        ) from error
     finally:
-        part.unlink(missing_ok=True)
-    reports.write_report(reports.parse_report_option(f"json:{path}"), campaign)
+        for part in parts:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _write_archive(part: Path, report: str, programs: int, kept: Callable[[int], Kept]) -> None:
+    digests: dict[str, str] = {}
+    with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
+
+        def put(member: str, content: bytes) -> None:
+            digests[member] = _sha256(content)
+            archive.writestr(member, content)
+
+        for number in range(programs):
+            left, members = kept(number), Members(number)
+            for side, each in left.evidence.items():
+                put(members.outputs(side), _as_bytes(each.outputs))
+                put(members.jaxpr(side), each.jaxpr.encode("utf-8"))
+            if left.truth:
+                put(members.truth, _as_bytes(left.truth))
+        manifest = {"format": FORMAT, "report": report, "members": digests}
+        archive.writestr(_MANIFEST, json.dumps(manifest))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _as_bytes(outputs: Sequence[Value]) -> bytes:
+    buffer = io.BytesIO()
+    values.save(buffer, outputs)
+    return buffer.getvalue()
 
 
 @dataclass(frozen=True)
@@ -87,16 +150,39 @@ class Saved:
 
     @classmethod
     def read(cls, path: Path) -> Saved:
-        """Read a campaign. Raises `reports.ReportReadError` and `SavedError`."""
+        """Read a campaign, and check the digests of all that was saved with it.
+
+        Raises `reports.ReportReadError` and `SavedError`.
+        """
         saved = cls(path, reports.load_campaign(path, written_by="constparity run --save "))
-        archive = _archive_of(path)
+        archive = archive_of(path)
         if not zipfile.is_zipfile(archive):
             what = "is not an archive" if archive.exists() else "is missing"
             raise SavedError(
                 f"the arrays of {str(path)!r} cannot be read: {str(archive)!r} {what}; write both "
                 f"with constparity run --save {path}"
             )
+        try:
+            with zipfile.ZipFile(archive) as opened:
+                saved._check(opened)
+        except SavedError:
+            raise
+        except _ARCHIVE_ERRORS as error:
+            raise saved._damaged(str(error)) from error
         return saved
+
+    def _check(self, archive: zipfile.ZipFile) -> None:
+        """Compare the format of the archive with ours, and all digests with what is there."""
+        if _MANIFEST not in archive.namelist():
+            raise self._other_format(1)
+        manifest = json.loads(archive.read(_MANIFEST))
+        if (format_ := manifest["format"]) != FORMAT:
+            raise self._other_format(format_)
+        if _sha256(self.path.read_bytes()) != manifest["report"]:
+            raise self._damaged(f"{str(self.path)!r} is not the report that it was saved with")
+        for member, digest in manifest["members"].items():
+            if _sha256(archive.read(member)) != digest:
+                raise self._damaged(f"{member} is not what was saved")
 
     def rows(self) -> dict[str, ProgramRow]:
         """Return the programs by name."""
@@ -110,7 +196,7 @@ class Saved:
     def truth(self, name: str) -> tuple[Value, ...]:
         """Read the arbiter's outputs; there are none where it was not asked."""
         number, _ = self._find(name)
-        with zipfile.ZipFile(_archive_of(self.path)) as archive:
+        with zipfile.ZipFile(archive_of(self.path)) as archive:
             member = Members(number).truth
             return self._values(archive, member) if member in archive.namelist() else ()
 
@@ -121,7 +207,7 @@ class Saved:
         if observation.failure is not None:
             return Evidence(observation)
         members, side = Members(number), observation.side
-        with zipfile.ZipFile(_archive_of(self.path)) as archive:
+        with zipfile.ZipFile(archive_of(self.path)) as archive:
             outputs = self._values(archive, members.outputs(side))
             digests = [each.sha256 for each in observation.outputs]
             if [values.digest(each) for each in outputs] != digests:
@@ -129,26 +215,27 @@ class Saved:
                 raise self._damaged(said)
             try:
                 jaxpr = archive.read(members.jaxpr(side)).decode("utf-8")
-            except (KeyError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+            except _ARCHIVE_ERRORS as error:
                 raise self._damaged(str(error)) from error
         return Evidence(observation, outputs, jaxpr)
 
     def _values(self, archive: zipfile.ZipFile, member: str) -> tuple[Value, ...]:
         try:
             return values.load(io.BytesIO(archive.read(member)))
-        except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
+        except _ARCHIVE_ERRORS as error:
             raise self._damaged(str(error)) from error
 
     def _damaged(self, what: str) -> SavedError:
-        archive = str(_archive_of(self.path))
-        return SavedError(f"{archive!r} is damaged or belongs to another report: {what}")
+        archive = str(archive_of(self.path))
+        return SavedError(
+            f"{archive!r} is damaged or belongs to another report: {what}; write both again with "
+            f"constparity run --save {self.path}"
+        )
 
-
-def _put(archive: zipfile.ZipFile, member: str, outputs: Sequence[Value]) -> None:
-    buffer = io.BytesIO()
-    values.save(buffer, outputs)
-    archive.writestr(member, buffer.getvalue())
-
-
-def _archive_of(path: Path) -> Path:
-    return path.with_name(path.name + SUFFIX)
+    def _other_format(self, found: object) -> SavedError:
+        archive = str(archive_of(self.path))
+        return SavedError(
+            f"{archive!r} is in format {found}, and this constparity reads format {FORMAT}; "
+            "compare with the constparity that wrote it, or write it again with constparity run "
+            f"--save {self.path}"
+        )

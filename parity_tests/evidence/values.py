@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -69,14 +70,28 @@ def digest(value: Value) -> str:
 
 
 def save(file: Path | IO[bytes], values: Sequence[Value]) -> None:
-    """Write values to an .npz file, their bytes raw and their dtypes by name."""
+    """Write values to an .npz file, their bytes raw and their dtypes by name.
+
+    A file given by its path is there as a whole or not at all.
+    """
     meta = [(each.path, str(each.array.dtype), each.array.shape) for each in values]
     raw = {
         # Bytes, not a view as integers: that one way holds for every dtype, int4 included.
         f"leaf{number}": np.frombuffer(each.array.tobytes(), np.uint8)
         for number, each in enumerate(values)
     }
-    np.savez(file, meta=np.array(json.dumps(meta)), **raw)  # type: ignore[arg-type]
+    if not isinstance(file, Path):
+        np.savez(file, meta=np.array(json.dumps(meta)), **raw)  # type: ignore[arg-type]
+        return
+    part = file.with_suffix(".part")
+    try:
+        with part.open("wb") as whole:
+            np.savez(whole, meta=np.array(json.dumps(meta)), **raw)  # type: ignore[arg-type]
+        part.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
 
 
 def load(file: Path | IO[bytes]) -> tuple[Value, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from pathlib import Path
 
 from reports.rows import Environment
 
@@ -26,7 +27,18 @@ def describe() -> Environment:
         device_count=len(devices),
         cpu_count=os.cpu_count() or 1,
         system=f"{platform.system()} {platform.machine()}",
+        cpu=_cpu(),
     )
+
+
+def _cpu() -> str:
+    """Return the name of the CPU's model; "" where the system does not tell it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+    except OSError:  # no Linux
+        return platform.processor()
+    names = (line.partition(":") for line in lines)
+    return next((name.strip() for key, _, name in names if key.strip() == "model name"), "")
 
 
 def version() -> str:

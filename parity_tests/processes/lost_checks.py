@@ -9,6 +9,7 @@ from __future__ import annotations
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Recorded, record_of
+from parity_tests.processes.kept_files import finish
 from parity_tests.processes.protocol import to_json, write
 from parity_tests.processes.worker_process import KILLED, Lost
 from reports.rows import Check, Observation
@@ -30,7 +31,7 @@ def keep_measured(files: ProgramFiles, lost: Lost, *, hazards: bool, first: bool
     if lost.stage == FLIPS:
         check = Check(name=FLIPS, holds=True, measured=False, statement=said)
         observation = observation.model_copy(update={"checks": (*observation.checks, check)})
-    write(files.observation, to_json(observation))
+    finish(files, observation)
     return record_of(files)
 
 

@@ -5,6 +5,7 @@ Neither JAX nor anything that imports it is imported here, so that a parent can 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -294,8 +295,18 @@ def _spelled_out(value: Any) -> Any:
     return value
 
 
+def as_bytes(text: str) -> bytes:
+    """Return the bytes that `write` writes for a text."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def write(file: Path, text: str) -> None:
     """Write a file that is there as a whole or not at all."""
     part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")
-    part.replace(file)
+    try:
+        part.write_bytes(as_bytes(text))
+        part.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

@@ -16,10 +16,11 @@ from parity_tests.evidence.folder_layout import (
     next_free,
     side_folder,
 )
-from parity_tests.evidence.records import Recorded, record_of
+from parity_tests.evidence.records import Recorded, log, record_of
+from parity_tests.processes.kept_files import finish, finished_before, why_not_kept
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write
+from parity_tests.processes.protocol import Job, Progress, RunJobs
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import PROCESSES, Lost, Worker, supervise
 from reports.rows import Observation, Side
@@ -38,8 +39,9 @@ def run_sides(
 
     A program whose process crashes has failed, as has one that exceeds a limit. Where other
     programs had run in that process, it runs once more, as the first of another. What `folder` has
-    from a campaign that was interrupted is not run again. Processes are killed when this returns or
-    raises, KeyboardInterrupt included.
+    from a campaign that was interrupted is not run again, unless it is damaged. Where it takes no
+    more results, a warning says so, and jobs that were not finished have no record. Processes are
+    killed when this returns or raises, KeyboardInterrupt included.
 
     `stops_after` is asked when a program has run on all sides, with its number and its records.
     Where it says yes, the programs that are not done on all sides are left out from then on.
@@ -48,12 +50,10 @@ def run_sides(
 
         run_sides(jobs, ("legacy", "simplified"), folder, RunOptions(timeout=60))
     """
-    numbers = {job.number for job in jobs}
     recorded = {
-        (files.number, side): record_of(files)
+        (number, side): record
         for side in sides
-        for files in finished_programs(side_folder(folder, side))
-        if files.number in numbers
+        for number, record in _finished_before(jobs, side, side_folder(folder, side)).items()
     }
     total = len(jobs) * len(sides)
     if recorded:
@@ -95,15 +95,7 @@ def run_turns(
 
         run_turns(jobs, "jax-legacy", [folder / "0", folder / "1"], RunOptions(fresh=True))
     """
-    numbers = {job.number for job in jobs}
-    turns = [
-        {
-            files.number: record_of(files)
-            for files in finished_programs(folder)
-            if files.number in numbers
-        }
-        for folder in (side_folder(each, side) for each in folders)
-    ]
+    turns = [_finished_before(jobs, side, side_folder(each, side)) for each in folders]
     supervise(
         [
             SideRun(
@@ -128,6 +120,17 @@ def _parts(jobs: Sequence[Job], sides: int, processes: int | None) -> list[tuple
     return [tuple(jobs[start::several]) for start in range(min(several, len(jobs)))]
 
 
+def _finished_before(jobs: Sequence[Job], side: Side, folder: Path) -> dict[int, Recorded]:
+    """Read what a folder has of jobs, by number, and drop what is damaged."""
+    by_number = {job.number: job for job in jobs}
+    return {
+        files.number: record
+        for files in finished_programs(folder)
+        if files.number in by_number
+        and (record := finished_before(files, by_number[files.number], side))
+    }
+
+
 @dataclass
 class SideRun:
     """The jobs of one side, and the process that is on them; a dead process is replaced."""
@@ -146,7 +149,21 @@ class SideRun:
         return not self.jobs and self._worker is None
 
     def poll(self) -> None:
-        """Record finished programs, and replace the process if it was lost."""
+        """Record finished programs, and replace the process if it was lost.
+
+        Where the folder takes no more results, this ends, and a warning says so.
+        """
+        try:
+            self._go_on()
+        except OSError as error:
+            self.kill()
+            self.jobs = ()
+            log.warning(
+                "constparity: no more programs are run on %s, for %s takes no more results (%s)",
+                self.side, self.folder, error,
+            )  # fmt: skip
+
+    def _go_on(self) -> None:
         if self._worker is None:
             if not self.jobs:
                 return
@@ -203,6 +220,8 @@ class SideRun:
         measured before the last checks took the process along is kept.
         """
         self._worker = None
+        if lost.kind == "crash" and (reason := why_not_kept(worker.files)):
+            raise OSError(reason)
         files = self._files(worker, self.jobs[0].number)
         if files.measured.exists():
             job, *rest = self.jobs
@@ -220,5 +239,5 @@ class SideRun:
             observation = Observation(program=job.name, side=self.side, failure=lost.failure())
             files = self._files(worker, job.number)
             files.outputs.unlink(missing_ok=True)
-            write(files.observation, to_json(observation))
+            finish(files, observation)
             self.on_record(job.number, Recorded(observation))

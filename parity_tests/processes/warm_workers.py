@@ -179,6 +179,12 @@ def warm_arbiter(
     worker = WarmWorker("jax-legacy", folder, with_start, ServeTruth())
 
     def arbitrate(job: Job) -> Truth:
+        try:
+            return arbitrated(job)
+        except OSError as error:  # the folder is full, or went away
+            return Truth(missing=f"it could not be run ({error})")
+
+    def arbitrated(job: Job) -> Truth:
         if found := truth_of(folder, job.number):
             return Truth(found)
         [done] = done_by([worker], job)

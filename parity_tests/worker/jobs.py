@@ -116,24 +116,28 @@ def run_job(
 
     What is measured is kept before the last checks begin, since these may take the process along.
     """
+    from parity_tests.processes.kept_files import finish, leaving
+
     files = ProgramFiles(desk.files.folder, job.number)
 
     def keep(measured: Measured) -> None:
-        _save(measured, files)
+        with leaving(desk.files):
+            _save(measured, files)
         say(f"measured {job.number}")
 
     measured = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
     if not files.measured.exists():
         keep(measured)
     changed = {"changed_process": process.changes_of_program()}
-    found = to_json(measured.observation.model_copy(update=changed))
-    write(files.measured, found)
-    if how.hazards:
-        say("stage hazards")
-        write(files.hazards, to_json(hazards_of(job.target)))
-    # The last file: a campaign that goes on takes the program for finished by it.
-    write(files.observation, found)
-    files.measured.unlink()
+    found = measured.observation.model_copy(update=changed)
+    with leaving(desk.files):
+        write(files.measured, to_json(found))
+        if how.hazards:
+            say("stage hazards")
+            write(files.hazards, to_json(hazards_of(job.target)))
+        # The last file: a campaign that goes on takes the program for finished by it.
+        finish(files, found)
+        files.measured.unlink()
 
 
 def _measured(
@@ -193,7 +197,7 @@ def rerun(order: Rerun, side: Side, files: ProcessFiles) -> None:
 def arbitrate(job: Job, files: TruthFiles) -> None:
     """Save the outputs of one program in double precision, or why there are none."""
     from parity_tests.drift import arbiter
-    from parity_tests.evidence import values
+    from parity_tests.evidence import digests, values
     from parity_tests.exception_texts import named
 
     files.folder.mkdir(exist_ok=True)
@@ -204,6 +208,7 @@ def arbitrate(job: Job, files: TruthFiles) -> None:
         write(files.no_arbiter, named(error))
     else:
         values.save(files.truth, truth)
+        write(files.seal, digests.seal([files.truth]))
 
 
 def _given(desk: Desk, kind: type[GivenT]) -> Iterator[GivenT]:

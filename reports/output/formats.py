@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,18 +26,25 @@ FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign
 class ReportRequest:
     """A report that somebody asked for: in which format, and where.
 
+    `path` is None for standard output.
+
     Example::
 
-        >>> ReportRequest("md", Path("report.md")).path.name
-        'report.md'
+        >>> str(ReportRequest("md", Path("report.md")))
+        'md:report.md'
     """
 
     format: ReportFormat
-    path: Path
+    path: Path | None
+
+    def __str__(self) -> str:
+        return f"{self.format}:{self.path or '-'}"
 
 
 def parse_report_option(option: str, formats: Sequence[ReportFormat] = FORMATS) -> ReportRequest:
     """Parse an option such as `html:out/report.html` into the request that it makes.
+
+    A path of "-" is standard output; a file of that name is ./- here.
 
     Raises `ValueError` where the format is not one of `formats`, or the path is missing or names a
     folder.
@@ -58,6 +66,8 @@ md, html, for example html:report.html
             f"illegal report {option!r}: it must be FORMAT:PATH with FORMAT one of "
             f"{', '.join(formats)}, for example {_example(name, formats)}"
         )
+    if path == "-":
+        return ReportRequest(legal[name], None)
     if path.endswith(("/", os.sep)):
         raise ValueError(
             f"illegal report {option!r}: the path names a folder; name a file in it, for example "
@@ -65,6 +75,16 @@ md, html, for example html:report.html
         )
     # The shell does not expand the ~ in html:~/report.html, and a folder called ~ is a trap.
     return ReportRequest(legal[name], Path(os.path.expanduser(path)))
+
+
+def render_report(format_: ReportFormat, campaign: Campaign) -> str:
+    """Render `campaign` in a format.
+
+    Example::
+
+        render_report("md", load_campaign("report.json")).startswith("# constparity")
+    """
+    return _RENDERERS[format_](campaign)
 
 
 def write_report(request: ReportRequest, campaign: Campaign) -> None:
@@ -76,7 +96,11 @@ def write_report(request: ReportRequest, campaign: Campaign) -> None:
 
         write_report(parse_report_option("html:report.html"), load_campaign("report.json"))
     """
-    write_atomically(request.path, _RENDERERS[request.format](campaign))
+    text = render_report(request.format, campaign)
+    if request.path is None:
+        sys.stdout.write(text)
+    else:
+        write_atomically(request.path, text)
 
 
 def _example(name: str, formats: Sequence[ReportFormat]) -> str:

@@ -50,7 +50,8 @@ def render(campaign: Campaign) -> str:
     # it raises on the lone surrogates that file names outside UTF-8 bring into messages. JSON can
     # escape these, and the escape is what "backslashreplace" spells them with.
     rows = campaign.model_dump()
-    answer_first = {"headline": rows.pop("headline"), **rows}
+    first = ("headline", "provenance")
+    answer_first = {**{name: rows.pop(name) for name in first}, **rows}
     text = json.dumps(_strict(answer_first), ensure_ascii=False, allow_nan=False, indent=2)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
     return text + "\n"

@@ -24,6 +24,9 @@ class Campaign(Row):
     schema_version: int = SCHEMA_VERSION
     created: str  # ISO 8601, UTC
     environment: Environment
+    # What a reader must know who compares two saved campaigns: other versions, machines, sources.
+    # Empty for a campaign that was run, and where both were measured alike.
+    provenance: tuple[str, ...] = ()
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
     not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out

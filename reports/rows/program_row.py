@@ -27,6 +27,7 @@ class Environment(Row):
     device_count: int
     cpu_count: int
     system: str
+    cpu: str = ""  # the model; "" where the system does not tell it
 
 
 class ProgramRow(Row):

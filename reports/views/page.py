@@ -46,6 +46,7 @@ class Page:
     tone: Tone
     question: str
     agreement: str
+    provenance: tuple[str, ...]  # of two saved campaigns that were not measured alike
     counts: str
     flips: str  # the same for a flip of the default; "" where no flip was judged
     created: str
@@ -75,6 +76,7 @@ def page(campaign: Campaign) -> Page:
         tone=tone,
         question=headline.question,
         agreement=headline.agreement,
+        provenance=campaign.provenance,
         counts=_counts(programs),
         flips=flip.totals(campaign),
         created=campaign.created,

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+import reports
 from parity_tests.campaign import run
 from parity_tests.campaign.compare_saved import compare
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.cli import app
+from parity_tests.cli import app, campaign_view, terminal
 from parity_tests.drift import of_campaign
 from parity_tests.evidence.saved import Saved, SavedError
 from parity_tests.processes.options import Limits
 from reports import ReportReadError
-from reports.rows import DriftAttribution
+from reports.rows import DriftAttribution, TimeSamples
 
 HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
 NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_side", "last")
@@ -134,17 +135,19 @@ def test_what_is_not_the_program_that_was_measured_is_not_run(saved, tmp_path, c
         assert said in found.why
 
 
-def test_drift_that_is_not_looked_into_says_why_and_decides_nothing(saved, asked, tmp_path):
+def with_rows(saved, change):
+    """What is saved, with other rows: `change` gets each row and returns it, or None without it."""
+    rows = tuple(row for row in map(change, saved.campaign.programs) if row is not None)
+    return replace(saved, campaign=saved.campaign.model_copy(update={"programs": rows}))
+
+
+def test_drift_that_is_not_looked_into_says_why_and_decides_nothing(saved, asked):
     folder, _ = saved
-    for name in HALVES:
-        rows = json.loads((folder / f"{name}.json").read_text())
-        for row in rows["programs"]:
-            row["target"] = ""
-        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
-        arrays = f"{name}.json.arrays"
-        (tmp_path / arrays).write_bytes((folder / arrays).read_bytes())
+    halves = [
+        with_rows(half, lambda row: row.model_copy(update={"target": ""}))
+        for half in halves_of(folder)
+    ]
     asked.clear()
-    halves = halves_of(tmp_path)
     found = compare(*halves, attribute=True)
     assert asked == []
     assert flips(found) == flips(compare(*halves))
@@ -165,17 +168,19 @@ def test_a_campaign_equals_itself(saved):
     assert {row.name for row in again.programs} == {row.name for row in live.programs}
 
 
-def test_a_side_that_changed_is_different_from_itself(saved, tmp_path):
+def test_a_side_that_changed_is_different_from_itself(saved):
     folder, _ = saved
-    for name in ("live.json", "live.json.arrays"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-    rows = json.loads((tmp_path / "live.json").read_text())
-    [good] = [row for row in rows["programs"] if row["name"] == "good"]
-    good["observations"][1]["proof"]["const_args"] += 1
-    rows["programs"] = [row for row in rows["programs"] if row["name"] != "last"]
-    (tmp_path / "live.json").write_text(json.dumps(rows))
-    again = compare(Saved.read(folder / "live.json"), Saved.read(tmp_path / "live.json"))
-    by_name = verdicts(again)
+
+    def change(row):
+        if row.name != "good":
+            return None if row.name == "last" else row
+        first, second, *others = row.observations
+        proof = second.proof.model_copy(update={"const_args": second.proof.const_args + 1})
+        changed = (first, second.model_copy(update={"proof": proof}), *others)
+        return row.model_copy(update={"observations": changed})
+
+    live = Saved.read(folder / "live.json")
+    by_name = verdicts(compare(live, with_rows(live, change)))
     assert by_name["good"] == (
         "difference",
         (
@@ -186,36 +191,90 @@ def test_a_side_that_changed_is_different_from_itself(saved, tmp_path):
     assert by_name["last"] == ("could not compare", (f"only {folder / 'live.json'} has it",))
 
 
-def test_bad_files_are_refused(saved, tmp_path):
+@pytest.fixture
+def copy(saved, tmp_path):
+    """A copy of saved results, to be damaged; the function writes its archive anew, changed."""
     folder, _ = saved
-    report, arrays = tmp_path / "A.json", tmp_path / "A.json.arrays"
-    again = f"with constparity run --save {report}$"
+    for name in ("live.json", "live.json.arrays"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+
+    def archive(change):
+        with zipfile.ZipFile(folder / "live.json.arrays") as whole:
+            members = {member: whole.read(member) for member in whole.namelist()}
+        change(members)
+        with zipfile.ZipFile(tmp_path / "live.json.arrays", "w") as changed:
+            for member, content in members.items():
+                changed.writestr(member, content)
+
+    return tmp_path / "live.json", archive
+
+
+def refusal(path):
+    with pytest.raises(SavedError) as raised:
+        Saved.read(path)
+    return str(raised.value)
+
+
+def test_what_is_no_archive_is_refused(copy):
+    report, _ = copy
+    other = report.with_name("A.json")
+    again = f"with constparity run --save {other}$"
     with pytest.raises(ReportReadError, match=f"No such file or directory; .* write one {again}"):
-        Saved.read(report)
-    report.write_text("{}")
+        Saved.read(other)
+    other.write_text("{}")
     with pytest.raises(
         ReportReadError, match=f"not a constparity report .* write it again {again}"
     ):
-        Saved.read(report)
-    report.write_bytes((folder / "live.json").read_bytes())
-    with pytest.raises(SavedError, match="is missing; write both with constparity run --save"):
-        Saved.read(report)
+        Saved.read(other)
+    arrays = report.with_name("live.json.arrays")
     arrays.write_bytes(b"no archive")
-    with pytest.raises(SavedError, match="is not an archive"):
-        Saved.read(report)
-    with zipfile.ZipFile(arrays, "w"):
-        pass
-    with pytest.raises(SavedError, match="is damaged or belongs to another report"):
-        Saved.read(report).evidence("good")
-    with (
-        zipfile.ZipFile(folder / "live.json.arrays") as whole,
-        zipfile.ZipFile(arrays, "w") as swapped,
-    ):
-        for member in whole.namelist():
-            source = member.replace("0/legacy.npz", "1/legacy.npz")
-            swapped.writestr(member, whole.read(source))
-    with pytest.raises(SavedError, match="holds other arrays than the report describes"):
-        Saved.read(report).evidence("good")
+    assert "is not an archive" in refusal(report)
+    arrays.unlink()
+    assert "is missing; write both with constparity run --save" in refusal(report)
+
+
+def test_a_report_that_was_changed_since_is_refused(copy):
+    report, _ = copy
+    report.write_text(report.read_text().replace('"equal"', '"different"', 1))
+    assert f"'{report}' is not the report that it was saved with" in refusal(report)
+
+
+def test_a_bit_that_flipped_in_the_archive_is_found(copy):
+    """Whichever it is: in the middle it is one of an array, at the end one of the directory."""
+    report, _ = copy
+    arrays = report.with_name("live.json.arrays")
+    whole = arrays.read_bytes()
+    found, places = 0, range(0, len(whole), len(whole) // 60)
+    for place in places:
+        arrays.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        try:
+            Saved.read(report)
+        except SavedError:
+            found += 1
+    # Nobody reads the times and modes of members, so that is no damage.
+    assert found >= 0.8 * len(places)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: m.update({"0/legacy.npz": m["1/legacy.npz"]}), "0/legacy.npz is not what was"),
+        (lambda m: m.pop("0/legacy.npz"), "0/legacy.npz"),
+        (lambda m: m.pop("manifest.json"), "is in format 1, and this constparity reads format 2"),
+        (
+            lambda m: m.update({"manifest.json": b'{"format": 3, "other": 1}'}),
+            "is in format 3, and this constparity reads format 2",
+        ),
+        (lambda m: m.update({"manifest.json": b"[]"}), "is damaged or belongs to another report"),
+        (lambda m: m.update({"manifest.json": b"{"}), "is damaged or belongs to another report"),
+    ],
+)
+def test_an_archive_is_read_only_where_its_digests_are_right(copy, change, said):
+    report, archive = copy
+    archive(lambda members: None)
+    assert Saved.read(report).campaign.programs
+    archive(change)
+    assert said in refusal(report)
 
 
 def test_the_command_compares_and_exits_as_run_does(saved, tmp_path, capsys):
@@ -228,3 +287,61 @@ def test_the_command_compares_and_exits_as_run_does(saved, tmp_path, capsys):
     assert app.main(["compare", *files, "--exit-zero"]) == app.Exit.PARITY
     assert app.main(["compare", files[0], str(tmp_path / "none.json")]) == app.Exit.USAGE
     assert "No such file" in capsys.readouterr().err
+
+
+def with_environment(saved, **changed):
+    environment = saved.campaign.environment.model_copy(update=changed)
+    return replace(saved, campaign=saved.campaign.model_copy(update={"environment": environment}))
+
+
+def with_times(saved):
+    """What is saved, as if each side had been measured in 8 rounds, simplified slower."""
+
+    def change(row):
+        samples = tuple(
+            TimeSamples(side=each.side, metric="call", seconds=(n, n, n, n, n, n, n, n))
+            for n, each in enumerate(row.observations, 1)
+        )
+        return row.model_copy(update={"time_samples": samples})
+
+    return with_rows(saved, change)
+
+
+def test_other_versions_and_machines_are_in_the_headline_and_have_no_times(saved, capsys):
+    folder, _ = saved
+    left, right = map(with_times, halves_of(folder))
+    alike = compare(left, right)
+    assert alike.provenance == ()
+    assert all(row.times for row in alike.programs)
+
+    here = left.campaign.environment
+    other = with_environment(right, jax="0.10.9", cpu="another CPU")
+    result = compare(left, other)
+    assert result.provenance == (
+        f"provenance: not measured alike: jax {here.jax} and 0.10.9; cpu {here.cpu} and another "
+        "CPU; times are not judged",
+    )
+    for row in result.programs:
+        assert row.times == row.time_samples == ()
+        assert all(each.times is None for each in row.observations)
+    assert verdicts(result) == verdicts(alike)
+    campaign_view.print_headline(terminal.console(), result)
+    assert capsys.readouterr().out.splitlines()[2] == result.provenance[0]
+    assert result.provenance[0] in reports.render_report("html", result).replace("&#39;", "'")
+    assert result.provenance[0] in reports.render_report("md", result)
+    assert json.loads(reports.render_report("json", result))["provenance"] == [*result.provenance]
+
+
+def test_other_sources_are_in_the_headline_and_have_no_times(saved):
+    folder, _ = saved
+    left, right = map(with_times, halves_of(folder))
+    changed = with_rows(
+        right,
+        lambda row: row.model_copy(update={"digest": "0" * 64}) if row.name == "good" else row,
+    )
+    result = compare(left, changed)
+    assert result.provenance == (
+        "provenance: other sources of 1 of 6 programs (good); their times are not judged",
+    )
+    for row in result.programs:
+        assert bool(row.times) == (row.name != "good")

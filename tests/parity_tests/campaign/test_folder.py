@@ -1,5 +1,6 @@
 """An interrupted campaign goes on: nothing is run twice, and nothing is lost."""
 
+import json
 import math
 import os
 import shutil
@@ -15,8 +16,10 @@ from program_files import program_file
 from waiting import alive, await_
 
 from parity_tests.campaign import run
-from parity_tests.campaign.folder import ResumeError, Setup, check_same_campaign
+from parity_tests.campaign.folder import FORMAT, ResumeError, Setup, check_same_campaign
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.folder_layout import ProgramFiles
+from parity_tests.processes.kept_files import finish
 from parity_tests.processes.protocol import Listing
 from reports.rows import Check, Failure, Observation
 
@@ -160,14 +163,154 @@ def test_what_exceeded_a_limit_runs_again_with_a_larger_one(tmp_path, limits, le
     folder.mkdir(parents=True)
     for number, kind in enumerate(("crash", "timeout", "memory")):
         failure = Failure(kind=kind, stage="run", type="a type", message="")
-        lost = Observation(program="p", side="legacy", failure=failure)
-        (folder / f"{number}.json").write_text(lost.model_dump_json())
+        finish(
+            ProgramFiles(folder, number), Observation(program="p", side="legacy", failure=failure)
+        )
 
     check_same_campaign(tmp_path, Listing(), setup_of(**limits))
-    records = map(Observation.model_validate_json, map(Path.read_text, folder.iterdir()))
+    records = map(Observation.model_validate_json, map(Path.read_text, folder.glob("*.json")))
     assert {each.failure.kind for each in records} == left
     check_same_campaign(tmp_path, Listing(), setup_of(timeout=math.inf, memory_limit=None))
-    assert [file.name for file in folder.iterdir()] == ["0.json"]
+    assert [file.name for file in folder.glob("*.json")] == ["0.json"]
+
+
+def identity_of(folder, **changed):
+    """A folder with an identity that was changed afterwards."""
+    check_same_campaign(folder, Listing(), setup_of())
+    file = folder / "campaign.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changed}))
+
+
+def test_an_older_or_newer_format_is_named(tmp_path):
+    identity_of(tmp_path, format="9.9", what_only_it_knows=1)
+    with pytest.raises(ResumeError, match=rf"in format 9\.9, and this .* in format {FORMAT}"):
+        check_same_campaign(tmp_path, Listing(), setup_of())
+    file = tmp_path / "campaign.json"
+    older = json.loads(file.read_text())
+    del older["format"]
+    file.write_text(json.dumps(older))
+    with pytest.raises(ResumeError, match="is in format 1, and this constparity"):
+        check_same_campaign(tmp_path, Listing(), setup_of())
+
+
+@pytest.mark.parametrize("changed", [{"sha256": "0"}, {"setup": {"timeout": 61, "variables": {}}}])
+def test_a_changed_identity_is_not_believed(tmp_path, changed):
+    identity_of(tmp_path, **changed)
+    with pytest.raises(ResumeError, match="it was changed since it was written; name another"):
+        check_same_campaign(tmp_path, Listing(), setup_of())
+
+
+def test_results_without_an_identity_are_not_believed(tmp_path):
+    (tmp_path / "legacy" / "1").mkdir(parents=True)
+    finish(ProgramFiles(tmp_path / "legacy" / "1", 0), Observation(program="p", side="legacy"))
+    with pytest.raises(ResumeError, match=r"campaign\.json, which says .* is missing"):
+        check_same_campaign(tmp_path, Listing(), setup_of())
+
+
+def test_what_is_damaged_is_measured_again_and_said(module, tmp_path, caplog):
+    """A flipped bit, half a file, a lost one, another program's, and rubbish: each on one side."""
+    targets = [f"{module}:program_{number}" for number in range(6)]
+    options = CampaignOptions(sides=SIDES, steady_calls=0, resume=tmp_path / "kept")
+    first = run.run(targets, options)
+    before, caplog_before = started(tmp_path), list(caplog.messages)
+    assert caplog_before == []
+    files = {
+        side: {int(file.stem): file for file in (tmp_path / "kept" / side).glob("*/?.json")}
+        for side in SIDES
+    }
+
+    def change(side, number, suffix, content):
+        file = files[side][number].with_suffix(suffix)
+        file.write_bytes(content(file.read_bytes()))
+
+    change("legacy", 0, ".npz", lambda old: old[:-40] + bytes([old[-40] ^ 1]) + old[-39:])
+    change("simplified", 1, ".json", lambda old: old[: len(old) // 2])
+    files["simplified"][2].with_suffix(".jaxpr.txt").unlink()
+    change("legacy", 3, ".sha256", lambda old: b"")
+    for suffix in (".json", ".npz", ".jaxpr.txt", ".sha256"):
+        change(
+            "simplified", 4, suffix, lambda old, suffix=suffix: files["simplified"][5]
+            .with_suffix(suffix).read_bytes().replace(b"  5.", b"  4."),
+        )  # fmt: skip
+
+    again = run.run(targets, options)
+    assert [row.verdict for row in again.programs] == ["parity"] * 6
+    assert again.model_dump(exclude={"created"}).keys() == first.model_dump().keys() - {"created"}
+    said = sorted(caplog.messages)
+    for text, (number, side) in zip(
+        said,
+        [(0, "legacy"), (3, "legacy"), (1, "simplified"), (2, "simplified"), (4, "simplified")],
+        strict=True,
+    ):
+        assert text.endswith(f"so program_{number} is measured again on {side}"), said
+    runs = started(tmp_path)[len(before) :]
+    # Once on its side; legacy detects the hazards as well.
+    assert sorted(runs) == ["0", "0", "1", "2", "3", "3", "4"]
+
+    caplog.clear()
+    run.run(targets, options)
+    assert caplog.messages == []
+    assert len(started(tmp_path)) == len(before) + len(runs)
+
+
+def test_a_folder_that_goes_away_leaves_what_was_measured(module, tmp_path, caplog):
+    """It is not made again, and the programs that were not finished say why."""
+    targets = [f"{module}:program_{number}" for number in range(12)]
+    folder = tmp_path / "kept"
+
+    def progress(done, total, text):
+        if done == 5:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    options = CampaignOptions(sides=SIDES, steady_calls=0, resume=folder, rounds=2, attribute=True)
+    result = run.run(targets, options, progress=progress)
+    assert len(result.programs) == 12
+    assert {row.verdict for row in result.programs} == {"could not compare"}
+    said = {row.reasons[0].partition("(")[0] for row in result.programs}
+    assert said >= {"its arrays cannot be read any more "}
+    assert any(text.startswith("the campaign's folder took no results of it on") for text in said)
+    observed = [len(row.observations) for row in result.programs]
+    assert sum(observed) >= 5
+    assert f"{folder}/legacy takes no more results" in caplog.text
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("file", ["0.npz", "0.sha256", "0.json"])
+def test_a_folder_that_is_full_keeps_what_it_has(module, tmp_path, monkeypatch, caplog, file):
+    """The second program does not fit; the first is compared, and nothing is half-written."""
+    module.write_text(module.read_text() + FULL_DISK)
+    monkeypatch.setenv("FULL_FOR", file.replace("0", "1", 1))
+    targets = [f"{module}:program_{number}" for number in range(3)]
+    folder = tmp_path / "kept"
+    result = run.run(targets, CampaignOptions(sides=SIDES, steady_calls=0, resume=folder))
+    by_name = {row.name: row for row in result.programs}
+    assert by_name["program_0"].verdict == "parity"
+    assert by_name["program_1"].verdict == "could not compare"
+    assert "took no results of it" in by_name["program_1"].reasons[0]
+    assert "takes no more results ([Errno 28] No space left on device" in caplog.text
+    assert list(folder.rglob("*.part")) == []
+    monkeypatch.delenv("FULL_FOR")
+    again = run.run(targets, CampaignOptions(sides=SIDES, steady_calls=0, resume=folder))
+    assert [row.verdict for row in again.programs] == ["parity"] * 3
+    assert started(tmp_path).count("0") == 3  # not again
+
+
+# At the end of a module, in the process that runs its programs: the disk is full for one file.
+FULL_DISK = """
+
+from pathlib import Path
+
+_replace = Path.replace
+
+
+def _full(self, target):
+    if Path(target).name == os.environ.get("FULL_FOR"):
+        raise OSError(28, "No space left on device", str(target))
+    return _replace(self, target)
+
+
+Path.replace = _full
+"""
 
 
 def test_two_campaigns_do_not_share_a_folder(module, tmp_path):

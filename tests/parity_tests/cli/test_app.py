@@ -137,11 +137,11 @@ def test_a_fault_of_ours_is_not_a_verdict(monkeypatch, capsys):
 def test_a_report_that_is_lost_at_the_end_is_an_error(canned, monkeypatch, tmp_path, capsys):
     import reports
 
-    def write(request, result):
+    def write(path, text):
         raise OSError("disk full")
 
     canned("good")
-    monkeypatch.setattr(reports, "write_report", write)
+    monkeypatch.setattr(reports, "write_atomically", write)
     path = tmp_path / "out.json"
     assert app.main(["run", "x", "--exit-zero", "--report", f"json:{path}"]) == 3
     assert "disk full" in capsys.readouterr().err
