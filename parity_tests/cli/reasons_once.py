@@ -38,7 +38,7 @@ def told_once(
         if _without_metric(_finding(text)) in said:
             also = [each for each in found if each[0] and each[0] not in by_flip]
             if also:
-                yield f"likewise {_listed(also, text)}"
+                yield f"{text.partition(':')[0]}: likewise {_listed(also, text)}"
             continue
         likewise = f"; likewise {_listed(others, text)}" if others else ""
         yield f"{sides}: {text}{likewise}" if sides else text
