@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from parity_tests.evidence.folder_layout import ProgramFiles, TruthFiles, truth_files
 from parity_tests.processes.protocol import Job, RunJobs, ServeJobs, ServeTruth, to_json, write
 from parity_tests.worker.handling import Desk, events, hazards_of, load, start_up
-from reports.rows import Failure, Observation
+from reports.rows import Failure, Observation, Side
 
 if TYPE_CHECKING:
     from parity_tests.observe.measure import Measured
@@ -25,7 +25,7 @@ Say = Callable[[str], object]
 
 def run_jobs(request: RunJobs, desk: Desk) -> None:
     """Run the jobs of a request, or as many as this process is fit for."""
-    process = _started()
+    process = _started(request.side)
     with events(desk) as say:
         for position, job in enumerate(request.jobs):
             following = next(iter(request.jobs[position + 1 :]), job)
@@ -36,15 +36,15 @@ def run_jobs(request: RunJobs, desk: Desk) -> None:
 
 def serve_jobs(request: ServeJobs, desk: Desk) -> None:
     """Run jobs as they come, until the parent goes or this process is not fit for more."""
-    process, each = _started(), RunJobs(side=request.side, jobs=())
+    process, each = _started(request.side), RunJobs(side=request.side, jobs=())
     with events(desk) as say:
         for job in _given(desk):
             if not _run_and_say(job, each, desk, process, say, fresh=False, following=job):
                 return
 
 
-def _started() -> MeasuringProcess:
-    start_up()
+def _started(side: Side) -> MeasuringProcess:
+    start_up(side)
     from parity_tests.worker.measuring_process import MeasuringProcess
 
     return MeasuringProcess()

@@ -11,6 +11,7 @@ import jax
 
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.live_part import live_part
+from parity_tests.observe.jit_on_side import STOCK_JIT
 from parity_tests.program import Program, is_jitted
 from reports.rows import Hazard, HazardKind
 
@@ -44,7 +45,7 @@ def traced_after_flip(program: Program) -> TracedProgram:
     A `jax.jit` of its own keeps its options, because these say which arguments are donated.
     """
     fun, args, kwargs = program.build_as_written()
-    jitted: Any = fun if is_jitted(fun) else jax.jit(fun)
+    jitted: Any = fun if is_jitted(fun) else STOCK_JIT(fun)
     embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
     with _simplified_form():
         traced = jitted.trace(*args, **kwargs)
