@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -49,6 +49,8 @@ class ModuleCounts:
     operations: int
     functions: int
     operations_by_name: dict[str, int]
+    # Of main, and of a function once for each call of it; None where no function is called.
+    operations_with_calls: dict[str, int] | None
     constants: int
     constant_bytes: int
     inlined: tuple[InlinedConstant, ...]
@@ -96,6 +98,7 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
         operations=names.total(),
         functions=names["func.func"],
         operations_by_name=dict(sorted(names.items())),
+        operations_with_calls=_with_calls(functions),
         constants=constants,
         constant_bytes=constant_bytes,
         inlined=tuple(each for each in arrays if each.bytes > embed_threshold),
@@ -107,6 +110,29 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
         marks_lost=_marks_lost(module, kinds),
         callbacks=callbacks,
     )
+
+
+def _with_calls(functions: Mapping[str, Any]) -> dict[str, int] | None:
+    """Count the operations of main, with those of the functions that it calls, by name.
+
+    None where there is no main, or where it calls no function.
+    One mode may lower a body once and call it twice where the other lowers it twice.
+    """
+    counted: dict[str, Counter[str]] = {}
+
+    def of(name: str) -> Counter[str]:
+        if name not in counted:
+            found: Counter[str] = Counter()
+            for operation in _walk(functions[name]):
+                found[operation.name] += 1
+                if operation.name == "func.call":
+                    found += of(operation.attributes["callee"].value)
+            counted[name] = found
+        return counted[name]
+
+    if len(functions) < 2 or "main" not in functions:
+        return None
+    return dict(sorted(of("main").items()))
 
 
 def element_of(dtype: np.dtype[Any]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.hazards_found import HazardsFound
+from reports.rows import Side
 
 if TYPE_CHECKING:
     from parity_tests.program import Program
@@ -45,18 +46,24 @@ TO_MEASURE = ("observe.hazards", "observe.measure", "targets", "evidence.values"
 TO_RERUN = ("drift.equation_values", "targets", "evidence.values")
 
 
-def start_up(modules: Sequence[str] = TO_MEASURE) -> None:
+def start_up(side: Side = "jax-legacy", modules: Sequence[str] = TO_MEASURE) -> None:
     """Start JAX, its backend and the tester before the time limit of the first program begins.
+
+    A side of ours starts the engine, too: it could not be imported once a program patched JAX.
 
     On a slow machine with a short limit, the start alone could exceed it. The first program would
     be given up, and so would the next one, because it is the first in the replacement process.
     """
     import jax
 
+    from parity_tests.observe.jit_on_side import is_ours
+
     for name in modules:
         importlib.import_module(f"parity_tests.{name}")
     # Before a program is imported: it may lower a callback then.
     importlib.import_module("parity_tests.observe.effects").install()
+    if is_ours(side):
+        importlib.import_module("engine")
     jax.devices()
 
 

@@ -41,7 +41,7 @@ GivenT = TypeVar("GivenT", Job, Rerun)
 
 def run_jobs(request: RunJobs, desk: Desk) -> None:
     """Run the jobs of a request, or as many as this process is fit for."""
-    process = _started()
+    process = _started(request.side)
     with events(desk) as say:
         for position, job in enumerate(request.jobs):
             following = next(iter(request.jobs[position + 1 :]), job)
@@ -52,15 +52,15 @@ def run_jobs(request: RunJobs, desk: Desk) -> None:
 
 def serve_jobs(request: ServeJobs, desk: Desk) -> None:
     """Run jobs as they come, until the parent goes or this process is not fit for more."""
-    process, each = _started(), RunJobs(side=request.side, jobs=())
+    process, each = _started(request.side), RunJobs(side=request.side, jobs=())
     with events(desk) as say:
         for job in _given(desk, Job):
             if not _run_and_say(job, each, desk, process, say, fresh=False, following=job):
                 return
 
 
-def _started() -> MeasuringProcess:
-    start_up()
+def _started(side: Side) -> MeasuringProcess:
+    start_up(side)
     from parity_tests.worker.measuring_process import MeasuringProcess
 
     return MeasuringProcess()
@@ -95,7 +95,7 @@ def serve_truth(request: ServeTruth, desk: Desk) -> None:
 
 def serve_reruns(request: ServeReruns, desk: Desk) -> None:
     """Run programs again as they come, until the parent goes."""
-    start_up(TO_RERUN)
+    start_up(request.side, TO_RERUN)
     import jax
 
     target = ""

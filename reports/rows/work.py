@@ -25,13 +25,15 @@ def working_equations(observation: Observation) -> Mapping[str, int] | None:
 def working_operations(observation: Observation) -> Mapping[str, int] | None:
     """Return the StableHLO operations that compute, by name; None where they were not counted.
 
-    Operations of other dialects are left out: they tell of shardings and functions.
+    Those of a function count once for each call of it. Operations of other dialects are left out:
+    they tell of shardings and functions.
     """
-    if observation.stablehlo is None:
+    counts = observation.stablehlo
+    if counts is None:
         return None
     names = {
         name.removeprefix("stablehlo."): count
-        for name, count in observation.stablehlo.operations_by_name.items()
+        for name, count in (counts.operations_with_calls or counts.operations_by_name).items()
         if name.startswith("stablehlo.")
     }
     return {name: count for name, count in names.items() if name not in _MOVING}

@@ -6,8 +6,10 @@ from program_files import program_file
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import ProgramFiles
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.judge import fail_rules
 from parity_tests.processes.lost_checks import keep_measured
+from parity_tests.processes.options import Limits
 from parity_tests.processes.worker_process import KILLED, Lost
 from reports.rows import Observation
 
@@ -17,7 +19,7 @@ SIDES = ("legacy", "jax-legacy", "jax-simplified")
 
 @pytest.fixture(scope="module")
 def campaign():
-    options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=15, memory_limit=800 * 2**20)
+    options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=10, memory_limit=700 * 2**20)
     return run.run([str(FILE)], options)
 
 
@@ -32,7 +34,7 @@ FAILURES = {
     "ends_at_once": "crash in trace: exit status 6: the process ended",
     "aborts": "crash in trace: signal SIGABRT: the process ended",
     "takes_memory": "memory in trace: MemoryLimit: ",
-    "hangs": "timeout in trace: TimeLimit: no result in 15 seconds",
+    "hangs": "timeout in trace: TimeLimit: no result in 10 seconds",
 }
 
 
@@ -100,3 +102,17 @@ def test_a_lost_check_is_named_and_the_rest_of_the_record_stands(tmp_path):
     assert (check.name, check.measured) == ("flag flips", False)
     assert record.observation.failure is None
     assert measured(tmp_path, "hazards").observation.checks == ()
+
+
+def test_the_limit_of_memory_reaches_the_process_that_looks_for_hazards_alone(monkeypatch):
+    seen = []
+
+    def detect_alone(job, folder, limits):
+        seen.append(limits)
+        return HazardsFound(not_detected="it was not asked")
+
+    monkeypatch.setattr(run, "detect_alone", detect_alone)
+    options = CampaignOptions(sides=("jax-legacy",), steady_calls=0, memory_limit=2**31)
+    [row] = run.run([str(program_file("ends_its_process"))], options).programs
+    assert seen == [Limits(options.timeout, 2**31)]
+    assert row.reasons == ("jax-legacy: crash in first call: exit status 3: the process ended",)

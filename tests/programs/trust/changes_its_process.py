@@ -18,8 +18,7 @@ X = (np.float32(2.0),)
 
 @program
 def patches_jit():
-    before = jax.jit
-    jax.jit = lambda *args, **options: before(*args, **options)
+    jax.jit = lambda fun, **options: fun
     return lambda x: x * TABLE, X
 
 
