@@ -26,7 +26,10 @@ Sides = Annotated[
 ALL_SIDES = "legacy,simplified,jax-legacy,jax-simplified"
 Report = Annotated[
     list[str] | None,
-    typer.Option(metavar="KIND:PATH", help="Write a report, as in html:out.html. Repeatable."),
+    typer.Option(
+        metavar="KIND:PATH",
+        help="Write a report, as in html:out.html; json:- prints it. Repeatable.",
+    ),
 ]
 FailOn = Annotated[
     str | None,
