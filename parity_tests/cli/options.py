@@ -42,7 +42,7 @@ Report = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KIND:PATH",
-        help="Write a report, as in html:out.html. Repeatable.",
+        help="Write a report, as in html:out.html; json:- prints it. Repeatable.",
         rich_help_panel=OUTPUT,
     ),
 ]
