@@ -42,8 +42,8 @@ class ModuleCounts:
     `const_arg_types` has their shapes and element types, in order. `embedded` are the arrays at or
     below the embed threshold, `inlined` the arrays above it. `main_order` has the kinds of main's
     arguments in order, one for each run of a kind; `argument_types` has the types of the user's
-    arguments. `marks_lost` counts operands of calls that are marked `jax.const` in the caller and
-    not in the function that is called.
+    arguments, and says which of them are donated. `marks_lost` counts operands of calls that are
+    marked `jax.const` in the caller and not in the function that is called.
     """
 
     operations: int
@@ -202,9 +202,11 @@ def _element_bytes(element: str) -> int:
 
 def _argument_types(main: Any, kinds: Sequence[str]) -> Iterator[str]:
     if main is not None:
-        for argument, kind in zip(main.regions[0].blocks[0].arguments, kinds, strict=True):
+        arguments = main.regions[0].blocks[0].arguments
+        for argument, kind, marks in zip(arguments, kinds, _marks(main), strict=True):
             if kind == "argument":
-                yield str(argument.type)
+                donated = any(mark in marks for mark in _DONATIONS)
+                yield f"{argument.type} donated" if donated else str(argument.type)
 
 
 def _const_arg_types(main: Any, kinds: Sequence[str]) -> tuple[tuple[tuple[int, ...], str], ...]:
@@ -247,14 +249,20 @@ def _marks_lost(module: Any, kinds: dict[str, list[str]]) -> int:
 
 # The marks that JAX sets on arguments beside the user's own (jax 0.10.2).
 _KINDS = {"jax.global_constant": "dimension", "jax.token": "token", "jax.const": "const"}
+# The marks of a donated argument, with an output that takes its buffer and without one.
+_DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 def _argument_kinds(function: Any) -> list[str]:
     """Return the kind of each argument; one with several marks has a kind of several words."""
-    arguments = len(function.regions[0].blocks[0].arguments)
-    if "arg_attrs" not in function.attributes:
-        return ["argument"] * arguments
     return [
         " and ".join(kind for mark, kind in _KINDS.items() if mark in marks) or "argument"
-        for marks in function.attributes["arg_attrs"]
+        for marks in _marks(function)
     ]
+
+
+def _marks(function: Any) -> list[Any]:
+    """Return the attributes of each argument, by name."""
+    if "arg_attrs" not in function.attributes:
+        return [{}] * len(function.regions[0].blocks[0].arguments)
+    return list(function.attributes["arg_attrs"])

@@ -78,6 +78,7 @@ COMPILED_IN: Rule = (expected("legacy compiles the values of captured arrays int
 ANY_DIFFERENCE: Rule = (different(),)
 SAME_COUNT: Rule = (different("one side gave two counts, and counts do not depend on the machine"),)
 SAME_PROGRAM: Rule = (different("one function was traced to two different programs"),)
+ARGUMENTS: Rule = (different("the modules take or donate other arguments of the user"),)
 CALLBACKS: Rule = (different("an effect was lost or repeated"),)
 OTHER_WORDS: Rule = (
     Ruling("not judged", "two lowerings may write one computation in different words"),

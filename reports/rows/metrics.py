@@ -183,8 +183,8 @@ _STABLEHLO = (
         "types of main's arguments",
         _field("stablehlo", "argument_types"),
         "words",
-        within=rules.SAME_PROGRAM,
-        across=rules.SAME_PROGRAM,
+        within=rules.ARGUMENTS,
+        across=rules.ARGUMENTS,
     ),
     Metric(
         "marks lost",

@@ -54,7 +54,7 @@ class StableHloCounts(Row):
     # Those of main, and of a function once for each call of it; None where no function is called.
     operations_with_calls: dict[str, int] | None = None
     main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
-    argument_types: str | None = None  # of the user's arguments of main
+    argument_types: str | None = None  # of the user's arguments of main, and donations
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
     inlined: tuple[str, ...] = ()  # the sha256 of constants above the embed threshold, not of all

@@ -70,6 +70,26 @@ def test_only_arguments_of_main_are_const_args():
     assert counts.argument_types.startswith("tensor<")
 
 
+@pytest.mark.parametrize("mark", ["tf.aliasing_output = 0 : i32", "jax.buffer_donor = true"])
+def test_the_types_of_arguments_say_which_are_donated(mark):
+    module = parsed(
+        f"""
+        func.func public @main(%a: tensor<f32>, %b: tensor<f32> {{{mark}}}) -> tensor<f32> {{
+          return %a : tensor<f32>
+        }}
+        """
+    )
+    counts = stablehlo.count(module, embed_threshold=32)
+    assert counts.argument_types == "tensor<f32>, tensor<f32> donated"
+
+
+def test_a_donation_of_jit_is_among_the_types_of_arguments():
+    x = jnp.ones(3)
+    module = jax.jit(lambda x, y: x + y, donate_argnums=0).lower(x, x).compiler_ir()
+    counts = stablehlo.count(module, embed_threshold=32)
+    assert counts.argument_types == "tensor<3xf32> donated, tensor<3xf32>"
+
+
 @pytest.mark.parametrize(
     ("dtype", "size"),
     [
