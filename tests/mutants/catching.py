@@ -11,7 +11,9 @@ from pathlib import Path
 import mutant_programs
 import of_calls
 import of_constants
+import of_effects
 import of_functions
+import of_work
 from planting import MUTANTS, Mutant
 
 from parity_tests import targets
@@ -22,9 +24,11 @@ from parity_tests.observe import measure
 from parity_tests.processes import side_runs
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
+from reports.rows.check_names import EXPORT
 
 FILE = Path(mutant_programs.__file__)
-MODULES = (of_constants, of_functions, of_calls)  # each adds its mutants when it is imported
+# Each adds its mutants when it is imported.
+MODULES = (of_constants, of_functions, of_calls, of_effects, of_work)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +68,8 @@ def _load(name):
 
 
 def _measure(program, side):
-    measured = measure.measure(program, side)
+    exported = any(m.metric == EXPORT and m.program == program.name for m in MUTANTS.values())
+    measured = measure.measure(program, side, reload=exported)
     return Evidence(measured.observation, measured.values, measured.jaxpr)
 
 

@@ -1,9 +1,12 @@
 """The programs that mutants are caught on: factories all, so that no cache knows them."""
 
+import time
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import io_callback
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from parity_tests import program
@@ -26,6 +29,13 @@ def uses_table():
 @program
 def two_tables():
     """Two captured arrays of equal shape."""
+    a, b = tables(2)
+    return (lambda x: x * a + b), X
+
+
+@program
+def exported():
+    """Two captured arrays of equal shape in a program that is exported and read back as well."""
     a, b = tables(2)
     return (lambda x: x * a + b), X
 
@@ -188,8 +198,127 @@ def with_an_effect():
     return show, X
 
 
+@program
+def told_one_of_two():
+    """A callback that gets one of two captured arrays; the output has both alike."""
+    a, b = tables(2)
+
+    def show(x):
+        jax.debug.callback(_nothing, a)
+        return x * (a + b)
+
+    return show, X
+
+
+@program
+def two_ordered_effects():
+    """Two effects that keep their order."""
+    [table] = tables(1)
+
+    def show(x):
+        jax.debug.callback(_nothing, x, ordered=True)
+        jax.debug.callback(_nothing_more, x, ordered=True)
+        return x * table
+
+    return show, X
+
+
+@program
+def print_in_a_branch():
+    """A print in a branch that has an array."""
+    a, b = tables(2)
+
+    def shown(y):
+        jax.debug.print("the branch was given {y}", y=y)
+        return y * a
+
+    return (lambda x: lax.cond(x > 0, shown, lambda y: y - b, x)), X
+
+
+@program
+def two_tables_and_an_effect():
+    """Two captured arrays beside an effect, so that each call runs Python."""
+    a, b = tables(2)
+
+    def show(x):
+        jax.debug.callback(_nothing, x)
+        return x * a + b
+
+    return show, X
+
+
+@program
+def slow_callback():
+    """A callback that is slow, so that the tester looks at memory after each call."""
+    [table] = tables(1)
+    number = jax.ShapeDtypeStruct((), np.float32)
+    return (lambda x: io_callback(_slowly, number, x) * table), X
+
+
 def _nothing(x):
     pass
+
+
+def _nothing_more(x):
+    pass
+
+
+def _slowly(x):
+    time.sleep(0.012)  # longer than `later_calls.LONG`
+    return x
+
+
+@program
+def used_four_times():
+    """A value that is computed once and used four times."""
+    [table] = tables(1)
+
+    def use(x):
+        wave = jnp.sin(x * table)
+        return wave * wave + wave * jnp.cos(wave)
+
+    return use, X
+
+
+@program
+def used_four_times_in_a_scan():
+    """The body of a scan with a value that is computed once and used four times."""
+    [table] = tables(1)
+
+    def turn(carry, x):
+        wave = jnp.sin(x * table)
+        return carry + wave * wave, wave * jnp.cos(wave)
+
+    return (lambda xs: lax.scan(turn, jnp.zeros(77), xs)), (np.arange(3, dtype=np.float32),)
+
+
+@program
+def table_and_matrix():
+    """A captured vector beside a captured matrix."""
+    [table] = tables(1)
+    matrix = jnp.arange(81.0).reshape(9, 9)
+    return (lambda x: (x * table, x * matrix)), X
+
+
+@program
+def subnormal_numbers():
+    """A captured array with numbers that are smaller than a normal float."""
+    small = jnp.asarray(np.full(77, 1e-41, np.float32))
+    return (lambda x: (x, small)), X
+
+
+@program
+def donates():
+    """A jitted function that donates its argument."""
+    [table] = tables(1)
+    return jax.jit(lambda state: state * table, donate_argnums=0), (jnp.ones(77),)
+
+
+@program
+def keeps_unused():
+    """A jitted function that keeps an argument which it does not use."""
+    [table] = tables(1)
+    return jax.jit(lambda x, unused: x * table, keep_unused=True), (*X, *X)
 
 
 @program

@@ -5,11 +5,13 @@ import types
 
 import jax
 import jax.numpy as jnp
-from planting import attribute, mutant, replaced
+from planting import PIPELINES, attribute, mutant, replaced, step
 
 from engine import jax_internals, stages
 from engine.configuration import settings, trace_side
+from engine.ir.jaxprs import ClosedJaxpr
 from engine.jax_internals import lowering
+from engine.pipeline import LoweringPlan
 from engine.runtime import executable_cache
 from engine.runtime import lowering as engine_lowering
 from simplified_consts import execution
@@ -204,4 +206,57 @@ def const_arg_committed():
 )
 def device_of_the_captured_array():
     with replaced(jax_internals.uncommitted, lambda value: value):
+        yield
+
+
+@mutant(
+    "the program's own jax.jit donates an argument, and the lowering forgets it",
+    program="donates",
+    side="simplified",
+    metric="types of main's arguments",
+    says="tensor<77xf32> against tensor<77xf32> donated",
+)
+def donation_lost():
+    stock = jax_internals.const_operands
+
+    def undonated(params, count):
+        made = stock(params, count)
+        return made | {"donated_invars": (False,) * len(made["donated_invars"])}
+
+    with replaced(stock, undonated):
+        yield
+
+
+@mutant(
+    "the program's own jax.jit keeps an argument that is not used, and the lowering drops it",
+    program="keeps_unused",
+    side="simplified",
+    metric="types of main's arguments",
+    says="tensor<f32> against tensor<f32>, tensor<f32>",
+)
+def unused_argument_dropped():
+    stock = jax_internals.const_operands
+
+    with replaced(stock, lambda *args: stock(*args) | {"keep_unused": False}):
+        yield
+
+
+@mutant(
+    "an export inlines the captured arrays in each other's place",
+    program="exported",
+    side="simplified",
+    metric="export, read back",
+    says="other values",
+)
+def export_with_other_constants():
+    stock = PIPELINES["simplified"].PIPELINE.plan
+
+    def plan(closed, embed_threshold, hoist_constants_as_args, *rest):
+        made = stock(closed, embed_threshold, hoist_constants_as_args, *rest)
+        if hoist_constants_as_args:
+            return made
+        swapped = ClosedJaxpr(made.closed_jaxpr.jaxpr, made.closed_jaxpr.consts[::-1])
+        return LoweringPlan(swapped)
+
+    with step("simplified", plan=plan):
         yield

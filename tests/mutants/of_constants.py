@@ -113,6 +113,22 @@ def nan_payload_lost():
 
 
 @mutant(
+    "const args are passed with subnormal numbers flushed to zero",
+    program="subnormal_numbers",
+    side="simplified",
+    metric="const arg values",
+    says="hold what no captured array holds",
+)
+def subnormal_numbers_flushed():
+    def flushed(value):
+        held = np.asarray(value)
+        return jnp.asarray(np.where(np.abs(held) < np.finfo(held.dtype).tiny, 0, held))
+
+    with _mapped_operands(flushed):
+        yield
+
+
+@mutant(
     "a captured float64 array goes through float32",
     program="wide",
     side="simplified",
@@ -313,6 +329,43 @@ def const_arg_passed_again():
 def inlined_above_the_threshold():
     stock = jaxprs.is_hoistable
     with replaced(stock, lambda value, embed_threshold: stock(value, embed_threshold + 4000)):
+        yield
+
+
+@mutant(
+    "arrays of two dimensions stay inlined, whatever their size",
+    program="table_and_matrix",
+    side="simplified",
+    metric="arrays that stay inlined",
+    says="float32[9,9]",
+)
+def matrix_left_inlined():
+    stock = jaxprs.is_hoistable
+
+    def is_hoistable(value, embed_threshold):
+        return np.ndim(value) != 2 and stock(value, embed_threshold)
+
+    with replaced(stock, is_hoistable):
+        yield
+
+
+@mutant(
+    "the first use of a captured array stays inlined, and its other uses are hoisted",
+    program="uses_table",
+    side="simplified",
+    metric=PROOF,
+    says="308 bytes of captured arrays were inlined",
+)
+def first_use_left_inlined():
+    stock = closure_conversion.Conversion._rewrite
+
+    def rewrite(self, jaxpr, *args, **kwargs):
+        done = stock(self, jaxpr, *args, **kwargs)
+        return done.replace(
+            eqns=[done.eqns[0].replace(invars=jaxpr.eqns[0].invars), *done.eqns[1:]]
+        )
+
+    with attribute(closure_conversion.Conversion, "_rewrite", rewrite):
         yield
 
 

@@ -51,8 +51,9 @@ def page(controls, outcomes):
 
 
 def _short(reason):
-    """Return the beginning of a reason, without figures that differ from machine to machine."""
+    """Return the beginning of a reason, without figures of a machine and without line numbers."""
     line = reason.splitlines()[0].split(": max rel")[0].rstrip("(; ")
+    line = re.sub(r"(\w+\.py):\d+", r"\1", line)
     line = re.sub(r"\b([0-9a-f]{8})[0-9a-f]{56}\b", r"\1…", line)
     return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
 
