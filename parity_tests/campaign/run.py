@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from parity_tests.campaign import unfinished
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.estimates import Announce, spoken
+from parity_tests.campaign.first_finding import FirstFinding
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
-from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
+from parity_tests.campaign.lost_hazards import detect_alone
 from parity_tests.campaign.measured_again import measure_again
-from parity_tests.campaign.options import CampaignOptions, side_with_hazards
+from parity_tests.campaign.one_program import draft_of
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.repeats import find_unrepeatable
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
-from parity_tests.evidence.hazards_found import HazardsFound
-from parity_tests.evidence.records import Evidence, Recorded, log, truth_of
-from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.judgement import has_floats
+from parity_tests.evidence.records import Recorded, log, truth_of
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
-from parity_tests.judge.verdict import conclude, needs_arbiter
-from parity_tests.processes.protocol import Job, Listed, Progress
+from parity_tests.judge.verdict import conclude
+from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides
-from parity_tests.processes.warm_workers import Truth, warm_arbiter
+from parity_tests.processes.warm_workers import warm_arbiter
 from parity_tests.processes.worker_process import PROCESSES
 from reports.rows import (
     SIDES,
     Campaign,
-    Comparison,
     Observation,
     ProgramRow,
     Side,
-    TimeComparison,
     TimeSamples,
 )
 from reports.views.texts import counted
@@ -82,7 +77,7 @@ def run(
         collected = collect(targets, folder, options.time_limit, options.select)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
-        stop = _Stop(collected, options, folder, stops_after) if stops_after else None
+        stop = FirstFinding(collected, options, folder, stops_after) if stops_after else None
         measured = _measure(collected, options, setup, folder, progress, announce, stop)
         drafts = _compare(measured, options, folder)
         try:
@@ -131,34 +126,6 @@ class _Measured:
         return not self.has_stopped or unavailable or bool(self.records[number])
 
 
-@dataclass
-class _Stop:
-    """Judges programs that have run on all sides, until one of them ends the measurements."""
-
-    collected: Collected
-    options: CampaignOptions
-    folder: Path
-    is_asked: Callable[[ProgramRow], bool]
-    has_stopped: bool = False
-
-    def __call__(self, number: int, records: Mapping[Side, Recorded]) -> bool:
-        """Judge a program that has run on all sides, and say whether it is the last."""
-        program, job = self.collected.programs[number], self.collected.job(number)
-        limits = self.options.time_limit
-        if not self.has_stopped:
-            with warm_arbiter(self.folder, limits, fresh=self.options.fresh) as arbitrate:
-                draft = _draft(
-                    program,
-                    records,
-                    self.options.sides,
-                    partial(arbitrate, job),
-                    partial(detect_alone, job, self.folder, limits),
-                )
-            row = draft.row(conclude(draft.findings, pairs_of(self.options.sides)))
-            self.has_stopped = self.is_asked(row)
-        return self.has_stopped
-
-
 def _measure(
     collected: Collected,
     options: CampaignOptions,
@@ -166,7 +133,7 @@ def _measure(
     folder: Path,
     progress: Progress,
     announce: Announce,
-    stop: _Stop | None,
+    stop: FirstFinding | None,
 ) -> _Measured:
     """Run the programs on all sides, and those that every side could run in rounds as well."""
     jobs, sides = collected.jobs, options.sides
@@ -221,7 +188,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
     always_arbitrate = options.save is not None and not set(SIDES) <= set(options.sides)
     with warm_arbiter(folder, options.time_limit, fresh=options.fresh) as arbitrate:
         return [
-            _draft(
+            draft_of(
                 each,
                 measured.records[number],
                 options.sides,
@@ -261,77 +228,3 @@ def _kept(measured: _Measured, folder: Path, number: int) -> saved.Kept:
     records = measured.records[number]
     evidence = {side: record.evidence() for side, record in records.items()}
     return saved.Kept(evidence, truth_of(folder, number))
-
-
-def _draft(
-    program: Listed,
-    recorded: Mapping[Side, Recorded],
-    sides: Sequence[Side],
-    ask_arbiter: Callable[[], Truth],
-    ask_hazards: Callable[[], HazardsFound],
-    *,
-    time_samples: tuple[TimeSamples, ...] = (),
-    times: tuple[TimeComparison, ...] = (),
-    measured_again: tuple[Observation, ...] = (),
-    always_arbitrate: bool = False,
-) -> RowDraft:
-    evidence, missing = unfinished.load(recorded, sides)
-    if program.unavailable is not None:
-        findings = Findings(not_run=program.unavailable)
-    elif missing:
-        findings = Findings(tuple(each.observation for each in evidence.values()), not_run=missing)
-    else:
-        comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
-        found = _hazards(recorded, ask_hazards)
-        findings = Findings(
-            observed=tuple(each.observation for each in evidence.values()),
-            comparisons=comparisons,
-            times=times,
-            hazards=found.hazards,
-            no_hazards=found.not_detected,
-            measured_again=measured_again,
-            no_arbiter=no_arbiter,
-        )
-    return RowDraft(
-        name=program.name,
-        source=program.source or (program.target if program.unavailable is not None else ""),
-        target=program.target,
-        digest=program.digest,
-        summary=program.summary,
-        tags=program.tags,
-        observations=findings.observed,
-        time_samples=time_samples,
-        findings=findings,
-    )
-
-
-def _compared(
-    evidence: Mapping[Side, Evidence], ask_arbiter: Callable[[], Truth], always_arbitrate: bool
-) -> tuple[tuple[Comparison, ...], str]:
-    """Compare the sides of a program; the text says why the arbiter is missing where it was asked.
-
-    The arbiter is asked where outputs are beyond tolerance; with `always_arbitrate`, it is asked of
-    every program that it can judge.
-    """
-    pairs = [(evidence[left], evidence[right]) for left, right in pairs_of(evidence)]
-    comparisons = compare_pairs(pairs)
-    always = always_arbitrate and any(has_floats(each.observation) for each in evidence.values())
-    if not (always or needs_arbiter(comparisons)):
-        return comparisons, ""
-    truth = ask_arbiter()
-    if truth.missing:
-        return comparisons, truth.missing
-    return compare_pairs(pairs, truth.outputs), ""
-
-
-def _hazards(
-    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[], HazardsFound]
-) -> HazardsFound:
-    """Return the hazards of a program; a program that raises has its failure to say why not."""
-    side = side_with_hazards(recorded)
-    if side is None:
-        return HazardsFound()
-    failure, found = recorded[side].observation.failure, recorded[side].hazards()
-    if may_hide_hazards(failure) or found.again:
-        found = ask_hazards()
-    return found.model_copy(update={"not_detected": ""}) if failure else found

@@ -91,7 +91,9 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
     placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
     read = read_that_changes(flip) if outcome == "different" and not placement else None
-    if read and metric not in OF_SPEED and not is_told_here(metric):
+    if metric in effects.METRICS:
+        yield from effect_reasons.of_effects(flip, metric)
+    elif read and metric not in OF_SPEED and not is_told_here(metric):
         if metric == "outputs":
             said = f"outputs are different in their values: {comparison.detail}"
             yield of_read("outputs", said, read)
@@ -99,8 +101,6 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             yield of_read("structure or count", what, read)
     elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
-    elif metric in effects.METRICS:
-        yield from effect_reasons.of_effects(flip, metric)
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
         yield FlipReason(

@@ -93,7 +93,7 @@ def _stablehlo(counted: Counted) -> StableHloCounts:
         constants=module.constants,
         constant_bytes=module.constant_bytes,
         operations_by_name=module.operations_by_name,
-        operations_with_calls=module.operations_with_calls,
+        array_operations=module.array_operations,
         main_order=module.main_order,
         argument_types=module.argument_types,
         callbacks=module.callbacks,

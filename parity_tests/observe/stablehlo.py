@@ -49,8 +49,8 @@ class ModuleCounts:
     operations: int
     functions: int
     operations_by_name: dict[str, int]
-    # Of main, and of a function once for each call of it; None where no function is called.
-    operations_with_calls: dict[str, int] | None
+    # Those that return arrays: of main, and of a function once for each call of it.
+    array_operations: dict[str, int]
     constants: int
     constant_bytes: int
     inlined: tuple[InlinedConstant, ...]
@@ -98,7 +98,7 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
         operations=names.total(),
         functions=names["func.func"],
         operations_by_name=dict(sorted(names.items())),
-        operations_with_calls=_with_calls(functions),
+        array_operations=_of_arrays(functions),
         constants=constants,
         constant_bytes=constant_bytes,
         inlined=tuple(each for each in arrays if each.bytes > embed_threshold),
@@ -112,11 +112,11 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
     )
 
 
-def _with_calls(functions: Mapping[str, Any]) -> dict[str, int] | None:
-    """Count the operations of main, with those of the functions that it calls, by name.
+def _of_arrays(functions: Mapping[str, Any]) -> dict[str, int]:
+    """Count the operations of main that return arrays, with those of its functions, by name.
 
-    None where there is no main, or where it calls no function.
-    One mode may lower a body once and call it twice where the other lowers it twice.
+    One mode may lower a body once and call it twice where the other lowers it twice. Scalars count
+    the turns of loops, and say little of the work.
     """
     counted: dict[str, Counter[str]] = {}
 
@@ -124,15 +124,17 @@ def _with_calls(functions: Mapping[str, Any]) -> dict[str, int] | None:
         if name not in counted:
             found: Counter[str] = Counter()
             for operation in _walk(functions[name]):
-                found[operation.name] += 1
+                found[operation.name] += any(_is_array(each) for each in operation.results)
                 if operation.name == "func.call":
                     found += of(operation.attributes["callee"].value)
             counted[name] = found
         return counted[name]
 
-    if len(functions) < 2 or "main" not in functions:
-        return None
-    return dict(sorted(of("main").items()))
+    return dict(sorted((+of("main")).items())) if "main" in functions else {}
+
+
+def _is_array(result: Any) -> bool:
+    return bool(getattr(result.type, "rank", 0))
 
 
 def element_of(dtype: np.dtype[Any]) -> str:

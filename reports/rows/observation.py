@@ -51,8 +51,8 @@ class StableHloCounts(Row):
     constants: int
     constant_bytes: int  # all of stablehlo.constant, scalars included
     operations_by_name: dict[str, int]
-    # Those of main, and of a function once for each call of it; None where no function is called.
-    operations_with_calls: dict[str, int] | None = None
+    # Those that return arrays, those of a function once for each call of it.
+    array_operations: dict[str, int] | None = None
     main_order: str | None = None  # the kinds of main's arguments, "token, const, argument"
     argument_types: str | None = None  # of the user's arguments of main, and donations
     callbacks: int | None = None  # calls into Python

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from reports.rows.observation import Observation
 
-# Operations that move, select or repeat elements, or hold a module together.
+# Operations that move, select or repeat elements, that order others, or hold a module together.
 _MOVING = frozenset(
     {
-        "bitcast_convert", "broadcast_in_dim", "concatenate", "constant", "convert",
-        "dynamic_slice", "dynamic_update_slice", "gather", "get_tuple_element", "imag", "iota",
-        "optimization_barrier", "pad", "real", "reshape", "return", "reverse", "select", "slice",
-        "transpose", "tuple",
+        "bitcast_convert", "broadcast_in_dim", "case", "concatenate", "constant", "convert",
+        "dynamic_slice", "dynamic_update_slice", "gather", "get_tuple_element", "if", "imag",
+        "iota", "optimization_barrier", "pad", "real", "reshape", "return", "reverse", "select",
+        "slice", "transpose", "tuple", "while",
     }
 )  # fmt: skip
 
@@ -25,15 +25,15 @@ def working_equations(observation: Observation) -> Mapping[str, int] | None:
 def working_operations(observation: Observation) -> Mapping[str, int] | None:
     """Return the StableHLO operations that compute, by name; None where they were not counted.
 
-    Those of a function count once for each call of it. Operations of other dialects are left out:
-    they tell of shardings and functions.
+    They return arrays, and those of a function count once for each call of it. Loops and branches
+    are left out, and operations of other dialects, which tell of shardings and functions.
     """
     counts = observation.stablehlo
-    if counts is None:
+    if counts is None or counts.array_operations is None:
         return None
     names = {
         name.removeprefix("stablehlo."): count
-        for name, count in (counts.operations_with_calls or counts.operations_by_name).items()
+        for name, count in counts.array_operations.items()
         if name.startswith("stablehlo.")
     }
     return {name: count for name, count in names.items() if name not in _MOVING}

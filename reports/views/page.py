@@ -81,7 +81,7 @@ def page(campaign: Campaign) -> Page:
         flips=flip.totals(campaign),
         created=campaign.created,
         overview=overview(shown, sides, left_out=len(programs) - len(shown)),
-        notes=_notes(sides),
+        notes=(*_notes(sides), *_left_out(campaign.not_run)),
         environment=_environment(campaign.environment),
         sections=tuple(section(row, sides, anchor_of(index)) for index, row in enumerate(shown)),
     )
@@ -113,6 +113,14 @@ def _notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
         "time. Judged times, where rounds were run, are with each program.",
         "A dash stands for what was not measured, never for zero.",
     )
+
+
+def _left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the programs that were not run, because the campaign stopped at a finding before."""
+    if not not_run:
+        return ()
+    named = cut(", ".join(not_run), _VALUE_LENGTH)
+    return (f"Not run, for the campaign stopped at its first finding (-x): {named}.",)
 
 
 def _environment(environment: Environment) -> Table:

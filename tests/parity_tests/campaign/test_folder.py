@@ -340,6 +340,6 @@ def test_a_check_that_was_killed_from_outside_is_made_again(tmp_path):
     for number, ending in enumerate(("signal SIGKILL: killed", "signal SIGABRT: the end")):
         check = Check(name="flag flips", holds=True, measured=False, statement=ending)
         lost = Observation(program="p", side="legacy", checks=(check,))
-        (tmp_path / f"{number}.json").write_text(lost.model_dump_json())
+        finish(ProgramFiles(tmp_path, number), lost)
     check_same_campaign(tmp_path, Listing(), setup_of())
     assert [each.name for each in tmp_path.glob("?.json")] == ["1.json"]

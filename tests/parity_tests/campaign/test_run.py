@@ -6,6 +6,7 @@ import pytest
 from program_files import line_with, program_file
 
 from parity_tests.campaign import run
+from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Listed
@@ -233,7 +234,7 @@ def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
     def ask():
         pytest.fail("it was asked")
 
-    draft = run._draft(missing, {}, ask, ask)
+    draft = draft_of(missing, {}, ("legacy",), ask, ask)
     row = draft.row(conclude(draft.findings))
     assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
     assert (row.observations, row.comparisons) == ((), ())

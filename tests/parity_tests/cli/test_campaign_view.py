@@ -81,7 +81,7 @@ def test_quietly_each_program_that_fails_has_a_line(faults):
     campaign_view.print_failing(console, faults, {"exits", "other_value"})
     value, exits = console.file.getvalue().splitlines()
     assert value.startswith("other_value (")
-    assert "faults.py:23): flip: different; verdict: difference: outputs are not" in value
+    assert "faults.py:23): flip: different; verdict: difference: outputs are different" in value
     assert exits.startswith("exits (")
     assert "exit status 7" in exits
 

@@ -1,13 +1,13 @@
 import pytest
 
 from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, broken, parse
-from reports.rows import Campaign, FlipReason, FlipVerdict, Hazard
+from reports.rows import Campaign, Comparison, FlipReason, FlipVerdict, Hazard
 
 
-def row(template, name="p", verdict="parity", outcome="safe", reasons=(), hazards=()):
+def row(template, outcome="safe", reasons=(), **fields):
     flip = FlipVerdict(left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=reasons)
-    fields = {"name": name, "verdict": verdict, "flip": flip, "hazards": hazards}
-    return template.model_copy(update=fields)
+    plain = {"verdict": "parity", "flip": flip, "hazards": (), "comparisons": ()}
+    return template.model_copy(update=plain | fields)
 
 
 def reason(kind, outcome, ratio=None):
@@ -20,6 +20,11 @@ FROM_NOTHING = reason("size", "safe but slower or larger")
 DRIFT = reason("outputs", "numerics drift, explained")
 VALUES = reason("outputs", "different")
 FAILURE = reason("failure", "different")
+MORE_WORK = reason("structure or count", "safe but slower or larger")
+OF_ONE_MODE = Comparison(
+    metric="callbacks", left="legacy", right="jax-legacy", outcome="different", left_value="1",
+    right_value="2",
+)  # fmt: skip
 DONATED = Hazard(kind="captured and donated", file="", line=0, array="", what="", fix="")
 
 
@@ -34,7 +39,9 @@ def rules_broken(faults, rules, **fields):
     [
         ({}, []),
         ({"reasons": (VALUES,), "outcome": "different"}, ["different"]),
-        ({"verdict": "difference"}, ["different"]),
+        ({"verdict": "difference", "comparisons": (OF_ONE_MODE,)}, ["different"]),
+        ({"verdict": "difference", "flip": None}, ["different"]),
+        ({"verdict": "difference", "reasons": (MORE_WORK,)}, []),
         (
             {"reasons": (FAILURE,), "outcome": "different", "verdict": "could not compare"},
             ["new-failure"],

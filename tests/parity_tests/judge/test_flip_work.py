@@ -36,7 +36,7 @@ def observation(side, working, *, operations=None, ledger=(), inlined=(), lowere
         ),
         stablehlo=StableHloCounts(
             text_bytes=1, operations=9, functions=1, constants=0, constant_bytes=0,
-            operations_by_name=lowered or {}, inlined=inlined,
+            operations_by_name=lowered or {}, array_operations=lowered or {}, inlined=inlined,
         ),
     )  # fmt: skip
 

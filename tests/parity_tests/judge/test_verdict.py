@@ -92,10 +92,10 @@ def test_a_draft_becomes_a_row_with_all_that_it_has():
     failure = Failure(kind="exception", stage="trace", type="ValueError", message="no")
     side = Observation(program="p", side=PAIR[0], failure=failure)
     findings = Findings((side,), (MISMATCH,), drift=(drift("a bug"),))
-    draft = RowDraft("p", "model.py:1", "a step", findings, "model.py:p", "d1", (side,))
+    draft = RowDraft("p", "model.py:1", "a step", findings, "model.py:p", "d1", ("slow",), (side,))
     row = draft.row(conclude(findings))
     assert (row.name, row.source, row.summary) == ("p", "model.py:1", "a step")
     assert (row.target, row.digest, row.observations) == ("model.py:p", "d1", (side,))
     assert (row.comparisons, row.drift) == (findings.comparisons, findings.drift)
-    assert row.verdict == "difference"
+    assert (row.verdict, row.tags) == ("difference", ("slow",))
     assert row.reasons[-1] == "jax-legacy: exception in trace: ValueError: no"
