@@ -36,8 +36,11 @@ def with_other_elements(value: Any) -> Any:
     if isinstance(value, jax.Ref) or jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
         return value
     if isinstance(value, np.ndarray):
-        return (value == 0).astype(dtype)
-    changed = jnp.equal(value, 0).astype(dtype)
+        other = value.copy(order="K")  # of JAX's own class of arrays, which keeps 64 bits
+        other[...] = value == 0
+        return other
+    with jax.enable_x64(True):
+        changed = jnp.equal(value, 0).astype(dtype)
     return jax.device_put(changed, value.sharding) if value.committed else changed
 
 

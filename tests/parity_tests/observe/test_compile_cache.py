@@ -75,6 +75,22 @@ def test_a_rewritten_program_computes_with_the_other_values_in_all_bodies(consta
     np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("array", [jnp.asarray, np.asarray])
+def test_an_array_of_64_bits_is_replaced_where_they_are_off(array):
+    with jax.enable_x64(True):
+        wide = array(np.linspace(0.0, 1.0, 8))
+
+    def in_double(x):
+        with jax.enable_x64(True):
+            return x.astype(jnp.float64) * wide
+
+    closed = jax.jit(in_double).trace(jnp.ones(8)).jaxpr
+    other = jax.extend.core.jaxpr_as_fun(replace_captured(closed, with_other_elements))
+    [result] = jax.jit(other)(jnp.ones(8))
+    assert result.dtype == np.float64
+    assert np.array_equal(result, np.asarray(wide) == 0)
+
+
 def test_a_body_that_is_shared_stays_shared():
     def twice(x):
         inner = jax.jit(lambda y: y @ TABLE)
