@@ -65,8 +65,14 @@ class _Walk:
 
     def equation(self, equation: Any, operands: list[Hashable]) -> Sequence[Hashable]:
         bodies = bodies_of(equation)
-        # An operand that only hands a captured array to a body is not there in the other form.
-        shown = [each for each in operands if not (bodies and isinstance(each, tuple))]
+        # An operand that only hands a captured array to a body is not there in the other form. A
+        # first carry, or what a scatter adds, is there in both.
+        handed = {number for body in bodies for number in body.operands or ()}
+        shown = [
+            each
+            for number, each in enumerate(operands)
+            if not (number in handed and isinstance(each, tuple))
+        ]
         self.equations.append((equation.primitive.name, tuple(shown), self._params(equation)))
         for body in bodies:
             # New numbers for the inputs of a body that no captured value stands for.

@@ -85,15 +85,36 @@ class AcrossFlip:
     @property
     def how_to_find_the_culprit(self) -> str:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
-        if self.after is not None and self.after.failure is None and not self.hoisted:
-            return "no captured array is hoisted: find out what else reads the flag"
-        return "constparity culprit names the captured arrays that it takes"
+        if not self.hoists_nothing:
+            return "constparity culprit names the captured arrays that it takes"
+        if read := self.hazard("reads the flag", "reads jaxpr constants"):
+            return (
+                f"no captured array is hoisted: find out what the read at {_places(read)} decides"
+            )
+        return "no captured array is hoisted: find out what else reads the flag"
+
+    @property
+    def hoists_nothing(self) -> bool:
+        """Whether the flip hoists no array, for all that is known of a side that failed after it.
+
+        Where the side before the flip works, it has captured what the other one would hoist.
+        """
+        if self.after is not None and self.after.failure is None:
+            return not self.hoisted
+        before = self.before
+        if before is None or before.failure is not None:
+            return False
+        return all(array.fate == "embedded" for array in before.ledger)
 
     def _observation(self, side: Side) -> Observation | None:
         return next((each for each in self.findings.observed if each.side == side), None)
 
     def _is_across(self, each: Comparison | TimeComparison | DriftAttribution) -> bool:
         return (each.left, each.right) == (self.left, self.right)
+
+
+def _places(hazards: Sequence[Hazard]) -> str:
+    return listed(list(dict.fromkeys(place(each.file, each.line) for each in hazards)))
 
 
 def lines_of(hazards: Sequence[Hazard]) -> str:

@@ -110,7 +110,9 @@ def _slower(flip: AcrossFlip, stage: TimeMetric, ratio: float, what: str) -> Fli
         where, action = lines_of(folded), folded[0].fix
         what += f": {folded[0].what}"
     elif not flip.hoisted:
-        where, action = "", "no captured array is hoisted: measure again with more --rounds"
+        again = "no captured array is hoisted: measure again with more --rounds"
+        # Two measurements that agree beyond doubt leave nothing to measure.
+        where, action = "", flip.how_to_find_the_culprit if flip.times_again else again
     else:
         arrays = counted(len(flip.hoisted), "captured array")
         where = flip.largest

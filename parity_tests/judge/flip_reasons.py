@@ -110,6 +110,20 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             where=lines_of(cause) if cause else "",
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
         )
+    elif (
+        metric == "captured values"
+        and outcome == "different"
+        and (written := flip.hazard("writeable NumPy array"))
+    ):
+        yield FlipReason(
+            outcome="different",
+            kind="structure or count",
+            subject=metric,
+            what="a captured NumPy array holds other values after the calls than before: the "
+            "program writes to it, and stock simplified on a CPU computes with the new ones",
+            where=lines_of(written),
+            action=written[0].fix,
+        )
     elif outcome == "different" and not is_told_here(metric):
         alike = pair_before_flip(flip, comparison)
         yield FlipReason(

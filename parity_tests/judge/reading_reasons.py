@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from reports.rows import FlipReason, Hazard, ReasonKind
+from reports.rows import FlipReason, Hazard, HazardKind, ReasonKind
+
+READS: tuple[HazardKind, ...] = ("reads the flag", "reads jaxpr constants")
 
 
 def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:
@@ -24,11 +26,19 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
         said_once([difference_by_the_read, the_read]) == [difference_by_the_read]
     """
     blamed = {(each.where, each.action) for each in reasons if each.outcome == "different"}
+    named = " ".join(each.action for each in reasons if each.outcome != "safe")
     return [
         each
         for each in reasons
-        if each.outcome != "safe" or not each.where or (each.where, each.action) not in blamed
+        if each.outcome != "safe"
+        or not each.where
+        or ((each.where, each.action) not in blamed and not _is_named(each, named))
     ]
+
+
+def _is_named(reason: FlipReason, actions: str) -> bool:
+    """Say whether an action already sends the reader to the line of a read."""
+    return reason.subject in READS and reason.where.split(" (")[0] in actions
 
 
 def of_read(kind: ReasonKind, what: str, read: tuple[Hazard, ...]) -> FlipReason:

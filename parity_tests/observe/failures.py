@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from parity_tests.exception_texts import formatted, said_by
 from parity_tests.jaxpr.source_places import raised_at
+from parity_tests.observe.callback_failures import raised_in_callback
 from reports.rows import Check, Failure, Proof
 
 
@@ -26,12 +27,15 @@ def exception(error: BaseException, stage: str) -> Failure:
     """Describe an exception as a failure row, its texts cut to what a report can show."""
     type_ = type(error)
     prefix = "" if type_.__module__ == "builtins" else f"{type_.__module__}."
-    place = raised_at(error)
+    said = said_by(error)
+    callback = raised_in_callback(said)
+    place = callback.place if callback else raised_at(error)
+    message = f"{callback.what}, in a callback\n{said}" if callback else said
     return Failure(
         kind="exception",
         stage=stage,
         type=prefix + type_.__qualname__,
-        message=said_by(error)[:4000],
+        message=message[:4000],
         traceback=formatted(error)[-8000:],
         where=f"{place.file}:{place.line}" if place.file else "",
     )

@@ -128,13 +128,15 @@ def run_job(
     measured = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
     if not files.measured.exists():
         keep(measured)
-    changed = {"changed_process": process.changes_of_program()}
-    found = measured.observation.model_copy(update=changed)
+    changed = process.changes_of_program()
+    found = measured.observation.model_copy(update={"changed_process": changed})
     with leaving(desk.files):
         write(files.measured, to_json(found))
         if how.hazards:
             say("stage hazards")
             write(files.hazards, to_json(hazards_of(job.target)))
+            changed += process.changes_of_checks()
+            found = found.model_copy(update={"changed_process": changed})
         # The last file: a campaign that goes on takes the program for finished by it.
         finish(files, found)
         files.measured.unlink()

@@ -34,6 +34,13 @@ class MeasuringProcess:
         by = {f"the import of {self._module}": new, "the program": self._by_program}
         return tuple(f"{who} {', '.join(changes)}" for who, changes in by.items() if changes)
 
+    def changes_of_checks(self) -> tuple[str, ...]:
+        """Return what the program has changed since then, when it was traced in the other form."""
+        before = self._by_program
+        self._by_program = self._before.changes(ProcessState.now())
+        new = [each for each in self._by_program if each not in before]
+        return (f"the program, traced in simplified form, {', '.join(new)}",) if new else ()
+
     def may_go_on_with(self, target: str) -> bool:
         """Say whether a program would run as if it were the first of its process."""
         if self._by_program:

@@ -24,7 +24,8 @@ class TracedProgram:
     """A program in simplified form, without dead code; `uses` are of arrays that stock JAX hoists.
 
     `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
-    `embed_threshold` is in bytes. `function` keeps alive what holds its arrays.
+    `result` is the tree of its results. `embed_threshold` is in bytes. `function` keeps alive what
+    holds its arrays.
     """
 
     function: Any
@@ -32,7 +33,16 @@ class TracedProgram:
     uses: tuple[CapturedUse, ...]
     arguments: tuple[Any, ...]
     donated: tuple[Any, ...]
+    result: Any
     embed_threshold: int
+
+    def is_same_as(self, other: TracedProgram) -> bool:
+        """Say whether two traces are one program: its equations, its results and its donations."""
+        return (
+            self.result == other.result
+            and len(self.donated) == len(other.donated)
+            and is_same_program(self.closed, other.closed)
+        )
 
     def committed_devices(self) -> set[Any]:
         """Return the devices of the first committed argument, else of the first captured array."""
@@ -59,8 +69,8 @@ def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
             stopped = error
     if simplified:
         with recording() as legacy, in_form(simplified=False):
-            closed = _traced(*(program.build_as_written() if in_build else built)).closed
-        changes = traced is None or not is_same_program(closed, traced.closed)
+            today = _traced(*(program.build_as_written() if in_build else built))
+        changes = traced is None or not today.is_same_as(traced)
         return traced, BothForms(legacy, simplified, changes, at_import)
     if stopped is not None and not at_import:
         raise stopped
@@ -80,7 +90,13 @@ def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedPr
     )
     leaves = tuple(jax.tree.leaves((args, kwargs)))
     return TracedProgram(
-        fun, closed, uses, leaves, _donated(leaves, traced.args_info), embed_threshold
+        fun,
+        closed,
+        uses,
+        leaves,
+        _donated(leaves, traced.args_info),
+        jax.tree.structure(traced.out_info),
+        embed_threshold,
     )
 
 
