@@ -182,8 +182,11 @@ def test_the_element_types_are_those_of_the_module():
         )
     ]  # fmt: skip
     for array in arrays:
-        type_ = jax.jit(lambda x: x).lower(array).compiler_ir().body.operations[0].type.inputs[0]
+        # The module is held by a name: to read an operation that outlives it ends the process.
+        module = jax.jit(lambda x: x).lower(array).compiler_ir()
+        [type_] = module.body.operations[0].type.inputs
         assert stablehlo.element_of(array.dtype) == str(type_.element_type)
+        del type_  # before its module
 
 
 def test_a_captured_reference_is_state_and_no_array():
