@@ -15,11 +15,16 @@ from reports.rows.version_change import VERSION_OUTCOMES, VersionChange
 
 
 class VersionAnswer(Row):
-    """The answer for one version; `flip` is None where no flip was judged there."""
+    """The answer for one version; `flip` is None where no flip was judged there.
+
+    `counts` has the number of programs by what a flip comes to for them, `first` what to do first,
+    or why there is no campaign.
+    """
 
     version: str
     flip: FlipAnswer | None
-    question: str  # the first line of its campaign, or why there is none
+    counts: dict[FlipAnswer, int]
+    first: str
 
 
 class GridHeadline(Row):
@@ -54,10 +59,12 @@ def grid_headline(
 
 def _answer(version: GridVersion) -> VersionAnswer:
     if version.campaign is None:
-        question = f"flip: not known, for nothing was run: {version.missing}"
-        return VersionAnswer(version=version.label, flip="not known", question=question)
+        why = f"nothing was run: {version.missing}"
+        return VersionAnswer(version=version.label, flip="not known", counts={}, first=why)
     found = version.campaign.headline
-    return VersionAnswer(version=version.label, flip=found.flip, question=found.question)
+    return VersionAnswer(
+        version=version.label, flip=found.flip, counts=found.counts, first=found.first
+    )
 
 
 def _by_answer(answers: Sequence[VersionAnswer]) -> str:

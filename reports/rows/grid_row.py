@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from reports.rows.campaign import Campaign
@@ -52,10 +53,14 @@ class GridCell(Row):
 
 
 class FlipChange(Row):
-    """A flip verdict that is another one than on the last version that has one."""
+    """A flip verdict that is another one than on the last version that has one.
+
+    `between` are the versions between the two, which have no verdict: it may change on one of them.
+    """
 
     before: GridCell
     after: GridCell
+    between: tuple[str, ...] = ()
 
 
 class GridRow(Row):
@@ -93,18 +98,21 @@ def _names(version: GridVersion) -> Iterator[str]:
 def _row(name: str, versions: Sequence[GridVersion]) -> GridRow:
     cells = tuple(_cell(name, version) for version in versions)
     found = [row for row in (version.row(name) for version in versions) if row]
-    judged = [cell for cell in cells if cell.flip is not None]
     return GridRow(
         name=name,
         source=next((row.source for row in found if row.source), ""),
         summary=next((row.summary for row in found if row.summary), ""),
         cells=cells,
-        changes=tuple(
-            FlipChange(before=before, after=after)
-            for before, after in zip(judged, judged[1:], strict=False)
-            if before.flip != after.flip
-        ),
+        changes=tuple(_changes(cells)),
     )
+
+
+def _changes(cells: Sequence[GridCell]) -> Iterator[FlipChange]:
+    judged = [number for number, cell in enumerate(cells) if cell.flip is not None]
+    for one, two in pairwise(judged):
+        if cells[one].flip != cells[two].flip:
+            between = tuple(cell.version for cell in cells[one + 1 : two])
+            yield FlipChange(before=cells[one], after=cells[two], between=between)
 
 
 def _cell(name: str, version: GridVersion) -> GridCell:
