@@ -19,6 +19,7 @@ from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow
 from reports.views.cells import Tone
 from reports.views.grid_cells import (
+    FLIP_LINE,
     SIDE_LINES,
     Line,
     counters_of,
@@ -40,7 +41,6 @@ TONE_STYLES: dict[Tone, str] = {
     "": "",
 }
 _WIDTH_OF_CELL = 8  # the longest word, and most versions
-_WIDTH_OF_LABEL = 8
 _LEAST_WIDTH_OF_NAME = 22
 _LENGTH_OF_REASON = 200
 
@@ -87,22 +87,27 @@ def print_headline(console: Console, grid: Grid) -> None:
 
 def _blocks(width: int, grid: Grid) -> Iterator[range]:
     """Yield the versions that stand beside each other: as many as the terminal has room for."""
-    count, column = len(grid.versions), _WIDTH_OF_CELL + 1
-    room = max((width - _LEAST_WIDTH_OF_NAME - 1 - _WIDTH_OF_LABEL) // column, 1)
+    count = len(grid.versions)
+    names = _LEAST_WIDTH_OF_NAME + 1 + _width_of_labels(grid)
+    room = max((width - names) // (_WIDTH_OF_CELL + 1), 1)
     for start in range(0, count, room):
         yield range(start, min(start + room, count))
+
+
+def _width_of_labels(grid: Grid) -> int:
+    return max(len(label) for label in (FLIP_LINE, *(SIDE_LINES[side] for side in grid.sides)))
 
 
 def _print_table(
     console: Console, grid: Grid, found: Sequence[tuple[GridRow, tuple[Line, ...]]], shown: range
 ) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     table.add_column("program", no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=_WIDTH_OF_LABEL)
+    table.add_column("", no_wrap=True)
     for number in shown:
         label = escape(grid.versions[number].label.replace(" ", "\n"))
         table.add_column(label, no_wrap=True, min_width=_WIDTH_OF_CELL)
-    room = console.width - (_WIDTH_OF_LABEL + 1) - (_WIDTH_OF_CELL + 1) * len(shown) - 1
+    room = console.width - (_width_of_labels(grid) + 1) - (_WIDTH_OF_CELL + 1) * len(shown)
     for row, of in found:
         name = folded(visible(row.name), max(room, _LEAST_WIDTH_OF_NAME)).split("\n")
         # A name takes the lines of its program, and goes on below them where it is longer.

@@ -86,16 +86,16 @@ def _verdicts(programs: Sequence[GridRow], *, has_flip: bool) -> str:
     if not has_flip:
         return "verdicts: no two sides across the flip were compared"
     changing = [row for row in programs if row.changes]
-    total = f"{len(programs):,} programs"
     if not changing:
-        return f"verdicts: a flip comes to the same on all versions for all of {total}"
+        return f"verdicts: a flip comes to the same on all versions (programs: {len(programs):,})"
     first = [row.first_change.after.version for row in changing if row.first_change]
     found = _in_order(
         (cell.version for row in programs[:1] for cell in row.cells),
         {version: [r.name for r, v in zip(changing, first, strict=True) if v == version]
          for version in first},
     )  # fmt: skip
-    return f"verdicts: a flip comes to something else for {len(changing):,} of {total}: {found}"
+    total = f"{len(changing):,} of {len(programs):,} programs"
+    return f"verdicts: a flip comes to something else for {total}: {found}"
 
 
 def _in_order(versions: Iterable[str], names: dict[str, list[str]]) -> str:
@@ -116,7 +116,7 @@ def _left_alone(changes: Sequence[VersionChange]) -> str:
     news = [each for each in changes if each.is_news]
     if not news:
         same = "every program gives equal outputs on all versions, or fails alike"
-        return f"flag left alone: {same} ({total:,} programs)"
+        return f"flag left alone: {same} (programs: {total:,})"
     told = []
     for outcome in reversed(VERSION_OUTCOMES):
         names = list(dict.fromkeys(each.program for each in news if each.outcome == outcome))
