@@ -117,6 +117,12 @@ def raises_by_the_flag(x):
     return x
 
 
+@program
+def option_of_its_jit():
+    flag = jax.config.jax_use_simplified_jaxpr_constants  # reads option_of_its_jit
+    return jax.jit(lambda x, _unused: x * WEIGHTS, keep_unused=flag), (X, X)
+
+
 AT_IMPORT = len(jax.make_jaxpr(model)(X).consts)
 FLAG_AT_IMPORT = jax.config.jax_use_simplified_jaxpr_constants
 
@@ -168,6 +174,12 @@ def interpreter_for_both_forms(x):
 @program(args=(X,))
 def nothing_captured(x):
     return x * (1 + len(jax.make_jaxpr(jnp.sin)(x).consts))
+
+
+@program
+def same_option_of_its_jit():
+    flag = jax.config.jax_use_simplified_jaxpr_constants
+    return jax.jit(lambda x, _unused: x * WEIGHTS, keep_unused=flag or True), (X, X)
 
 
 @program(args=(X,))
