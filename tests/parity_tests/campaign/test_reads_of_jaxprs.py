@@ -52,6 +52,15 @@ def test_the_line_that_reads_is_the_cause(flips, name, line, read, fix):
     assert not any("culprit" in each.action for each in flip.reasons)
 
 
+def test_a_read_that_decides_nothing_follows_the_placement_that_does(flips):
+    placement, read = (
+        each for each in flips["reads_beside_a_placement"].reasons if each.kind != "note"
+    )
+    assert (placement.kind, placement.outcome) == ("placement", "different")
+    assert read.what.startswith("reads jaxpr constants: ")
+    assert read.action.startswith("nothing: it is not the cause")
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -156,6 +156,16 @@ def as_a_function(x):
     return core.jaxpr_as_fun(jax.make_jaxpr(model)(x))(x)
 
 
+COMMITTED = jax.device_put(jnp.arange(36.0), jax.devices()[0])
+
+
+@program(args=(jnp.ones(36),))
+def reads_beside_a_placement(x):
+    closed = jax.make_jaxpr(lambda y: y * COMMITTED)(x)
+    [result] = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)
+    return result
+
+
 def read(values, atom):
     return atom.val if isinstance(atom, core.Literal) else values[atom]
 
