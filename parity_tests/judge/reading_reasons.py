@@ -25,7 +25,8 @@ _NOT_THE_CAUSE = "nothing: it is not the cause, which stands above"
 def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
     """Leave out what is said of a read by itself where a failure or difference is laid to it.
 
-    Beside outputs that are placed elsewhere, a read that decides nothing is said not to be the cause.
+    Beside outputs that are placed elsewhere, a read that decides nothing is said not to be the
+    cause.
 
     Example::
 
