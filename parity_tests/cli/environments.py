@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
     from parity_tests.environments.store import Kept
 
-environments = typer.Typer(
-    invoke_without_command=True, help="List the environments that --jax has made; remove them."
-)
+environments = typer.Typer(invoke_without_command=True)
 
 
 @environments.callback()
@@ -41,9 +40,9 @@ def _list(context: typer.Context) -> None:
     if not found:
         terminal.say(console, f"no environments in {store.store_folder()}")
         return
-    console.print(_table(found))
-    total = sum(store.size(each.path) for each in found)
-    terminal.say(console, f"{_megabytes(total)} in {store.store_folder()}")
+    sizes = {each.name: store.size(each.path) for each in found}
+    terminal.say(console, f"{_megabytes(sum(sizes.values()))} in {store.store_folder()}")
+    console.print(_table(found, sizes))
 
 
 @environments.command()
@@ -86,25 +85,22 @@ def remove(
         fail("not all were removed")
 
 
-def _table(found: list[Kept]) -> Table:
+def _table(found: Sequence[Kept], sizes: Mapping[str, int]) -> Table:
+    """Return a line for each environment, whose name is the name of its folder."""
     from rich.markup import escape
     from rich.table import Table
 
-    from parity_tests.environments import store
-
     table = Table(pad_edge=False)
-    for column in ("name", "JAX", "Python", "packages", "size", "made", "path"):
+    for column in ("name", "JAX", "Python", "packages", "size", "made"):
         table.add_column(column, overflow="fold", justify="right" if column == "size" else "left")
     for each in found:
-        made = each.environment
+        size, made = _megabytes(sizes[each.name]), each.environment
         if made is None:
-            state = "being made" if each.is_held else "not finished"
-            cells = ["", "", "", _megabytes(store.size(each.path)), state]
+            cells = ["", "", "", size, "being made" if each.is_held else "not finished"]
         else:
             when = made.made.astimezone().strftime("%Y-%m-%d %H:%M")
-            size = _megabytes(store.size(each.path))
             cells = [made.jax, made.python_version, ", ".join(made.with_), size, when]
-        table.add_row(*map(escape, [each.name, *cells, str(each.path)]))
+        table.add_row(*map(escape, [each.name, *cells]))
     return table
 
 

@@ -22,6 +22,12 @@ _LEFT_OUT = (
 )  # fmt: skip
 _SET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
 _LONGEST = 1500  # characters of a reason
+# What pip says when it tries again; the connection is an object with an address.
+_BROKEN = re.compile(
+    r"^WARNING: Retrying .* after connection broken by '"
+    r"(?:\w+\(['\"]<[^>]*>: )?(.*?)(?:['\"]\))?': ",
+    re.MULTILINE,
+)
 _ALL_VERSIONS = re.compile(r"\(from versions: (?:[^,)]+, )+((?:[^,)]+, ){4}[^,)]+)\)")
 
 
@@ -147,7 +153,9 @@ def reason(ran: Ran) -> str:
     # pip lists the versions that other Pythons could have; this one was chosen for the JAX.
     errors = [line for line in errors if not line.startswith("Ignored the following")]
     if any("(from versions: none)" in line for line in errors):
-        errors += [line for line in lines if line.startswith("WARNING: Retrying")][-1:]
+        errors += [f"the index was not reached: {each}" for each in _BROKEN.findall(ran.stderr)][
+            -1:
+        ]
     # A build that fails says so in its last lines, and so does uv.
     found = "; ".join(dict.fromkeys(errors)) or "\n".join(lines[-12:]) or ran.stdout.strip()
     shown = _ALL_VERSIONS.sub(r"(the newest: \1)", found)
