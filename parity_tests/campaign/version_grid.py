@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from parity_tests.evidence.saved import Saved
 from parity_tests.judge.across_versions import OnVersion, changes
-from reports.rows import Campaign, Environment, ProgramRow
+from reports.rows import Campaign, ProgramRow
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion
 from reports.rows.version_change import VersionChange
@@ -22,31 +22,42 @@ from reports.rows.version_change import VersionChange
 
 @dataclass(frozen=True)
 class RanOn:
-    """What came of one environment: a saved campaign, or why there is none.
+    """What came of one environment: a campaign, saved with its arrays, or why there is none.
 
-    `name` is how a user knows the environment, such as the path of its interpreter. `jax` is its
-    version of JAX, "" where that is not known.
+    `label` names the environment, as `labels_of` does. A campaign whose arrays could not be saved
+    is not judged across versions.
     """
 
-    name: str
-    jax: str = ""
+    label: str
+    jax: str  # the version, by which environments are put in order; "" where it is not known
     saved: Saved | None = None
+    without_arrays: Campaign | None = None
     missing: str = ""
 
     @property
     def campaign(self) -> Campaign | None:
         """The campaign, if there is one."""
-        return self.saved.campaign if self.saved else None
+        return self.saved.campaign if self.saved else self.without_arrays
 
-    @property
-    def environment(self) -> Environment | None:
-        """What the campaign was measured with."""
-        return self.campaign.environment if self.campaign else None
 
-    @property
-    def version(self) -> str:
-        """The version of JAX; "" where it is not known."""
-        return self.environment.jax if self.environment else self.jax
+def labels_of(versions: Sequence[tuple[str, str]]) -> list[str]:
+    """Name environments by their versions of JAX and, where those are the same, of Python.
+
+    Example::
+
+        >>> labels_of([("0.10.2", "3.11.7"), ("0.12.0.1", "3.12.1"), ("0.12.0.1", "3.13.0")])
+        ['0.10.2', '0.12.0.1 py3.12', '0.12.0.1 py3.13']
+    """
+    jax = [each[0] or "unknown" for each in versions]
+    plain = [
+        f"{label} py{'.'.join(python.split('.')[:2])}" if jax.count(label) > 1 else label
+        for label, (_, python) in zip(jax, versions, strict=True)
+    ]
+    labels, seen = [], Counter[str]()
+    for label in plain:
+        seen[label] += 1
+        labels.append(f"{label} ({seen[label]})" if plain.count(label) > 1 else label)
+    return labels
 
 
 def grid_of(found: Sequence[RanOn]) -> Grid:
@@ -56,17 +67,16 @@ def grid_of(found: Sequence[RanOn]) -> Grid:
 
     Example::
 
-        grid_of([RanOn("python3.11", saved=Saved.read(Path("A.json")))]).headline.question
+        grid_of([RanOn("0.10.2", "0.10.2", Saved.read(Path("A.json")))]).headline.question
     """
-    in_order = sorted(found, key=lambda each: _age(each.version))
-    labels = _labels(in_order)
+    in_order = sorted(found, key=lambda each: _age(each.jax))
     return Grid(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=tuple(
-            GridVersion(label=label, campaign=each.campaign, missing=each.missing)
-            for label, each in zip(labels, in_order, strict=True)
+            GridVersion(label=each.label, campaign=each.campaign, missing=each.missing)
+            for each in in_order
         ),
-        changes=tuple(_changes(labels, in_order)),
+        changes=tuple(_changes(in_order)),
     )
 
 
@@ -78,24 +88,8 @@ def _age(version: str) -> tuple[bool, Version]:
         return True, Version("0")
 
 
-def _labels(found: Sequence[RanOn]) -> list[str]:
-    """Name each environment by its version of JAX, and by what tells it from others with that."""
-    plain = [each.version or each.name for each in found]
-    with_python = [
-        f"{label} py{'.'.join(each.environment.python.split('.')[:2])}"
-        if plain.count(label) > 1 and each.environment
-        else label
-        for label, each in zip(plain, found, strict=True)
-    ]
-    labels, seen = [], Counter[str]()
-    for label in with_python:
-        seen[label] += 1
-        labels.append(f"{label} ({seen[label]})" if with_python.count(label) > 1 else label)
-    return labels
-
-
-def _changes(labels: Sequence[str], found: Sequence[RanOn]) -> Iterator[VersionChange]:
-    saved = [(label, each.saved) for label, each in zip(labels, found, strict=True) if each.saved]
+def _changes(found: Sequence[RanOn]) -> Iterator[VersionChange]:
+    saved = [(each.label, each.saved) for each in found if each.saved]
     names = dict.fromkeys(row.name for _, each in saved for row in each.campaign.programs)
     for name in names:
         on_versions = [

@@ -135,8 +135,9 @@ def _print_failures(console: Console, grid: Grid) -> None:
     if table.rows:
         console.print()
         say(console, "failures:")
-    for version, side, said, count, names in table.rows:
-        say(console, f"  {version.text}, {side.text}: {said.text} ({count.text}: {names.text})")
+    for versions, flag, said, place, count, names in table.rows:
+        say(console, f"  {versions.text}, {flag.text}: {said.text} ({place.text})")
+        say(console, f"    {count.text}: {cut(names.text, _LENGTH_OF_REASON)}")
 
 
 def _print_changes(

@@ -22,10 +22,12 @@ from parity_tests.cli.options import (
     Resume,
     Sides,
     Targets,
+    interpreters,
     parse_fail_on,
     parse_sides,
 )
 from parity_tests.cli.report_option import check_saving, checked_reports
+from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
     Expression,
     LastFailed,
@@ -141,10 +143,11 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
+      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
+
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.processes.interpreters import interpreter_at
     from parity_tests.processes.options import STEADY_CALLS
 
     display = display_of(quiet, verbose, no_color)
@@ -153,12 +156,15 @@ def run(
     if list_only:
         list_programs(context, display.console(), chosen, timeout)
         return
-    if save is not None:
+    pythons = interpreters(python or ())
+    if save is not None and len(pythons) > 1:
+        check_saving_each(context, save, pythons, report or ())
+    elif save is not None:
         check_saving(context, save, report or ())
     requests = checked_reports(context, report or ())
     options = CampaignOptions(
         sides=on_sides,
-        python=interpreter_at(python[0]) if python else None,
+        python=pythons[0] if len(pythons) == 1 else None,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,
@@ -175,8 +181,20 @@ def run(
     def is_last(row: ProgramRow) -> bool:
         return any(rule.is_broken_by(row) for rule in rules)
 
-    result = run_campaign(
-        context, chosen, options, display, stops_after=is_last if exit_first else None
-    )
+    stops_after = is_last if exit_first else None
+    if len(pythons) > 1:
+        run_on_versions(
+            context,
+            chosen,
+            options,
+            pythons,
+            display,
+            requests,
+            rules,
+            exit_zero=exit_zero,
+            stops_after=stops_after,
+        )
+        return
+    result = run_campaign(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
         remember_failed(result, conclude(context, result, requests, rules, exit_zero, display))

@@ -6,10 +6,11 @@ texts have a maximum size, and say how much was left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.rows import Side
+from reports.rows import Failure, ProgramRow, Side
 from reports.rows.grid import Grid
 from reports.rows.grid_headline import VersionAnswer
 from reports.rows.grid_row import GridCell, GridRow, GridVersion
@@ -30,6 +31,7 @@ from reports.views.texts import cut, left_out
 
 MAX_PROGRAMS = 500
 _MAX_ROWS = 60
+_FRAME = re.compile(r'^ *File "(.+)", line (\d+)', re.MULTILINE)
 _NAME_LENGTH = 80
 _TEXT_LENGTH = 500
 _VALUE_LENGTH = 120
@@ -100,40 +102,60 @@ def grid_page(grid: Grid) -> GridPage:
 
 
 def failures(grid: Grid) -> Table:
-    """Make one line for each failure of a side on a version, with the programs that it befalls.
+    """Make one line for each failure of a side, with its versions and the programs that it befalls.
 
     Example::
 
         failures(grid).rows[0][2].text
         # "TypeError: pjit got an unexpected number of arguments"
     """
-    befallen: dict[tuple[str, Side, str], list[str]] = {}
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for version in grid.versions:
         for row in version.campaign.programs if version.campaign else ():
             for each in row.observations:
                 if each.failure is not None:
-                    line = next(iter(each.failure.message.strip().splitlines()), "")
-                    said = f"{each.failure.type}: {line}" if line else each.failure.type
-                    befallen.setdefault((version.label, each.side, said), []).append(row.name)
+                    key = (_flag(row, each.side), _said(each.failure), _raised_at(each.failure))
+                    found.setdefault(key, {}).setdefault(version.label, []).append(row.name)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for key, by_version in found.items():
+        for label, names in by_version.items():
+            alike.setdefault((*key, ", ".join(names), f"{len(names):,}"), []).append(label)
     rows = tuple(
         (
-            Cell(version),
-            Cell(SIDE_LINES[side]),
+            Cell(", ".join(labels)),
+            Cell(flag),
             Cell(cut(said, _TEXT_LENGTH), tone="bad"),
-            Cell(f"{len(names):,}"),
-            Cell(cut(", ".join(names), _VALUE_LENGTH)),
+            Cell(raised_at) if raised_at else NOTHING,
+            Cell(count),
+            Cell(cut(names, _TEXT_LENGTH)),
         )
-        for (version, side, said), names in befallen.items()
+        for (flag, said, raised_at, names, count), labels in alike.items()
     )
     titles = (
-        *columns(("version", "flag", "failure")),
+        *columns(("versions", "flag", "failure", "raised at")),
         Column("programs", numeric=True),
         Column("which"),
     )
-    notice = left_out(rows, rows[:_MAX_ROWS], "failures")
-    return Table(
-        "Failures, in the words of JAX or of the program", titles, rows[:_MAX_ROWS], notice
-    )
+    shown = rows[:_MAX_ROWS]
+    return Table("Failures, as they were raised", titles, shown, left_out(rows, shown, "failures"))
+
+
+def _flag(row: ProgramRow, side: Side) -> str:
+    """Name a side that failed; "alone" says that its program works with the flag off."""
+    works = any(each.side == "jax-legacy" and not each.failure for each in row.observations)
+    return f"{SIDE_LINES[side]}{' alone' if side == 'jax-simplified' and works else ''}"
+
+
+def _said(failure: Failure) -> str:
+    line = next(iter(failure.message.strip().splitlines()), "")
+    return f"{failure.type}: {line}" if line else failure.type
+
+
+def _raised_at(failure: Failure) -> str:
+    """Return the line that raised: of an installed package, else of the user as far as known."""
+    frames = _FRAME.findall(failure.traceback)
+    _, installed, file = frames[-1][0].rpartition("site-packages/") if frames else ("", "", "")
+    return f"{file}:{frames[-1][1]}" if installed else failure.where
 
 
 def counts_of(answer: VersionAnswer) -> str:

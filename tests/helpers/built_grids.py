@@ -25,7 +25,14 @@ ENVIRONMENT = rows.Environment(
     cpu_count=2,
     system="Linux x86_64",
 )
-FAILURE = rows.Failure(kind="exception", stage="lower", type="AttributeError", message=BROKEN)
+FAILURE = rows.Failure(
+    kind="exception",
+    stage="lower",
+    type="AttributeError",
+    message=BROKEN,
+    traceback='  File "model.py", line 3, in f\n'
+    '  File "/env/lib/site-packages/jax/_src/pjit.py", line 1413, in _resolve\n    arg.sharding\n',
+)
 
 
 def flip(outcome, kind="outputs", what="outputs are apart"):

@@ -93,7 +93,8 @@ def test_what_changes_when_is_told_with_both_verdicts(grid):
 
 
 def test_each_failure_is_told_once(grid):
-    assert f"  0.8.3, flag on: AttributeError: {built.BROKEN} (1: scan)" in printed(grid)
+    said = f"  0.8.3, flag on alone: AttributeError: {built.BROKEN} (jax/_src/pjit.py:1413)"
+    assert f"{said}\n    1: scan\n" in printed(grid)
 
 
 def test_programs_with_the_same_changes_are_told_together():

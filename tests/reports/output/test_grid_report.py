@@ -114,7 +114,10 @@ def test_the_page_has_the_cells_the_failures_and_the_counters(page):
     assert "flip: no on some versions" in text
     assert "scan flip breaks not run safe costs drift" in text
     assert "flag on fails - fixed differs differs" in text
-    assert f"0.8.3 flag on AttributeError: {built.BROKEN} 1 scan" in text
+    assert (
+        f"0.8.3 flag on alone AttributeError: {built.BROKEN} jax/_src/pjit.py:1413 1 scan" in text
+    )
+    assert f"0.11.2 flag on AttributeError: {built.BROKEN} jax/_src/pjit.py:1413 1 old_api" in text
     assert "flag on 0.10.2 0.11.2 StableHLO operations 12 14" in text
 
 
