@@ -11,8 +11,8 @@ _FIRST, _LIMIT = "0.10.2", "0.13"
 def require_supported_version() -> None:
     """Raise ImportError, with a way out, for a JAX that the engine was not run against.
 
-    The upper bound is an error and not a warning: JAX 0.11 merged ClosedJaxpr into Jaxpr, and the
-    comparison of programs would take different programs for equal, and so return wrong results.
+    The upper bound is an error and not a warning. When JAX 0.11 merged ClosedJaxpr into Jaxpr, the
+    comparison of programs took different programs for equal: the results were wrong, in silence.
     """
     import jax
 

@@ -76,6 +76,17 @@ ProgramTimeout = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+Python = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="The Python that the sides run in, as in ~/jax-0.12/bin/python. It needs JAX and the "
+        "user's own packages; nothing is installed there. Repeatable.",
+        show_default=False,
+        rich_help_panel=WHAT,
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(

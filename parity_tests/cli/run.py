@@ -17,6 +17,7 @@ from parity_tests.cli.options import (
     FailOn,
     Jobs,
     ProgramTimeout,
+    Python,
     Report,
     Resume,
     Sides,
@@ -42,6 +43,7 @@ def run(
     context: typer.Context,
     targets: Targets = None,
     sides: Sides = ALL_SIDES,
+    python: Python = None,
     expression: Expression = "",
     tag: Tags = None,
     last_failed: LastFailed = False,
@@ -142,6 +144,7 @@ def run(
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
+    from parity_tests.processes.interpreters import interpreter_at
     from parity_tests.processes.options import STEADY_CALLS
 
     display = display_of(quiet, verbose, no_color)
@@ -155,6 +158,7 @@ def run(
     requests = checked_reports(context, report or ())
     options = CampaignOptions(
         sides=on_sides,
+        python=interpreter_at(python[0]) if python else None,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,

@@ -1,18 +1,21 @@
 """The JAX versions that the engine runs on, and what it says where it refuses one."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import jax
 import pytest
+from program_files import script_file
 
 from engine.jax_internals import supported_versions
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("version", ["0.10.2", "0.10.2.1", "0.10.9", jax.__version__])
+@pytest.mark.parametrize("version", ["0.10.2", "0.10.2.1", "0.12.0.1", jax.__version__])
 def test_versions_that_the_engine_runs_on(version):
     assert supported_versions.refusal(version) is None
 
@@ -41,3 +44,13 @@ def test_importing_raises_the_message(monkeypatch):
     monkeypatch.setattr(jax, "__version__", "0.99.0")
     with pytest.raises(ImportError, match=r"this is jax 0\.99\.0"):
         supported_versions.require_supported_version()
+
+
+def test_an_unknown_jax_is_refused_before_a_private_name_is_missed():
+    done = subprocess.run(
+        [sys.executable, str(script_file("import_under_untried_jax"))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "this is jax 0.13.0" in done.stderr.splitlines()[-1]
