@@ -85,9 +85,9 @@ def record(
 ) -> EquationResults:
     """Run a program on a side with the result of every equation among its outputs.
 
-    `xla`, `barriers` and `as_arguments` are as in `outputs`. Without `keep`, no results of equations
-    are returned.
-    Results of extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted.
+    `xla`, `barriers` and `as_arguments` are as in `outputs`. Without `keep`, no results of
+    equations are returned. Results of extended dtypes are left out; results beyond `MOST_BYTES` are
+    left out and counted.
 
     Example::
 
