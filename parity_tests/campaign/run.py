@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
-from parity_tests.campaign.estimates import Announce, spoken
+from parity_tests.campaign.estimates import Announce, by_rule, spoken
 from parity_tests.campaign.first_finding import FirstFinding
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone
@@ -62,7 +62,8 @@ def run(
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
-    `announce` is told how long `options.rounds` will take before they begin. `stops_after` is asked
+    `announce` is told how long `options.rounds` will take: by a rule before anything runs, and by
+    what the programs took before the rounds begin. `stops_after` is asked
     of each program that has run on all sides; after the first yes the others are not run, and have
     no rows. Times and causes of drift are not known at that point.
 
@@ -77,6 +78,8 @@ def run(
         collected = collect(targets, folder, options.time_limit, options.select)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
+        if options.rounds and collected.jobs and stops_after is None:
+            announce(_rule_for_rounds(collected, options))
         stop = FirstFinding(collected, options, folder, stops_after) if stops_after else None
         measured = _measure(collected, options, setup, folder, progress, announce, stop)
         drafts = _compare(measured, options, folder)
@@ -166,6 +169,13 @@ def _measure(
         samples = time_sides(timed, files.rounds, options, progress=progress)
     again = measure_again(timed, recorded, files, options, progress=progress)
     return _Measured(collected, records, samples, again, has_stopped)
+
+
+def _rule_for_rounds(collected: Collected, options: CampaignOptions) -> str:
+    """Say how long the rounds will take before any program has run."""
+    processes = 2 * options.rounds * len(options.sides)
+    what = counted(options.rounds, "round")
+    return by_rule(what, processes, len(collected.jobs), collected.seconds)
 
 
 def _estimate(seconds: float, options: CampaignOptions) -> str:

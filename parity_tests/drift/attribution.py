@@ -110,7 +110,7 @@ class _Attribution:
             self._repeat()
         except NotRepeatedError as error:
             found = self._attribution("not attributed", str(error))
-            return found.model_copy(update={"unrepeated": True})
+            return found.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
         except (NotAttributedError, OutOfTimeError) as error:
             return self._attribution("not attributed", str(error))
         try:
@@ -163,8 +163,9 @@ class _Attribution:
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
             if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":
                 raise NotRepeatedError(
+                    evidence.observation.side,
                     f"{evidence.observation.side} gave other bits when it was run again, so no "
-                    "other run says anything of the difference"
+                    "other run says anything of the difference",
                 )
 
     def _cause(self) -> tuple[DriftCause, str]:

@@ -31,6 +31,10 @@ class NotAttributedError(Exception):
 class NotRepeatedError(NotAttributedError):
     """A side gave other bits when it was run again."""
 
+    def __init__(self, side: Side, message: str) -> None:
+        super().__init__(message)
+        self.side = side
+
 
 class OutOfTimeError(Exception):
     """The time for the attribution of the program is over; the message says how long it was."""

@@ -12,7 +12,7 @@ from program_files import script_file
 from engine.jax_internals import differences, supported_versions
 
 
-@pytest.mark.parametrize("version", [(0, 10, 1), (0, 11, 0), (0, 12, 0)])
+@pytest.mark.parametrize("version", [(0, 10, 1), (0, 13, 0), (1, 0, 0)])
 def test_an_untried_jax_is_refused_by_name(monkeypatch, version):
     monkeypatch.setattr(jax, "__version_info__", version)
     monkeypatch.setattr(jax, "__version__", ".".join(map(str, version)))
