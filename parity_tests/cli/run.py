@@ -9,6 +9,7 @@ import typer
 
 from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
     ALL_SIDES,
@@ -46,6 +47,8 @@ def run(
     targets: Targets = None,
     sides: Sides = ALL_SIDES,
     python: Python = None,
+    jax: JaxVersions = None,
+    with_: WithPackages = None,
     expression: Expression = "",
     tag: Tags = None,
     last_failed: LastFailed = False,
@@ -143,6 +146,8 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
+      constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
+
       constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
 
       constparity run --report html:report.html --report json:report.json --exit-zero
@@ -156,12 +161,16 @@ def run(
     if list_only:
         list_programs(context, display.console(), chosen, timeout)
         return
-    pythons = interpreters(python or ())
-    if save is not None and len(pythons) > 1:
-        check_saving_each(context, save, pythons, report or ())
-    elif save is not None:
+    given = interpreters(python or ())
+    if save is not None:
         check_saving(context, save, report or ())
     requests = checked_reports(context, report or ())
+    made = pythons_of(context, jax, with_)
+    if made is None:
+        return
+    pythons = [*given, *made]
+    if save is not None and len(pythons) > 1:
+        check_saving_each(context, save, pythons, report or ())
     options = CampaignOptions(
         sides=on_sides,
         python=pythons[0] if len(pythons) == 1 else None,

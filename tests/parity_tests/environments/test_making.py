@@ -16,6 +16,7 @@ from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
 from parity_tests.environments.store import MARKER
+from parity_tests.processes.interpreters import NEEDED
 
 ROOT = Path(__file__).parents[3]
 
@@ -271,3 +272,5 @@ def test_the_needs_are_those_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     own = {each.split(">=")[0]: each for each in project["dependencies"]}
     assert [own[each.split(">=")[0]] for each in making.NEEDS] == list(making.NEEDS)
+    # JAX brings jaxlib.
+    assert set(NEEDED) <= {"jax", "jaxlib", *(each.split(">=")[0] for each in making.NEEDS)}
