@@ -8,6 +8,7 @@ from pathlib import Path
 
 from parity_tests.campaign.selection import Selection
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.observe.environment import version
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
@@ -67,4 +68,7 @@ def collect(
     if listing.error is not None:
         raise TargetError(listing.error)
     kept = tuple(each for each in listing.programs if select.takes(each))
-    return Collected(listing.model_copy(update={"programs": kept}))
+    assert listing.environment is not None
+    # Another interpreter has no constparity of its own.
+    environment = listing.environment.model_copy(update={"constparity": version()})
+    return Collected(listing.model_copy(update={"programs": kept, "environment": environment}))

@@ -9,7 +9,6 @@ import typer
 from parity_tests.cli.campaign import exit_by_rules, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.options import (
-    ALL_SIDES,
     ExitZero,
     FailOn,
     Jobs,
@@ -33,7 +32,7 @@ def explain(
         list[str],
         typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
     ],
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     expression: Expression = "",
     tag: Tags = None,
     list_only: ListOnly = False,

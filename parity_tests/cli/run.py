@@ -11,7 +11,6 @@ from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
-    ALL_SIDES,
     AttributionTimeout,
     ExitZero,
     FailOn,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     targets: Targets = None,
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     python: Python = None,
     expression: Expression = "",
     tag: Tags = None,

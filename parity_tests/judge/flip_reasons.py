@@ -17,6 +17,7 @@ from reports.rows import (
     Comparison,
     DriftAttribution,
     DriftCause,
+    Failure,
     FlipOutcome,
     FlipReason,
     Hazard,
@@ -46,19 +47,23 @@ _SEED = ACTIONS["outputs"]
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
-    failure = after.failure or before.failure
-    assert failure is not None
-    said = next(iter(failure.message.strip().splitlines()), "")
-    what = f"{failure.kind} in {failure.stage}: {failure.type}: {said}"
     if before.failure is not None:
-        alike = "alike" if after.failure else f"and {flip.right} works"
+        today, then = _said(before.failure), _said(after.failure) if after.failure else ""
+        if then in ("", today):
+            alike = "alike" if then else f"and {flip.right} works"
+            what = f"{flip.left} fails today, {alike}: {today}"
+        else:
+            what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         return FlipReason(
             outcome="could not compare",
             kind="failure",
-            what=f"{flip.left} fails today, {alike}: {what}",
-            where=failure.where,
+            what=what,
+            where=before.failure.where,
             action="make the program run before the flip, then compare again",
         )
+    failure = after.failure
+    assert failure is not None
+    what = _said(failure)
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
@@ -82,6 +87,11 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _said(failure: Failure) -> str:
+    line = next(iter(failure.message.strip().splitlines()), "")
+    return f"{failure.kind} in {failure.stage}: {failure.type}: {line}"
 
 
 def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReason]:
