@@ -97,9 +97,19 @@ AttributionTimeout = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+
+
+def _folder(text: str) -> Path:
+    """Read the name of a folder: "" would be the working directory, which nobody means by it."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty; name a folder")
+    return Path(text)
+
+
 Resume = Annotated[
     Path | None,
     typer.Option(
+        parser=_folder,
         metavar="DIR",
         help="Keep what is finished in DIR, and go on with what an earlier run left there.",
         show_default=False,

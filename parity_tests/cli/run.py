@@ -9,6 +9,7 @@ import typer
 
 from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
     AttributionTimeout,
@@ -43,6 +44,8 @@ def run(
     targets: Targets = None,
     sides: Sides = None,
     python: Python = None,
+    jax: JaxVersions = None,
+    with_: WithPackages = None,
     expression: Expression = "",
     tag: Tags = None,
     last_failed: LastFailed = False,
@@ -140,6 +143,8 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
+      constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
+
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
@@ -155,9 +160,13 @@ def run(
     if save is not None:
         check_saving(context, save, report or ())
     requests = checked_reports(context, report or ())
+    made = pythons_of(context, jax, with_)
+    if made is None:
+        return
+    pythons = [*map(interpreter_at, python or ()), *made]
     options = CampaignOptions(
         sides=on_sides,
-        python=interpreter_at(python[0]) if python else None,
+        python=pythons[0] if pythons else None,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,

@@ -130,7 +130,9 @@ def list_programs(
 
     try:
         with temporary_folder() as folder:
-            found = collect(chosen.targets, folder, Limits(timeout, python=python), chosen.select).programs
+            found = collect(
+                chosen.targets, folder, Limits(timeout, python=python), chosen.select
+            ).programs
     except TargetError as error:
         fail(str(error))
     if not found:

@@ -26,7 +26,7 @@ from parity_tests.observe.checks import const_args, overwritten_arrays, round_tr
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
-from parity_tests.observe.ledger import ledger
+from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.observation import observation_of
 from parity_tests.observe.stages import (
     Built,
@@ -124,7 +124,7 @@ def _measure(
         (lowered, counted, compiled, called),
         clock.seconds,
         arguments=arguments,
-        ledger=captured_arrays,
+        ledger=with_written(captured_arrays, counted.facts.captured),
         checks=checks,
         cached=cached,
         fresh=fresh,
@@ -136,6 +136,7 @@ def _ledger_rows(
     built: Built, lowered: Lowered, counted: Counted, compiled: Compiled, clock: StageClock
 ) -> tuple[CapturedArray, ...]:
     with clock("ledger"):
+        counted.facts.digest_of_captured()  # before a call may write into an array
         return ledger(
             lowered.traced.jaxpr,
             live_part(lowered.traced.jaxpr),
