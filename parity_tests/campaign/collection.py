@@ -72,7 +72,7 @@ def collect(
         raise TargetError(listing.error)
     seconds = time.monotonic() - begun
     kept = tuple(each for each in listing.programs if select.takes(each))
-assert listing.environment is not None
+    assert listing.environment is not None
     # Another interpreter has no constparity of its own.
     environment = listing.environment.model_copy(update={"constparity": version()})
     told = listing.model_copy(update={"programs": kept, "environment": environment})

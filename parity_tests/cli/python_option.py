@@ -37,7 +37,7 @@ class Place:
     sides: tuple[Side, ...]
 
 
-def places(python: Sequence[str | Path] | None, sides: str | None) -> tuple[Place, ...]:
+def places(python: Sequence[str | Path], sides: str | None) -> tuple[Place, ...]:
     """Return where sides run, and which in each place, by the options --python and --sides.
 
     Without --sides all that can run in a place do, and what cannot is said. Raises

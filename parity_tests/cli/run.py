@@ -17,7 +17,6 @@ from parity_tests.cli.options import (
     FailOn,
     Jobs,
     ProgramTimeout,
-    Python,
     Report,
     Resume,
     Sides,
@@ -25,7 +24,9 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
+from parity_tests.cli.python_option import Python, places
 from parity_tests.cli.report_option import check_saving, checked_reports
+from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
     Expression,
     LastFailed,
@@ -143,30 +144,34 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
+      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
+
       constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.processes.interpreters import interpreter_at
     from parity_tests.processes.options import STEADY_CALLS
 
     display = display_of(quiet, verbose, no_color)
-    on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
+    rules = parse_fail_on(fail_on)
+    parse_sides(sides)  # before an environment is made for them
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
-    if list_only:
-        list_programs(context, display.console(), chosen, timeout)
-        return
-    if save is not None:
-        check_saving(context, save, report or ())
-    requests = checked_reports(context, report or ())
+    requests = [] if list_only else checked_reports(context, report or ())
     made = pythons_of(context, jax, with_)
     if made is None:
         return
-    pythons = [*map(interpreter_at, python or ()), *made]
+    first, *others = where = places([*(python or ()), *made], sides)
+    if list_only:
+        list_programs(context, display.console(), chosen, timeout, first.python)
+        return
+    if save is not None and others:
+        check_saving_each(context, save, where, report or ())
+    elif save is not None:
+        check_saving(context, save, report or ())
     options = CampaignOptions(
-        sides=on_sides,
-        python=pythons[0] if pythons else None,
+        sides=first.sides,
+        python=first.python,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,
@@ -183,8 +188,20 @@ def run(
     def is_last(row: ProgramRow) -> bool:
         return any(rule.is_broken_by(row) for rule in rules)
 
-    result = run_campaign(
-        context, chosen, options, display, stops_after=is_last if exit_first else None
-    )
+    stops_after = is_last if exit_first else None
+    if others:
+        run_on_versions(
+            context,
+            chosen,
+            options,
+            where,
+            display,
+            requests,
+            rules,
+            exit_zero=exit_zero,
+            stops_after=stops_after,
+        )
+        return
+    result = run_campaign(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
         remember_failed(result, conclude(context, result, requests, rules, exit_zero, display))
