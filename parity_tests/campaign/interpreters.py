@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,7 @@ class Interpreter:
         return tuple(side for side in SIDES if side not in self.missing)
 
 
+@functools.cache  # a command may be given one twice
 def interpreter(path: str) -> Interpreter:
     """Look at the interpreter at a path: a process of it says which sides can run there.
 

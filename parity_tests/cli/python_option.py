@@ -38,22 +38,19 @@ class Place:
 
 
 def places(python: Sequence[str | Path], sides: str | None) -> tuple[Place, ...]:
-    """Return where sides run, and which in each place, by the options --python and --sides.
+    """Return the interpreters of --python or --jax, and the sides of --sides that run in each.
 
-    Without --sides all that can run in a place do, and what cannot is said. Raises
+    Without --sides all that can run in one do, and what cannot is said. Raises
     `typer.BadParameter`, and leaves with `Exit.USAGE` where an interpreter does not serve.
     """
-    asked = parse_sides(sides)
-    if not python:
-        return (Place(None, asked),)
     from parity_tests.campaign.interpreters import interpreter, sides_in
     from parity_tests.processes.interpreters import InterpreterError
 
     found = []
     try:
-        for path in dict.fromkeys(map(str, python)):
+        for path in map(str, python):
             each = interpreter(path)
-            chosen = sides_in(each, asked if sides is not None else None)
+            chosen = sides_in(each, parse_sides(sides) if sides is not None else None)
             if sides is None and each.missing:
                 why = "; ".join(dict.fromkeys(each.missing.values()))
                 complain(f"{path}: {why}, so {', '.join(chosen)} run")

@@ -24,7 +24,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.python_option import Python, places
+from parity_tests.cli.python_option import Place, Python, places
 from parity_tests.cli.report_option import check_saving, checked_reports
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
@@ -144,9 +144,9 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
-      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
-
       constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
+
+      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
@@ -154,14 +154,14 @@ def run(
     from parity_tests.processes.options import STEADY_CALLS
 
     display = display_of(quiet, verbose, no_color)
-    rules = parse_fail_on(fail_on)
-    parse_sides(sides)  # before an environment is made for them
+    on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
     requests = [] if list_only else checked_reports(context, report or ())
+    given = places(python or (), sides)
     made = pythons_of(context, jax, with_)
     if made is None:
         return
-    first, *others = where = places([*(python or ()), *made], sides)
+    first, *others = where = [*given, *places(made, sides)] or [Place(None, on_sides)]
     if list_only:
         list_programs(context, display.console(), chosen, timeout, first.python)
         return
