@@ -11,6 +11,7 @@ from parity_tests.campaign import each_version
 from parity_tests.campaign.each_version import EachVersion, Interpreter
 from parity_tests.cli import app, last_failed
 from reports.output.json_file import load_grid
+from reports.rows import SIDES
 from reports.rows.grid_row import GridVersion
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -24,7 +25,7 @@ def canned(monkeypatch):
     def of(*versions, **more):
         found = EachVersion(built.of(*versions), **more)
         monkeypatch.setattr(each_version, "run_each", lambda *args, **options: found)
-        named = [Interpreter(Path("python"), each.label, each.label) for each in versions]
+        named = [Interpreter(Path("python"), each.label, each.label, SIDES) for each in versions]
         monkeypatch.setattr(each_version, "interpreters_at", lambda paths: named)
 
     return of
