@@ -155,8 +155,8 @@ def _in_words(comparison: Comparison) -> str:
 
 
 def _is_other_count(comparison: Comparison) -> bool:
-    unequal = comparison.outcome not in ("equal", "not compared")
-    return unequal and comparison.metric in _COUNTERS
+    # Sizes that are others whenever they are measured again are "not judged", and say nothing.
+    return comparison.outcome == "different" and comparison.metric in _COUNTERS
 
 
 def _shown(comparison: Comparison) -> Comparison:

@@ -30,6 +30,7 @@ from reports.views.page import ANSWER_TONES
 from reports.views.texts import cut, left_out
 
 MAX_PROGRAMS = 500
+_WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
 _MAX_ROWS = 60
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)', re.MULTILINE)
 _NAME_LENGTH = 80
@@ -109,14 +110,14 @@ def failures(grid: Grid) -> Table:
         failures(grid).rows[0][2].text
         # "TypeError: pjit got an unexpected number of arguments"
     """
-    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for version in grid.versions:
         for row in version.campaign.programs if version.campaign else ():
             for each in row.observations:
                 if each.failure is not None:
                     key = (_flag(row, each.side), _said(each.failure), _raised_at(each.failure))
                     found.setdefault(key, {}).setdefault(version.label, []).append(row.name)
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for key, by_version in found.items():
         for label, names in by_version.items():
             alike.setdefault((*key, ", ".join(names), f"{len(names):,}"), []).append(label)
@@ -248,8 +249,7 @@ def _notes(grid: Grid) -> tuple[str, ...]:
 def _section(grid: Grid, row: GridRow, anchor: str) -> GridSection:
     changes = grid.changes_of(row.name)
     worst = lines(grid, row)[0].cells
-    tones: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
-    tone = min((cell.tone for cell in worst), key=tones.index, default="")
+    tone = min((cell.tone for cell in worst), key=_WORST_FIRST.index)
     return GridSection(
         anchor=anchor,
         name=cut(row.name, 2 * _NAME_LENGTH),

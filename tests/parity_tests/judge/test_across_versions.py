@@ -9,6 +9,7 @@ from parity_tests.judge.across_versions import OnVersion, changes
 from reports.rows import (
     ArgumentLeaf,
     CapturedArray,
+    ExecutableCounts,
     Failure,
     JaxprCounts,
     Observation,
@@ -148,6 +149,18 @@ def test_counters_are_shown_and_decide_nothing():
     assert [(e.metric, e.left_value, e.right_value, e.outcome) for e in change.counters] == [
         ("jaxpr equations", "3", "4", "not judged")
     ]
+
+
+def test_sizes_that_differ_in_every_run_are_not_shown():
+    counts = ExecutableCounts(
+        instructions=3, fusions=1, constants=0, constant_bytes=0, serialized_bytes=900
+    )
+    other = counts.model_copy(update={"serialized_bytes": 904})
+    [change] = judged(evidence(executable=counts), evidence(executable=other))
+    assert change.counters == ()
+    other = counts.model_copy(update={"instructions": 4})
+    [change] = judged(evidence(executable=counts), evidence(executable=other))
+    assert [each.metric for each in change.counters] == ["optimised HLO instructions"]
 
 
 def test_times_are_neither_judged_nor_shown():
