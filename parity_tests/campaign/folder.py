@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.evidence.digests import DamagedError, digest
-from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
+from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs, left_by_waiting
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.kept_files import finished
 from parity_tests.processes.lost_checks import was_killed
@@ -93,6 +94,9 @@ def campaign_folder(resume: Path | None) -> Iterator[Path]:
                 f"another campaign is at work in {str(resume)!r}; wait for it or name another "
                 "folder"
             ) from None
+        # Nobody is at work here. A campaign that was killed may have left outputs in them.
+        for abandoned in left_by_waiting(resume):
+            shutil.rmtree(abandoned, ignore_errors=True)
         yield resume.absolute()
 
 

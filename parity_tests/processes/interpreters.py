@@ -24,7 +24,13 @@ try:
     from importlib.util import find_spec
 except ImportError:
     find_spec = lambda name: None
+try:
+    from importlib.metadata import version
+    jax = version("jax")
+except ImportError:
+    jax = ""
 print(json.dumps({
+    "jax": jax,
     "version": list(sys.version_info[:3]),
     "missing": [name for name in sys.argv[1:] if find_spec(name) is None],
     "path": sys.path,
@@ -41,6 +47,15 @@ class _Probed:
     version: tuple[int, ...]
     missing: tuple[str, ...]
     path: tuple[str, ...]
+    jax: str
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The versions of JAX and of Python of an interpreter."""
+
+    jax: str
+    python: str
 
 
 def interpreter_at(path: str) -> Path:
@@ -67,6 +82,17 @@ def interpreter_at(path: str) -> Path:
             f"{python} -m pip install {missing}"
         )
     return python
+
+
+def versions_of(python: Path) -> Versions:
+    """Return what an interpreter that `interpreter_at` found runs.
+
+    Example::
+
+        versions_of(interpreter_at("~/jax-0.12")) == Versions("0.12.0.1", "3.12.1")
+    """
+    found = _probed(python)
+    return Versions(found.jax, ".".join(map(str, found.version)))
 
 
 def _executable(path: str) -> Path:
@@ -100,7 +126,8 @@ def _probed(python: Path) -> _Probed:
         check=True,
     )
     told = json.loads(done.stdout.splitlines()[-1])
-    return _Probed(*(tuple(told[name]) for name in ("version", "missing", "path")))
+    lists = (tuple(told[name]) for name in ("version", "missing", "path"))
+    return _Probed(*lists, told["jax"])
 
 
 def _said(error: Exception) -> str:
