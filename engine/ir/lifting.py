@@ -8,13 +8,19 @@ once per function.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
 from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Literal, bodies_of, constant_key
+from engine.ir.jaxprs import Body, ClosedJaxpr, Literal, bodies_of, constant_key
+from engine.jax_internals import is_body, replaced
+
+B = TypeVar("B", bound=Body)
+
+# Functions whose bodies JAX keeps open: it passes them all that they read, and never constvars.
+OPEN = frozenset({"core_call", "shard_map"})
 
 
 def is_array(value: Any) -> bool:
@@ -32,12 +38,12 @@ def lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) ->
         closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="simplified")(1.0)
         assert lift(closed_jaxpr).consts[0] is table
     """
-    if not _holds_literals(closed_jaxpr.jaxpr, wanted):
+    if not _holds_literals(closed_jaxpr, wanted):
         return closed_jaxpr
     return _lift(closed_jaxpr, wanted)
 
 
-def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
+def _holds_literals(jaxpr: Body, wanted: Callable[[Any], bool]) -> bool:
     # Loops, because `any` runs a slower generator: each first call of legacy waits for this.
     for atoms in (jaxpr.outvars, *[eqn.invars for eqn in jaxpr.eqns]):
         for atom in atoms:
@@ -45,51 +51,48 @@ def _holds_literals(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> bool:
                 return True
     for eqn in jaxpr.eqns:
         for body in bodies_of(eqn) if eqn.params else ():
-            if _holds_literals(body.jaxpr if isinstance(body, ClosedJaxpr) else body, wanted):
+            if _holds_literals(body, wanted):
                 return True
     return False
 
 
 def _lift(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool]) -> ClosedJaxpr:
-    debug_info = closed_jaxpr.jaxpr.debug_info
-    body = ClosedJaxpr(_lift_functions(closed_jaxpr.jaxpr, wanted), closed_jaxpr.consts)
+    body = _lift_functions(closed_jaxpr, wanted)
     conversion = Conversion(CONTROL_FLOW, lambda v: constant_key(v) if wanted(v) else None)
     constants = conversion.needs(body)
     converted = conversion.body(body, constants)
-    n, jaxpr = len(constants), converted.jaxpr
-    lifted = jaxpr.replace(
-        constvars=[*jaxpr.constvars, *jaxpr.invars[:n]],
-        invars=jaxpr.invars[n:],
-        debug_info=debug_info,
+    n = len(constants)
+    return replaced(
+        converted,
+        constvars=[*converted.constvars, *converted.invars[:n]],
+        consts=[*converted.consts, *constants.values()],
+        invars=converted.invars[n:],
+        debug_info=closed_jaxpr.debug_info,
     )
-    return ClosedJaxpr(lifted, [*converted.consts, *constants.values()])
 
 
-def _lift_functions(jaxpr: Jaxpr, wanted: Callable[[Any], bool]) -> Jaxpr:
+def _lift_functions(body: B, wanted: Callable[[Any], bool]) -> B:
     """Give the body of each jit, at any depth, constvars of its own."""
 
-    def lift_bodies(value: Any, is_function: bool) -> Any:
+    def lift_bodies(value: Any, has_constvars: bool) -> Any:
         if isinstance(value, (tuple, list)):
-            return type(value)(lift_bodies(item, is_function) for item in value)
-        if isinstance(value, ClosedJaxpr):
-            if is_function:
-                return lift(value, wanted)
-            return ClosedJaxpr(_lift_functions(value.jaxpr, wanted), value.consts)
-        return _lift_functions(value, wanted) if isinstance(value, Jaxpr) else value
+            return type(value)(lift_bodies(item, has_constvars) for item in value)
+        if not is_body(value):
+            return value
+        return lift(value, wanted) if has_constvars else _lift_functions(value, wanted)
 
     eqns = []
-    for eqn in jaxpr.eqns:
+    for eqn in body.eqns:
         if bodies_of(eqn):
             names = {name for name, value in eqn.params.items() if _has_body(value)}
-            changed = {
-                n: lift_bodies(eqn.params[n], eqn.primitive.name in FUNCTIONS) for n in names
-            }
+            has_constvars = eqn.primitive.name in FUNCTIONS.keys() - OPEN
+            changed = {n: lift_bodies(eqn.params[n], has_constvars) for n in names}
             eqn = eqn.replace(params={**eqn.params, **changed})
         eqns.append(eqn)
-    return jaxpr.replace(eqns=eqns, debug_info=jaxpr.debug_info)
+    return replaced(body, eqns=eqns)
 
 
 def _has_body(value: Any) -> bool:
     if type(value) in (tuple, list):
-        return any(isinstance(item, (Jaxpr, ClosedJaxpr)) for item in value)
-    return isinstance(value, (Jaxpr, ClosedJaxpr))
+        return any(map(is_body, value))
+    return is_body(value)

@@ -44,7 +44,9 @@ def measure_again(
         return bool(before and after and beyond_doubt.slower_stages(before, after))
 
     slower = [job for job in jobs if is_slower(job)]
-    running = RunOptions(timeout=options.timeout, memory_limit=options.memory_limit)
+    running = RunOptions(
+        timeout=options.timeout, memory_limit=options.memory_limit, python=options.python
+    )
     found: dict[int, tuple[Observation, ...]] = {}
     for done, side in enumerate(pair if slower else ()):
         progress(done, len(pair), f"measured again: {side}")

@@ -145,8 +145,13 @@ class _Again:
         return left, right
 
     def _how(self, *, fresh: bool) -> RunOptions:
-        timeout, memory_limit = self.options.timeout, self.options.memory_limit
-        return RunOptions(timeout=timeout, memory_limit=memory_limit, steady_calls=0, fresh=fresh)
+        return RunOptions(
+            timeout=self.options.timeout,
+            memory_limit=self.options.memory_limit,
+            steady_calls=0,
+            fresh=fresh,
+            python=self.options.python,
+        )
 
     def placed(self, finding: NotRepeatable, number: int, draft: RowDraft) -> NotRepeatable:
         """Return a finding with its line."""

@@ -35,7 +35,7 @@ def time_sides(
 
         time_sides(jobs, folder, CampaignOptions(sides=("legacy", "simplified"), rounds=5))
     """
-    turns, running = [], RunOptions(timeout=options.timeout)
+    turns, running = [], RunOptions(timeout=options.timeout, python=options.python)
     processes = [
         (turn, side) for turn in range(2 * options.rounds) for side in _order(options.sides, turn)
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def bench(
     from parity_tests.cli.report_option import checked_reports, write_texts
     from reports.rows.bench import BenchQuestion
 
+    check_engine_runs("bench")
     if quick and full:
         fail("--quick and --full contradict each other: give one of them")
     requests = checked_reports(context, report or (), formats=("json", "md", "svg"))

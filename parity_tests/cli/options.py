@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
 
 if TYPE_CHECKING:
@@ -76,6 +78,18 @@ ProgramTimeout = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+Python = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="The Python that the sides run in, as in ~/jax-0.12/bin/python. It needs JAX and the "
+        "user's own packages; nothing is installed there. Repeatable: several give a grid of their "
+        "versions of JAX.",
+        show_default=False,
+        rich_help_panel=WHAT,
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -138,6 +152,21 @@ def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
     except FailRuleError as error:
         where = "--fail-on" if text is not None else "fail-on of [tool.constparity]"
         raise typer.BadParameter(f"{where}: {error}") from error
+
+
+def interpreters(paths: Sequence[str]) -> list[Path]:
+    """Read the options --python; leaves with `Exit.USAGE` where sides cannot run in one of them.
+
+    Example::
+
+        interpreters(["~/jax-0.12"])
+    """
+    from parity_tests.processes.interpreters import InterpreterError, interpreter_at
+
+    try:
+        return [interpreter_at(path) for path in paths]
+    except InterpreterError as error:
+        fail(str(error))
 
 
 def parse_sides(text: str) -> tuple[Side, ...]:

@@ -9,6 +9,7 @@ import typer
 
 from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
     ALL_SIDES,
@@ -17,14 +18,17 @@ from parity_tests.cli.options import (
     FailOn,
     Jobs,
     ProgramTimeout,
+    Python,
     Report,
     Resume,
     Sides,
     Targets,
+    interpreters,
     parse_fail_on,
     parse_sides,
 )
 from parity_tests.cli.report_option import check_saving, checked_reports
+from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
     Expression,
     LastFailed,
@@ -42,6 +46,9 @@ def run(
     context: typer.Context,
     targets: Targets = None,
     sides: Sides = ALL_SIDES,
+    python: Python = None,
+    jax: JaxVersions = None,
+    with_: WithPackages = None,
     expression: Expression = "",
     tag: Tags = None,
     last_failed: LastFailed = False,
@@ -139,6 +146,10 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
+      constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
+
+      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
+
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
@@ -150,11 +161,19 @@ def run(
     if list_only:
         list_programs(context, display.console(), chosen, timeout)
         return
+    given = interpreters(python or ())
     if save is not None:
         check_saving(context, save, report or ())
     requests = checked_reports(context, report or ())
+    made = pythons_of(context, jax, with_)
+    if made is None:
+        return
+    pythons = [*given, *made]
+    if save is not None and len(pythons) > 1:
+        check_saving_each(context, save, pythons, report or ())
     options = CampaignOptions(
         sides=on_sides,
+        python=pythons[0] if len(pythons) == 1 else None,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,
@@ -171,8 +190,20 @@ def run(
     def is_last(row: ProgramRow) -> bool:
         return any(rule.is_broken_by(row) for rule in rules)
 
-    result = run_campaign(
-        context, chosen, options, display, stops_after=is_last if exit_first else None
-    )
+    stops_after = is_last if exit_first else None
+    if len(pythons) > 1:
+        run_on_versions(
+            context,
+            chosen,
+            options,
+            pythons,
+            display,
+            requests,
+            rules,
+            exit_zero=exit_zero,
+            stops_after=stops_after,
+        )
+        return
+    result = run_campaign(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
         remember_failed(result, conclude(context, result, requests, rules, exit_zero, display))

@@ -35,7 +35,7 @@ _OF_XLA: dict[DriftCause, str] = {
     "keep the array inlined (constant_policy)",
     "layout or fusion": "accept it; or for the same bits keep the array inlined (constant_policy)",
 }
-# The same where values are beyond the tolerance: the program magnifies what XLA rounds otherwise.
+# The same beyond the tolerance: the program magnifies a rounding, the sign of a NaN, or a zero.
 _BEYOND_TOLERANCE: dict[DriftCause, str] = {
     "constant folding": "compute what is folded before tracing, or keep the array inlined "
     "(constant_policy), for the values of today; the program magnifies a rounding, so check "

@@ -52,13 +52,15 @@ class Rerun(Record):
     """One more run of a program, to look into its drift; `number` counts the runs of its side.
 
     The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
-    optimization barriers, and with `equations` the result of every equation is an output, too.
+    optimization barriers, with `as_arguments` they are arguments, and with `equations` the result
+    of every equation is an output, too.
     """
 
     number: int
     target: str
     xla: XlaOptions = {}
     barriers: bool = False
+    as_arguments: bool = False
     equations: bool = False
 
 
