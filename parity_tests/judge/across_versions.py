@@ -91,10 +91,11 @@ def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[s
     if arguments and outcome != "equal":
         # Results for other arguments say nothing of each other.
         outcome, detail = "not compared", f"it was called otherwise: {'; '.join(arguments)}"
+    captured = [each.what for each in captured_changed(one, two)]
     return {
         "outcome": outcome,
         "detail": detail,
-        "causes": (*arguments, *(each.what for each in captured_changed(one, two))),
+        "causes": () if outcome == "equal" else (*arguments, *captured),
         "judged": judged,
         "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
     }

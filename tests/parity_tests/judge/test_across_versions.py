@@ -204,6 +204,8 @@ def test_other_captured_values_are_named_as_a_cause():
     [change] = judged(evidence(ledger=(one,)), evidence(ONE * 2, ledger=(two,)))
     assert change.outcome == "different"
     assert change.causes == ("captured array float32[2] holds other values",)
+    [change] = judged(evidence(ledger=(one,)), evidence(ledger=(two,)))
+    assert (change.outcome, change.causes) == ("equal", ())
 
 
 def test_a_program_that_does_not_repeat_itself_is_not_compared():
