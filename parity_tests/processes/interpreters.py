@@ -126,8 +126,12 @@ def _probed(python: Path) -> _Probed:
         check=True,
     )
     told = json.loads(done.stdout.splitlines()[-1])
-    version, missing, path = (tuple(told[name]) for name in ("version", "missing", "path"))
-    return _Probed(version, missing, path, told["jax"])
+    return _Probed(
+        version=tuple(told["version"]),
+        missing=tuple(told["missing"]),
+        path=tuple(told["path"]),
+        jax=told["jax"],
+    )
 
 
 def _said(error: Exception) -> str:
