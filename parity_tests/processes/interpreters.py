@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,10 +59,11 @@ class Versions:
     python: str
 
 
-def interpreter_at(path: str) -> Path:
+def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
     """Return the interpreter at a path; a virtual environment is the folder of its interpreter.
 
-    Raises `InterpreterError` where it is none, is too old, or lacks a package.
+    `also` are packages that it needs besides `NEEDED`. Raises `InterpreterError` where it is no
+    interpreter, is too old, or lacks a package.
 
     Example::
 
@@ -69,7 +71,7 @@ def interpreter_at(path: str) -> Path:
     """
     python = _executable(path)
     try:
-        found = _probed(python)
+        found = _probed(python, (*NEEDED, *also))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
         raise InterpreterError(f"{path!r} is no Python interpreter: {_said(error)}") from error
     if found.version < OLDEST:
@@ -113,10 +115,10 @@ def _executable(path: str) -> Path:
     return given.absolute()
 
 
-def _probed(python: Path) -> _Probed:
+def _probed(python: Path, needed: Sequence[str] = ()) -> _Probed:
     environment = {n: v for n, v in os.environ.items() if n not in ("PYTHONHOME", "PYTHONPATH")}
     done = subprocess.run(
-        [str(python), "-c", _PROBE, *NEEDED],
+        [str(python), "-c", _PROBE, *needed],
         env=environment,
         cwd=python.parent,  # nothing of the user lies here
         stdin=subprocess.DEVNULL,
