@@ -37,6 +37,7 @@ PUBLIC = (
     *(jax.sharding.NamedSharding, jax.sharding.SingleDeviceSharding, jax.sharding.AbstractMesh),
     *(jax.sharding.Mesh, jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled),
     *(type(jax.devices()[0].default_memory()), jax.experimental.layout.Format),
+    jax.tree_util.PyTreeDef,
 )
 
 
