@@ -35,7 +35,7 @@ _OF_XLA: dict[DriftCause, str] = {
     "keep the array inlined (constant_policy)",
     "layout or fusion": "accept it; or for the same bits keep the array inlined (constant_policy)",
 }
-# The same where values are beyond the tolerance: the program magnifies what XLA rounds otherwise.
+# The same beyond the tolerance: the program magnifies a rounding, the sign of a NaN, or a zero.
 _BEYOND_TOLERANCE: dict[DriftCause, str] = {
     "constant folding": "compute what is folded before tracing, or keep the array inlined "
     "(constant_policy), for the values of today; the program magnifies a rounding, so check "
@@ -54,22 +54,26 @@ _SEED = ACTIONS["outputs"]
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
-    failure = after.failure or before.failure
-    assert failure is not None
-    said = _first_line(failure)
     for each in (before, after):
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
-    what = f"{failure.kind} in {failure.stage}: {failure.type}: {said}"
     if before.failure is not None:
-        alike = "alike" if after.failure else f"and {flip.right} works"
+        today, then = _said(before.failure), _said(after.failure) if after.failure else ""
+        if then in ("", today):
+            alike = "alike" if then else f"and {flip.right} works"
+            what = f"{flip.left} fails today, {alike}: {today}"
+        else:
+            what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         return FlipReason(
             outcome="could not compare",
             kind="failure",
-            what=f"{flip.left} fails today, {alike}: {what}",
-            where=failure.where,
+            what=what,
+            where=before.failure.where,
             action="make the program run before the flip, then compare again",
         )
+    failure = after.failure
+    assert failure is not None
+    what = _said(failure)
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
@@ -93,6 +97,10 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _said(failure: Failure) -> str:
+    return f"{failure.kind} in {failure.stage}: {failure.type}: {_first_line(failure)}"
 
 
 def _of_wrong_side(side: Side, failure: Failure) -> FlipReason:
