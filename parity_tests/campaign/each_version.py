@@ -15,17 +15,21 @@ from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.interpreters import versions_of
 from parity_tests.processes.protocol import Progress
 from parity_tests.targets import TargetError
-from reports.rows import ProgramRow
+from reports.rows import ProgramRow, Side
 from reports.rows.grid import Grid
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """An interpreter that a campaign runs in, its version of JAX, and its label in a grid."""
+    """An interpreter that a campaign runs in, its version of JAX, and its label in a grid.
+
+    `sides` are the sides that run there.
+    """
 
     path: Path
     jax: str
     label: str
+    sides: tuple[Side, ...]
 
 
 @dataclass(frozen=True)
@@ -38,18 +42,18 @@ class EachVersion:
     wrong_targets: tuple[str, ...] = ()
 
 
-def interpreters_at(paths: Sequence[Path]) -> list[Interpreter]:
-    """Ask interpreters for their versions, and give each its label.
+def interpreters_at(places: Sequence[tuple[Path, tuple[Side, ...]]]) -> list[Interpreter]:
+    """Ask interpreters for their versions, and give each its label; each comes with its sides.
 
     Example::
 
-        interpreters_at([Path("a/bin/python")])[0].label == "0.12.0.1"
+        interpreters_at([(Path("a/bin/python"), ("jax-legacy", "jax-simplified"))])[0].label
     """
-    versions = [versions_of(path) for path in paths]
+    versions = [versions_of(path) for path, _ in places]
     labels = labels_of([(each.jax, each.python) for each in versions])
     return [
-        Interpreter(path, version.jax, label)
-        for path, version, label in zip(paths, versions, labels, strict=True)
+        Interpreter(path, version.jax, label, sides)
+        for (path, sides), version, label in zip(places, versions, labels, strict=True)
     ]
 
 
@@ -70,7 +74,7 @@ def run_each(
 
     Example::
 
-        run_each(["my_model.py"], options, interpreters_at(paths)).grid.headline.question
+        run_each(["my_model.py"], options, interpreters_at(places)).grid.headline.question
     """
     with temporary_folder() as folder:
         runs = _Runs(targets, options, folder, progress, announce, stops_after)
@@ -132,7 +136,12 @@ class _Runs:
         # Its results are saved in any case, to be judged across versions.
         save = file_of(self.options.save or self.folder / "results.json", label)
         resume = self.options.resume and self.options.resume / _in_name(label)
-        own = {"python": interpreter.path, "save": save, "resume": resume}
+        own = {
+            "python": interpreter.path,
+            "sides": interpreter.sides,
+            "save": save,
+            "resume": resume,
+        }
         try:
             campaign.run(
                 self.targets,

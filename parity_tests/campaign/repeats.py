@@ -145,13 +145,7 @@ class _Again:
         return left, right
 
     def _how(self, *, fresh: bool) -> RunOptions:
-        return RunOptions(
-            timeout=self.options.timeout,
-            memory_limit=self.options.memory_limit,
-            steady_calls=0,
-            fresh=fresh,
-            python=self.options.python,
-        )
+        return self.options.once_more(steady_calls=0, fresh=fresh)
 
     def placed(self, finding: NotRepeatable, number: int, draft: RowDraft) -> NotRepeatable:
         """Return a finding with its line."""

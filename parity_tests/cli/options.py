@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
 
 if TYPE_CHECKING:
@@ -34,12 +32,11 @@ OneTarget = Annotated[
     ),
 ]
 Sides = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="The sides to run, separated by commas.", show_default="all four", rich_help_panel=WHAT
     ),
 ]
-ALL_SIDES = "legacy,simplified,jax-legacy,jax-simplified"
 Report = Annotated[
     list[str] | None,
     typer.Option(
@@ -76,18 +73,6 @@ ProgramTimeout = Annotated[
         metavar="SECONDS",
         help="For one program on one side.",
         rich_help_panel=HOW,
-    ),
-]
-Python = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--python",
-        metavar="PATH",
-        help="The Python that the sides run in, as in ~/jax-0.12/bin/python. It needs JAX and the "
-        "user's own packages; nothing is installed there. Repeatable: several give a grid of their "
-        "versions of JAX.",
-        show_default=False,
-        rich_help_panel=WHAT,
     ),
 ]
 Jobs = Annotated[
@@ -154,23 +139,8 @@ def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
         raise typer.BadParameter(f"{where}: {error}") from error
 
 
-def interpreters(paths: Sequence[str]) -> list[Path]:
-    """Read the options --python; leaves with `Exit.USAGE` where sides cannot run in one of them.
-
-    Example::
-
-        interpreters(["~/jax-0.12"])
-    """
-    from parity_tests.processes.interpreters import InterpreterError, interpreter_at
-
-    try:
-        return [interpreter_at(path) for path in paths]
-    except InterpreterError as error:
-        fail(str(error))
-
-
-def parse_sides(text: str) -> tuple[Side, ...]:
-    """Read the sides of the option --sides. Raises `typer.BadParameter`.
+def parse_sides(text: str | None) -> tuple[Side, ...]:
+    """Read the sides of the option --sides, all four without it. Raises `typer.BadParameter`.
 
     Example::
 
@@ -178,6 +148,8 @@ def parse_sides(text: str) -> tuple[Side, ...]:
     """
     from reports.rows import SIDES
 
+    if text is None:
+        return SIDES
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in SIDES:

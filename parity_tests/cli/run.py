@@ -12,21 +12,19 @@ from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
-    ALL_SIDES,
     AttributionTimeout,
     ExitZero,
     FailOn,
     Jobs,
     ProgramTimeout,
-    Python,
     Report,
     Resume,
     Sides,
     Targets,
-    interpreters,
     parse_fail_on,
     parse_sides,
 )
+from parity_tests.cli.python_option import Place, Python, places
 from parity_tests.cli.report_option import check_saving, checked_reports
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     targets: Targets = None,
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     python: Python = None,
     jax: JaxVersions = None,
     with_: WithPackages = None,
@@ -158,22 +156,22 @@ def run(
     display = display_of(quiet, verbose, no_color)
     on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
-    if list_only:
-        list_programs(context, display.console(), chosen, timeout)
-        return
-    given = interpreters(python or ())
-    if save is not None:
-        check_saving(context, save, report or ())
-    requests = checked_reports(context, report or ())
+    requests = [] if list_only else checked_reports(context, report or ())
+    given = places(python or (), sides)
     made = pythons_of(context, jax, with_)
     if made is None:
         return
-    pythons = [*given, *made]
-    if save is not None and len(pythons) > 1:
-        check_saving_each(context, save, pythons, report or ())
+    first, *others = where = [*given, *places(made, sides)] or [Place(None, on_sides)]
+    if list_only:
+        list_programs(context, display.console(), chosen, timeout, first.python)
+        return
+    if save is not None and others:
+        check_saving_each(context, save, where, report or ())
+    elif save is not None:
+        check_saving(context, save, report or ())
     options = CampaignOptions(
-        sides=on_sides,
-        python=pythons[0] if len(pythons) == 1 else None,
+        sides=first.sides,
+        python=first.python,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,
@@ -191,12 +189,12 @@ def run(
         return any(rule.is_broken_by(row) for rule in rules)
 
     stops_after = is_last if exit_first else None
-    if len(pythons) > 1:
+    if others:
         run_on_versions(
             context,
             chosen,
             options,
-            pythons,
+            where,
             display,
             requests,
             rules,

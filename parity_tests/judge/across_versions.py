@@ -91,10 +91,11 @@ def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[s
     if arguments and outcome != "equal":
         # Results for other arguments say nothing of each other.
         outcome, detail = "not compared", f"it was called otherwise: {'; '.join(arguments)}"
+    captured = [each.what for each in captured_changed(one, two)]
     return {
         "outcome": outcome,
         "detail": detail,
-        "causes": (*arguments, *(each.what for each in captured_changed(one, two))),
+        "causes": () if outcome == "equal" else (*arguments, *captured),
         "judged": judged,
         "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
     }
@@ -155,8 +156,8 @@ def _in_words(comparison: Comparison) -> str:
 
 
 def _is_other_count(comparison: Comparison) -> bool:
-    unequal = comparison.outcome not in ("equal", "not compared")
-    return unequal and comparison.metric in _COUNTERS
+    # Sizes that are others whenever they are measured again are "not judged", and say nothing.
+    return comparison.outcome == "different" and comparison.metric in _COUNTERS
 
 
 def _shown(comparison: Comparison) -> Comparison:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OLDEST = (3, 11)
-# What a process of a stock side imports, by the names that pip has for them.
-NEEDED = ("jax", "jaxlib", "numpy", "pydantic", "psutil")
+# What a process of a side imports, by names that are those of pip as well.
+NEEDED = ("jax", "jaxlib", "numpy", "pydantic")
 _SECONDS = 60.0
 
 # Runs in any Python from 2.7 on, and imports none of the packages that it looks for.
@@ -126,8 +126,12 @@ def _probed(python: Path) -> _Probed:
         check=True,
     )
     told = json.loads(done.stdout.splitlines()[-1])
-    lists = (tuple(told[name]) for name in ("version", "missing", "path"))
-    return _Probed(*lists, told["jax"])
+    return _Probed(
+        version=tuple(told["version"]),
+        missing=tuple(told["missing"]),
+        path=tuple(told["path"]),
+        jax=told["jax"],
+    )
 
 
 def _said(error: Exception) -> str:

@@ -7,10 +7,10 @@ word, which `LEGEND` explains.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reports.rows import ANSWER_OF, FLIP_ANSWERS, FlipOutcome, Side
+from reports.rows import ANSWER_OF, FLIP_ANSWERS, FlipOutcome, ProgramRow, Side
 from reports.rows.grid import Grid
 from reports.rows.grid_row import CellState, FlipChange, GridCell, GridRow
 from reports.rows.version_change import VERSION_OUTCOMES, VersionChange, VersionOutcome
@@ -27,7 +27,8 @@ SIDE_LINES: dict[Side, str] = {
     "simplified": "simplified",
 }
 
-_FLIPS: dict[FlipOutcome, tuple[str, Tone]] = {
+_Word = tuple[str, Tone]  # a word, and how a reader should take it
+_FLIPS: dict[FlipOutcome, _Word] = {
     "safe": ("safe", "good"),
     "safe but slower or larger": ("costs", "warn"),
     "numerics drift, explained": ("drift", "note"),
@@ -35,16 +36,16 @@ _FLIPS: dict[FlipOutcome, tuple[str, Tone]] = {
     "could not compare": ("unknown", "warn"),
     "different": ("differs", "bad"),
 }
-_BREAKS = ("breaks", "bad")
-_FAILS = ("fails", "warn")
-_STATES: dict[CellState, tuple[str, Tone]] = {
+_BREAKS: _Word = ("breaks", "bad")
+_FAILS: _Word = ("fails", "warn")
+_STATES: dict[CellState, _Word] = {
     "judged": ("", ""),
     "not asked": ("-", ""),
     "not there": ("absent", "warn"),
     "not loaded": ("no load", "warn"),
     "not run": ("not run", "warn"),
 }
-_CHANGES: dict[VersionOutcome, tuple[str, Tone]] = {
+_CHANGES: dict[VersionOutcome, _Word] = {
     "equal": ("equal", "good"),
     "within tolerance": ("close", "note"),
     "fixed failure": ("fixed", "note"),
@@ -54,8 +55,6 @@ _CHANGES: dict[VersionOutcome, tuple[str, Tone]] = {
     "different": ("differs", "bad"),
     "new failure": _BREAKS,
 }
-_FIRST = ("first", "")
-_NOTHING = ("-", "")
 
 # Each word, and its meaning in the line of the flip and in the line of a side.
 LEGEND: dict[str, tuple[str, str]] = {
@@ -137,6 +136,34 @@ def worst_first(grid: Grid) -> list[GridRow]:
     return sorted(grid.programs, key=badness)
 
 
+def alike(grid: Grid, rows: Sequence[GridRow]) -> list[list[GridRow]]:
+    """Put programs together of which a grid tells the same: in each cell, and why.
+
+    How far outputs are apart is the same, too, unless they are equal.
+
+    Example::
+
+        [[row.name for row in each] for each in alike(grid, grid.programs)] == [["step", "init"]]
+    """
+    found: dict[Hashable, list[GridRow]] = {}
+    for row in rows:
+        changes = tuple(
+            (
+                e.side,
+                e.before,
+                e.after,
+                e.outcome,
+                e.causes,
+                e.detail if e.outcome != "equal" else "",
+            )
+            for e in grid.changes_of(row.name)
+        )
+        shown = tuple(cell.text for line in lines(grid, row) for cell in line.cells)
+        key = (shown, tuple(cell.why for cell in row.cells), changes)
+        found.setdefault(key, []).append(row)
+    return list(found.values())
+
+
 def is_quiet(grid: Grid, row: GridRow) -> bool:
     """Say whether a flip is safe for a program on all versions, and no version changes it."""
     safe = all(
@@ -199,18 +226,32 @@ def _of_flip(cell: GridCell) -> Cell:
 
 
 def _of_side(grid: Grid, name: str, side: Side, changes: Sequence[VersionChange]) -> Line:
-    cells = []
-    for version in grid.versions:
-        row = version.row(name)
-        seen = next((e for e in row.observations if e.side == side), None) if row else None
-        here = [e for e in changes if (e.side, e.after) == (side, version.label)]
-        if seen is None:
-            word, tone, title = *_NOTHING, ""
-        elif here:
-            worst = max(here, key=lambda each: VERSION_OUTCOMES.index(each.outcome))
-            (word, tone), title = _CHANGES[worst.outcome], "; ".join(map(said_of, here))
-        else:
-            word, tone = _FAILS if seen.failure else _FIRST
-            title = seen.failure.message if seen.failure else ""
-        cells.append(Cell(word, cut(title, _TITLE_LENGTH), tone))
-    return Line(SIDE_LINES[side], tuple(cells))
+    of_side = [each for each in changes if each.side == side]
+    return Line(
+        SIDE_LINES[side],
+        tuple(
+            _changed([each for each in of_side if each.after == version.label])
+            or _first(version.row(name), side)
+            for version in grid.versions
+        ),
+    )
+
+
+def _changed(changes: Sequence[VersionChange]) -> Cell | None:
+    """Make the cell of what a version changed for a side; None where it is compared with none."""
+    if not changes:
+        return None
+    worst = max(changes, key=lambda each: VERSION_OUTCOMES.index(each.outcome))
+    word, tone = _CHANGES[worst.outcome]
+    return Cell(word, cut("; ".join(map(said_of, changes)), _TITLE_LENGTH), tone)
+
+
+def _first(row: ProgramRow | None, side: Side) -> Cell:
+    """Make the cell of a side that is compared with no version before."""
+    seen = next((each for each in row.observations if each.side == side), None) if row else None
+    if seen is None:
+        return Cell("-")
+    if seen.failure is not None:
+        word, tone = _FAILS
+        return Cell(word, cut(seen.failure.message, _TITLE_LENGTH), tone)
+    return Cell("first")

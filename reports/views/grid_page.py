@@ -19,6 +19,7 @@ from reports.views import flip
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone, columns
 from reports.views.grid_cells import (
     SIDE_LINES,
+    alike,
     first_changed,
     is_quiet,
     legend,
@@ -30,27 +31,28 @@ from reports.views.page import ANSWER_TONES
 from reports.views.texts import cut, left_out
 
 MAX_PROGRAMS = 500
+_WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
 _MAX_ROWS = 60
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)', re.MULTILINE)
 _NAME_LENGTH = 80
+_NAMES_LENGTH = 2000
 _TEXT_LENGTH = 500
 _VALUE_LENGTH = 120
 # What a reader must know of each environment, by the names of its fields.
-_FACTS = ("jax", "jaxlib", "python", "numpy", "backend", "device_kind", "constparity")
-# Facts in which environments of one grid are expected to differ.
-_OF_VERSIONS = ("jax", "jaxlib")
+_FACTS = ("jax", "jaxlib", "python", "numpy", "backend", "device_kind")
+# Facts in which environments of one grid are expected to differ. The processes of all of them run
+# the constparity that started them, whichever is installed beside their JAX.
+_OF_VERSIONS = ("jax", "jaxlib", "constparity")
 
 
 @dataclass(frozen=True)
 class GridSection:
-    """One program: what a flip comes to on each version, and what each version changes."""
+    """Programs of which a grid tells the same: what a flip comes to, and what versions change."""
 
     anchor: str
     name: str
     verdict: str
     tone: Tone
-    source: str
-    summary: str
     tables: tuple[Table, ...]
     folded: tuple[Table, ...]
 
@@ -62,7 +64,7 @@ class GridSection:
 
 @dataclass(frozen=True)
 class GridPage:
-    """A whole report on a grid: the first screen, then one section per program with news."""
+    """A whole report on a grid: the first screen, then a section for programs with news."""
 
     title: str
     tone: Tone
@@ -85,19 +87,20 @@ def grid_page(grid: Grid) -> GridPage:
     """
     headline, rows = grid.headline, worst_first(grid)
     shown = rows[:MAX_PROGRAMS]
-    news = [row for row in shown if not is_quiet(grid, row)]
-    anchors = {row.name: f"program-{number}" for number, row in enumerate(news, 1)}
+    groups = alike(grid, shown)
+    news = [each for each in groups if not is_quiet(grid, each[0])]
+    anchors = {each[0].name: f"programs-{number}" for number, each in enumerate(news, 1)}
     return GridPage(
         title=_title(headline.versions),
         tone=ANSWER_TONES[headline.flip] if headline.flip else "",
         lines=(headline.question, headline.verdicts, headline.left_alone),
         created=grid.created,
         versions=_versions(grid),
-        grid=_table(grid, shown, anchors, left_out(rows, shown, "programs")),
+        grid=_table(grid, groups, anchors, left_out(rows, shown, "programs")),
         legend=legend([line for row in shown for line in lines(grid, row)]),
         failures=failures(grid),
         notes=_notes(grid),
-        sections=tuple(_section(grid, row, anchors[row.name]) for row in news),
+        sections=tuple(_section(grid, each, anchors[each[0].name]) for each in news),
     )
 
 
@@ -109,14 +112,14 @@ def failures(grid: Grid) -> Table:
         failures(grid).rows[0][2].text
         # "TypeError: pjit got an unexpected number of arguments"
     """
-    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for version in grid.versions:
         for row in version.campaign.programs if version.campaign else ():
             for each in row.observations:
                 if each.failure is not None:
                     key = (_flag(row, each.side), _said(each.failure), _raised_at(each.failure))
                     found.setdefault(key, {}).setdefault(version.label, []).append(row.name)
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for key, by_version in found.items():
         for label, names in by_version.items():
             alike.setdefault((*key, ", ".join(names), f"{len(names):,}"), []).append(label)
@@ -197,24 +200,28 @@ def _version(version: GridVersion, answer: VersionAnswer) -> tuple[Cell, ...]:
     )
 
 
-def _table(grid: Grid, rows: Sequence[GridRow], anchors: dict[str, str], notice: str) -> Table:
+def _table(
+    grid: Grid, groups: Sequence[Sequence[GridRow]], anchors: dict[str, str], notice: str
+) -> Table:
     titles = [each.label for each in grid.versions]
     cells = tuple(
         (
-            _name(row, anchors) if number == 0 else Cell(""),
+            Cell(_names(rows), link=anchors.get(rows[0].name, "")) if number == 0 else Cell(""),
             Cell(line.label),
             *line.cells,
-            _first_change(row) if number == 0 else Cell(""),
+            _first_change(rows[0]) if number == 0 else Cell(""),
         )
-        for row in rows
-        for number, line in enumerate(lines(grid, row))
+        for rows in groups
+        for number, line in enumerate(lines(grid, rows[0]))
     )
     heads = columns(("program", "line", *titles, "verdict first changes"))
     return Table("Programs by version of JAX", heads, cells, notice)
 
 
-def _name(row: GridRow, anchors: dict[str, str]) -> Cell:
-    return Cell(cut(row.name, _NAME_LENGTH), link=anchors.get(row.name, ""))
+def _names(rows: Sequence[GridRow], length: int = _NAMES_LENGTH) -> str:
+    names = ", ".join(row.name for row in rows)
+    count = f"{len(rows):,} programs: " if len(rows) > 1 else ""
+    return cut(f"{count}{names}", length)
 
 
 def _first_change(row: GridRow) -> Cell:
@@ -242,24 +249,32 @@ def _notes(grid: Grid) -> tuple[str, ...]:
     )
 
 
-# -- one program -----------------------------------------------------------------------------------
+# -- programs of which the same is told ------------------------------------------------------------
 
 
-def _section(grid: Grid, row: GridRow, anchor: str) -> GridSection:
-    changes = grid.changes_of(row.name)
-    worst = lines(grid, row)[0].cells
-    tones: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
-    tone = min((cell.tone for cell in worst), key=tones.index, default="")
+def _section(grid: Grid, rows: Sequence[GridRow], anchor: str) -> GridSection:
+    first, of_flip = rows[0], lines(grid, rows[0])[0].cells
     return GridSection(
         anchor=anchor,
-        name=cut(row.name, 2 * _NAME_LENGTH),
-        verdict=" · ".join(cell.text for cell in worst),
-        tone=tone,
-        source=cut(row.source, 2 * _NAME_LENGTH),
-        summary=cut(row.summary, _TEXT_LENGTH),
-        tables=_with_rows(_verdicts(row), _across(changes)),
-        folded=_with_rows(_counters(changes), *_reasons(grid, row)),
+        name=_names(rows, _NAME_LENGTH),
+        verdict=" · ".join(cell.text for cell in of_flip),
+        tone=min((cell.tone for cell in of_flip), key=_WORST_FIRST.index),
+        tables=_with_rows(_programs(rows), _verdicts(first), _across(grid.changes_of(first.name))),
+        folded=_with_rows(_reasons(grid, rows), _counters(grid, rows)),
     )
+
+
+def _programs(rows: Sequence[GridRow]) -> Table:
+    cells = tuple(
+        (
+            Cell(cut(row.name, _NAME_LENGTH)),
+            Cell(cut(row.source, _VALUE_LENGTH)),
+            Cell(cut(row.summary, _VALUE_LENGTH)),
+        )
+        for row in rows[:_MAX_ROWS]
+    )
+    titles = columns(("program", "source", "summary"))
+    return Table("Programs", titles, cells, left_out(rows, cells, "programs"))
 
 
 def _verdicts(row: GridRow) -> Table:
@@ -296,10 +311,40 @@ def _across(changes: Sequence[VersionChange]) -> Table:
     return Table("From version to version, the flag left alone", columns(titles), rows)
 
 
-def _counters(changes: Sequence[VersionChange]) -> Table:
-    found = [(change, each) for change in changes for each in change.counters]
-    rows = tuple(
+def _reasons(grid: Grid, rows: Sequence[GridRow]) -> Table:
+    """Make one line for each reason that decides a verdict, with what helps."""
+    found = [
+        (row.name, version.label, reason)
+        for row in rows
+        for version in grid.versions
+        if (of := version.row(row.name)) and of.flip and of.flip.outcome != "safe"
+        for reason in of.flip.reasons
+        if reason.outcome == of.flip.outcome
+    ]
+    cells = tuple(
         (
+            Cell(cut(name, _NAME_LENGTH)),
+            Cell(label),
+            Cell(cut(reason.what, _TEXT_LENGTH)),
+            Cell(cut(reason.where, _VALUE_LENGTH)) if reason.where else NOTHING,
+            Cell(cut(reason.action, _TEXT_LENGTH)) if reason.action else NOTHING,
+        )
+        for name, label, reason in found[:_MAX_ROWS]
+    )
+    titles = columns(("program", "version", "reason", "where", "what helps"))
+    return Table("Reasons that decide", titles, cells, left_out(found, cells, "reasons"))
+
+
+def _counters(grid: Grid, rows: Sequence[GridRow]) -> Table:
+    found = [
+        (row.name, change, each)
+        for row in rows
+        for change in grid.changes_of(row.name)
+        for each in change.counters
+    ]
+    cells = tuple(
+        (
+            Cell(cut(name, _NAME_LENGTH)),
             Cell(SIDE_LINES[change.side]),
             Cell(change.before),
             Cell(change.after),
@@ -307,21 +352,12 @@ def _counters(changes: Sequence[VersionChange]) -> Table:
             Cell(cut(each.left_value, _VALUE_LENGTH)),
             Cell(cut(each.right_value, _VALUE_LENGTH)),
         )
-        for change, each in found[:_MAX_ROWS]
+        for name, change, each in found[:_MAX_ROWS]
     )
-    words, numbers = ("flag", "from", "to", "counter"), ("before", "after")
+    words, numbers = ("program", "flag", "from", "to", "counter"), ("before", "after")
     heads = (*columns(words), *columns(numbers, numeric=True))
-    notice = left_out(found, rows, "counters")
-    return Table("Counters that change, not judged", heads, rows, notice)
-
-
-def _reasons(grid: Grid, row: GridRow) -> list[Table]:
-    found = ((each.label, each.row(row.name)) for each in grid.versions)
-    tables = [(label, flip.reasons(of.flip)) for label, of in found if of and of.flip]
-    return [
-        Table(f"{label}: {each.caption}", each.columns, each.rows, each.notice)
-        for label, each in tables
-    ]
+    notice = left_out(found, cells, "counters")
+    return Table("Counters that change, not judged", heads, cells, notice)
 
 
 def _with_rows(*tables: Table) -> tuple[Table, ...]:

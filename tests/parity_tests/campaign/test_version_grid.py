@@ -14,7 +14,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Kept, Saved, save
 from parity_tests.evidence.values import Value
 from parity_tests.targets import TargetError
-from reports.rows import OutputLeaf
+from reports.rows import SIDES, OutputLeaf
 
 OPTIONS = CampaignOptions(sides=built.STOCK)
 
@@ -146,7 +146,7 @@ def campaigns(monkeypatch, tmp_path):
 
 
 def interpreters(tmp_path, *versions):
-    return [Interpreter(tmp_path / version, version, version) for version in versions]
+    return [Interpreter(tmp_path / version, version, version, SIDES) for version in versions]
 
 
 def test_each_version_has_files_and_folders_of_its_own(campaigns, tmp_path):

@@ -9,6 +9,7 @@ from parity_tests.judge.across_versions import OnVersion, changes
 from reports.rows import (
     ArgumentLeaf,
     CapturedArray,
+    ExecutableCounts,
     Failure,
     JaxprCounts,
     Observation,
@@ -150,6 +151,18 @@ def test_counters_are_shown_and_decide_nothing():
     ]
 
 
+def test_sizes_that_differ_in_every_run_are_not_shown():
+    counts = ExecutableCounts(
+        instructions=3, fusions=1, constants=0, constant_bytes=0, serialized_bytes=900
+    )
+    other = counts.model_copy(update={"serialized_bytes": 904})
+    [change] = judged(evidence(executable=counts), evidence(executable=other))
+    assert change.counters == ()
+    other = counts.model_copy(update={"instructions": 4})
+    [change] = judged(evidence(executable=counts), evidence(executable=other))
+    assert [each.metric for each in change.counters] == ["optimised HLO instructions"]
+
+
 def test_times_are_neither_judged_nor_shown():
     times = StageTimes(trace=1, lower=1, compile=1, first_call=1, call=None, call_samples=0)
     slower = times.model_copy(update={"compile": 100.0})
@@ -191,6 +204,8 @@ def test_other_captured_values_are_named_as_a_cause():
     [change] = judged(evidence(ledger=(one,)), evidence(ONE * 2, ledger=(two,)))
     assert change.outcome == "different"
     assert change.causes == ("captured array float32[2] holds other values",)
+    [change] = judged(evidence(ledger=(one,)), evidence(ledger=(two,)))
+    assert (change.outcome, change.causes) == ("equal", ())
 
 
 def test_a_program_that_does_not_repeat_itself_is_not_compared():
