@@ -115,8 +115,9 @@ def _executable(path: str) -> Path:
     return given.absolute()
 
 
-def _probed(python: Path, needed: Sequence[str] = ()) -> _Probed:
-    environment = {n: v for n, v in os.environ.items() if n not in ("PYTHONHOME", "PYTHONPATH")}
+def _probed(python: Path, needed: Sequence[str] = (), *, without: str = "PYTHONHOME") -> _Probed:
+    """Ask an interpreter what it is; `without` is a variable that it does not inherit."""
+    environment = {name: value for name, value in os.environ.items() if name != without}
     done = subprocess.run(
         [str(python), "-c", _PROBE, *needed],
         env=environment,
@@ -149,7 +150,8 @@ def _said(error: Exception) -> str:
 def _own_paths() -> frozenset[str]:
     """Return the paths that this interpreter has by itself, its installed packages among them."""
     scripts = sysconfig.get_path("scripts")  # which holds the command that was called
-    return frozenset((*_probed(Path(sys.executable)).path, scripts))
+    own = _probed(Path(sys.executable), without="PYTHONPATH")
+    return frozenset((*own.path, scripts))
 
 
 def user_paths() -> tuple[str, ...]:
