@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,10 +59,11 @@ class Versions:
     python: str
 
 
-def interpreter_at(path: str) -> Path:
+def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
     """Return the interpreter at a path; a virtual environment is the folder of its interpreter.
 
-    Raises `InterpreterError` where it is none, is too old, or lacks a package.
+    `also` are packages that it needs besides `NEEDED`. Raises `InterpreterError` where it is no
+    interpreter, is too old, or lacks a package.
 
     Example::
 
@@ -69,7 +71,7 @@ def interpreter_at(path: str) -> Path:
     """
     python = _executable(path)
     try:
-        found = _probed(python)
+        found = _probed(python, (*NEEDED, *also))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
         raise InterpreterError(f"{path!r} is no Python interpreter: {_said(error)}") from error
     if found.version < OLDEST:
@@ -113,10 +115,11 @@ def _executable(path: str) -> Path:
     return given.absolute()
 
 
-def _probed(python: Path) -> _Probed:
-    environment = {n: v for n, v in os.environ.items() if n not in ("PYTHONHOME", "PYTHONPATH")}
+def _probed(python: Path, needed: Sequence[str] = (), *, without: str = "PYTHONHOME") -> _Probed:
+    """Ask an interpreter what it is; `without` is a variable that it does not inherit."""
+    environment = {name: value for name, value in os.environ.items() if name != without}
     done = subprocess.run(
-        [str(python), "-c", _PROBE, *NEEDED],
+        [str(python), "-c", _PROBE, *needed],
         env=environment,
         cwd=python.parent,  # nothing of the user lies here
         stdin=subprocess.DEVNULL,
@@ -147,7 +150,8 @@ def _said(error: Exception) -> str:
 def _own_paths() -> frozenset[str]:
     """Return the paths that this interpreter has by itself, its installed packages among them."""
     scripts = sysconfig.get_path("scripts")  # which holds the command that was called
-    return frozenset((*_probed(Path(sys.executable)).path, scripts))
+    own = _probed(Path(sys.executable), without="PYTHONPATH")
+    return frozenset((*own.path, scripts))
 
 
 def user_paths() -> tuple[str, ...]:
