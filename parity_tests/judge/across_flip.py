@@ -91,7 +91,13 @@ class AcrossFlip:
     def how_to_find_the_culprit(self) -> str:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
         if not self.hoists_nothing:
-            return "constparity culprit names the captured arrays that it takes"
+            culprit = "constparity culprit names the captured arrays that it takes"
+            if read := self.hazard("reads the flag"):
+                # Its callbacks may decide by it, although the program is traced alike.
+                return (
+                    f"find out what the read of the flag at {_places(read)} decides, else {culprit}"
+                )
+            return culprit
         if read := self.hazard("reads the flag", "reads jaxpr constants"):
             return (
                 f"no captured array is hoisted: find out what the read at {_places(read)} decides"

@@ -51,6 +51,11 @@ _OF_LIMITS: dict[str, str] = {
 
 _SEED = ACTIONS["outputs"]
 
+_ONE_PROGRAM = (
+    "find what reads the flag, the text of a jaxpr or a lowered module: both forms are meant to be "
+    "one program"
+)
+
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
@@ -163,6 +168,9 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
         what = f"{what}; {_cause_of(drift)}"
         where = place(drift.file, drift.line) if drift.file else where
     outcome, why, action = _weighed(flip, outputs, drift)
+    if drift and drift.cause not in _OF_XLA and (read := read_that_changes(flip)):
+        yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
+        return
     yield FlipReason(
         outcome=outcome,
         kind="outputs",
@@ -187,6 +195,8 @@ def _weighed(
         return "numerics drift, explained", why, f"accept it; or for the same bits {_SEED}"
     if beyond and (alike := pair_before_flip(flip, outputs)):
         return "different", what_differs_too(alike), what_helps(alike)
+    if drift and drift.cause == "another program":
+        return "different", "", _ONE_PROGRAM
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
     if drift or beyond:
         return "different", "", flip.how_to_find_the_culprit
