@@ -168,7 +168,10 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
         what = f"{what}; {_cause_of(drift)}"
         where = place(drift.file, drift.line) if drift.file else where
     outcome, why, action = _weighed(flip, outputs, drift)
-    if drift and drift.cause not in _OF_XLA and (read := read_that_changes(flip)):
+    read = read_that_changes(flip)
+    if drift and drift.cause == "another program":
+        read = read or flip.hazard("reads lowered modules")
+    if drift and drift.cause not in _OF_XLA and read:
         yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
         return
     yield FlipReason(

@@ -13,7 +13,14 @@ from parity_tests.judge.fail_rules import DEFAULT, broken, parse
 from reports.rows import answer_of
 
 FILE = program_file("trust/attacked_again")
-READ = f"attacked_again.py:{line_with(FILE, '# reads the flag')}"
+
+
+def marked(comment):
+    return f"attacked_again.py:{line_with(FILE, f'# {comment}')}"
+
+
+READ, CALL = marked("reads the flag"), "call the compiled stage"
+RAW = f"find out what the read of a lowered module at tests/programs/trust/{marked('is raw')}"
 DO_NOT_READ, FIND_OUT = "do not read the flag", "find out what the read of the flag at "
 NO, AT_A_PRICE = ("no", 1), ("yes, at a price", 0)
 
@@ -25,6 +32,14 @@ EXPECTED = {
     "decides_in_a_callback_a_later_value": (*NO, "call 6 of jax-simplified", FIND_OUT),
     "decides_in_a_callback_what_is_kept": (*AT_A_PRICE, "left 1 array on devices", FIND_OUT),
     "traces_by_all_variables": (*NO, "cause: another program", "find what reads the flag"),
+    "reads_the_text_of_a_jaxpr": (*NO, marked("reads a text"), "decide nothing by the text"),
+    "reads_constants_of_a_module": (*NO, marked("reads a module"), CALL),
+    "reads_the_memory_of_arguments": (*NO, marked("reads an analysis"), CALL),
+    "fails_with_a_raw_executable": (
+        *NO,
+        "compiled program expected 2",
+        RAW,
+    ),
     "writes_behind_an_array": (*NO, "holds other values after the calls", "capture a copy"),
 }
 FOLDED = (*NO, "cause: ", "compute what is folded before tracing")

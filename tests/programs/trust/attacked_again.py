@@ -131,6 +131,33 @@ def traces_by_all_variables(x):
     return x * TABLE + float("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS" in names)
 
 
+@program(args=(X,))
+def reads_the_text_of_a_jaxpr(x):
+    text = str(jax.make_jaxpr(lambda v: v * TABLE)(x))  # reads a text
+    return x * text.count("[")
+
+
+@program(args=(X,))
+def reads_constants_of_a_module(x):
+    text = jax.jit(lambda v: v * TABLE + TABLE).lower(x).as_text()  # reads a module
+    return x * (1 + text.count("stablehlo.constant"))
+
+
+@program
+def reads_the_memory_of_arguments():
+    compiled = jax.jit(lambda v: v * TABLE).lower(X).compile()
+    read = compiled.memory_analysis().argument_size_in_bytes  # reads an analysis
+    return lambda x: x * read, (X,)
+
+
+@program
+def fails_with_a_raw_executable():
+    executable = jax.jit(lambda v: v * TABLE).lower(X).compile().runtime_executable()  # is raw
+    [[made]] = executable.execute_sharded([X]).disassemble_into_single_device_arrays()
+    made = np.asarray(made)
+    return lambda x: x + made + TABLE, (X,)
+
+
 # -- arrays that are not left alone ----------------------------------------------------------------
 
 
@@ -208,3 +235,24 @@ def without_a_write():
 def without_a_use_of_all_variables(x):
     assert dict(os.environ)
     return x * TABLE
+
+
+@program(args=(X,))
+def without_a_use_of_a_text(x):
+    closed = jax.make_jaxpr(lambda v: v * TABLE)(x)
+    assert str(closed)
+    assert f"{closed.eqns[0]}"
+    return x * TABLE
+
+
+@program(args=(X,))
+def without_a_captured_array_in_the_module(x):
+    return x * TABLE * (1 + jax.jit(lambda v: v * 2).lower(x).as_text().count("constant"))
+
+
+@program
+def without_a_use_of_an_analysis():
+    compiled = jax.jit(lambda v: v * TABLE).lower(X).compile()
+    assert compiled.cost_analysis() is not None
+    made = compiled(X)
+    return lambda x: x * TABLE + made, (X,)
