@@ -18,6 +18,7 @@ from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.repeats import find_unrepeatable
+from parity_tests.campaign.sides_that_run import with_sides_that_run
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
@@ -67,8 +68,8 @@ def run(
     of each program that has run on all sides; after the first yes the others are not run, and have
     no rows. Times and causes of drift are not known at that point.
 
-    Raises `TargetError` and `ResumeError` before anything runs, and `NotSavedError`, which has the
-    campaign, where the file of `options.save` cannot be written.
+    Raises `TargetError`, `OwnSidesError` and `ResumeError` before anything runs, and
+    `NotSavedError`, which has the campaign, where the file of `options.save` cannot be written.
 
     Example::
 
@@ -76,6 +77,7 @@ def run(
     """
     with campaign_folder(options.resume) as folder:
         collected = collect(targets, folder, options.time_limit, options.select)
+        options = with_sides_that_run(options, collected.environment.jax, announce)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
         if options.rounds and collected.jobs and stops_after is None:

@@ -59,22 +59,26 @@ _ONE_PROGRAM = (
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
-    failure = after.failure or before.failure
-    assert failure is not None
-    said = _first_line(failure)
     for each in (before, after):
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
-    what = f"{failure.kind} in {failure.stage}: {failure.type}: {said}"
     if before.failure is not None:
-        alike = "alike" if after.failure else f"and {flip.right} works"
+        today, then = _said(before.failure), _said(after.failure) if after.failure else ""
+        if then in ("", today):
+            alike = "alike" if then else f"and {flip.right} works"
+            what = f"{flip.left} fails today, {alike}: {today}"
+        else:
+            what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         return FlipReason(
             outcome="could not compare",
             kind="failure",
-            what=f"{flip.left} fails today, {alike}: {what}",
-            where=failure.where,
+            what=what,
+            where=before.failure.where,
             action="make the program run before the flip, then compare again",
         )
+    failure = after.failure
+    assert failure is not None
+    what = _said(failure)
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
@@ -98,6 +102,10 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _said(failure: Failure) -> str:
+    return f"{failure.kind} in {failure.stage}: {failure.type}: {_first_line(failure)}"
 
 
 def _of_wrong_side(side: Side, failure: Failure) -> FlipReason:

@@ -90,6 +90,18 @@ class Listing(Record):
     environment: Environment | None = None
 
 
+class SidesThere(Record):
+    """What an interpreter is for sides: its environment, and what keeps sides from running there.
+
+    `has_flag` says whether its JAX has the flag. `engine_refuses` has the engine's reason, "" where
+    it works there.
+    """
+
+    environment: Environment
+    has_flag: bool
+    engine_refuses: str = ""
+
+
 class EquationValue(Record):
     """One result of an equation: the equation, and where its array is among the saved ones.
 
@@ -162,6 +174,12 @@ class ListPrograms(Question[Listing]):
 
     kind: Literal["list programs"] = "list programs"
     targets: tuple[str, ...] = ()
+
+
+class DescribeSides(Question[SidesThere]):
+    """Say which sides can run in the interpreter of this process."""
+
+    kind: Literal["describe sides"] = "describe sides"
 
 
 class DetectHazards(Question[HazardsFound]):
@@ -255,6 +273,7 @@ class ServeTruth(Record):
 
 Request = Annotated[
     ListPrograms
+    | DescribeSides
     | DetectHazards
     | FindCulprit
     | SweepThreshold

@@ -14,7 +14,7 @@ from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe.hazards.both_forms import BothForms, in_form
 from parity_tests.observe.import_reads import reads_reaching
 from parity_tests.observe.jaxpr_reads import recording
-from parity_tests.observe.jit_on_side import STOCK_JIT
+from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold
 from parity_tests.own_jit import is_jitted, options_of
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
@@ -86,7 +86,7 @@ def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
 def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedProgram:
     """Trace a function. A `jax.jit` of its own keeps its options: some arguments are donated."""
     jitted: Any = fun if is_jitted(fun) else STOCK_JIT(fun)
-    embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+    embed_threshold = stock_embed_threshold()
     traced = jitted.trace(*args, **kwargs)
     closed = live_part(traced.jaxpr)
     uses = tuple(

@@ -30,7 +30,7 @@ PRIVATE = ("jax._src", "jaxlib")
 PUBLIC = (
     *(str, bytes, dict, list, set, tuple, BaseException, enum.Enum, np.ndarray, np.dtype),
     *(weakref.WeakSet, weakref.WeakKeyDictionary, contextvars.ContextVar),
-    *(inspect.Signature, inspect.Parameter, pytest.__spec__),
+    *(inspect.Signature, inspect.Parameter, pytest.__spec__, jax.tree_util.PyTreeDef),
     *(jax.Array, jax.Device, jax.ShapeDtypeStruct, jax.core.ShapedArray, jax.export.Exported),
     *(jax.extend.core.ClosedJaxpr, jax.extend.core.Jaxpr, jax.extend.core.JaxprEqn),
     *(jax.extend.core.Literal, jax.extend.core.Primitive, jax.extend.core.Var),
@@ -104,6 +104,11 @@ class Source:
                 for name in node.names:
                     if name.name.startswith(PRIVATE):
                         yield name.asname or name.name, name.name
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                # A module that only some versions have: X: Any = import_module("jax._src.x")
+                for part in ast.walk(node.value or node.target):
+                    if isinstance(part, ast.Constant) and str(part.value).startswith(PRIVATE):
+                        yield node.target.id, part.value
 
     @staticmethod
     def _chain(node, inner):
@@ -222,9 +227,10 @@ def test_each_function_that_is_called_has_its_signature_in_the_table(table, inte
     without = []
     for expected in private_names.expected_names(table, jax.__version_info__):
         if expected.name in internals.called and expected.signature is expected.fields is None:
-            function = pkgutil.resolve_name(expected.name)
-            if private_names.signature_of(function):
-                without.append(f"{expected.name}{private_names.signature_of(function)}")
+            signature = private_names.signature_of(pkgutil.resolve_name(expected.name))
+            # Python 3.13 writes the second for some classes of jaxlib.
+            if signature not in ("", "(*args, **kwargs)"):
+                without.append(f"{expected.name}{signature}")
     assert without == []
 
 
