@@ -53,8 +53,8 @@ _OF_LIMITS: dict[str, str] = {
 
 _SEED = ACTIONS["outputs"]
 
-# With the flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, and JAX 0.8.3 and
-# 0.9.2 none that captures an array of NumPy's.
+# With its flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, 0.8.3 and 0.9.2
+# none that captures an array of NumPy's.
 _FLAG_WORKS = Version("0.10.0")
 _ONE_PROGRAM = (
     "find what reads the flag, the text of a jaxpr or a lowered module: both forms are meant to be "
