@@ -144,7 +144,11 @@ def _read(file: Path) -> _Identity:
             if _sealed(identity) == text:
                 return identity
             raise ValueError("it was changed since it was written")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+    except OSError as error:
+        raise ResumeError(
+            f"cannot read {str(file)!r}: {error.strerror}; make it readable, or name another folder"
+        ) from error
+    except (ValueError, AttributeError, RecursionError) as error:
         raise ResumeError(
             f"{str(file)!r} is no campaign of this constparity: {error}; name another folder, or "
             "remove this one"

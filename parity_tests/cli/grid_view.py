@@ -30,7 +30,7 @@ from reports.views.grid_cells import (
     said_of,
     worst_first,
 )
-from reports.views.grid_page import counts_of, failures
+from reports.views.grid_page import besides, counts_of, failures
 from reports.views.texts import counted, cut, visible
 
 TONE_STYLES: dict[Tone, str] = {
@@ -80,6 +80,8 @@ def print_headline(console: Console, grid: Grid) -> None:
     for answer in headline.versions:
         told = counts_of(answer) if answer.counts else answer.first
         say(console, f"  {answer.version}: {answer.flip or 'not asked'}: {told}")
+    if apart := besides(grid):
+        say(console, apart)
 
 
 # -- the table -------------------------------------------------------------------------------------

@@ -179,8 +179,8 @@ class _Attribution:
                 failed.append(str(error))
                 continue
             if worst_rung(compared(*outputs)) == "bitwise":
-                said = [*failed, f"bitwise equal with {off.said}", *self._wrong()]
-                return off.cause, "; ".join(said)
+                remarks = [*failed, f"bitwise equal with {off.said}", *self._wrong()]
+                return off.cause, "; ".join(remarks)
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"

@@ -7,7 +7,7 @@ word, which `LEGEND` explains.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.rows import ANSWER_OF, FLIP_ANSWERS, FlipOutcome, ProgramRow, Side
@@ -134,6 +134,34 @@ def worst_first(grid: Grid) -> list[GridRow]:
         return -worst, -max(changed, default=-1), -len(row.changes)
 
     return sorted(grid.programs, key=badness)
+
+
+def alike(grid: Grid, rows: Sequence[GridRow]) -> list[list[GridRow]]:
+    """Put programs together of which a grid tells the same: in each cell, and why.
+
+    How far outputs are apart is the same, too, unless they are equal.
+
+    Example::
+
+        [[row.name for row in each] for each in alike(grid, grid.programs)] == [["step", "init"]]
+    """
+    found: dict[Hashable, list[GridRow]] = {}
+    for row in rows:
+        changes = tuple(
+            (
+                e.side,
+                e.before,
+                e.after,
+                e.outcome,
+                e.causes,
+                e.detail if e.outcome != "equal" else "",
+            )
+            for e in grid.changes_of(row.name)
+        )
+        shown = tuple(cell.text for line in lines(grid, row) for cell in line.cells)
+        key = (shown, tuple(cell.why for cell in row.cells), changes)
+        found.setdefault(key, []).append(row)
+    return list(found.values())
 
 
 def is_quiet(grid: Grid, row: GridRow) -> bool:

@@ -19,6 +19,7 @@ from reports.views import flip
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone, columns
 from reports.views.grid_cells import (
     SIDE_LINES,
+    alike,
     first_changed,
     is_quiet,
     legend,
@@ -34,24 +35,24 @@ _WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
 _MAX_ROWS = 60
 _FRAME = re.compile(r'^ *File "(.+)", line (\d+)', re.MULTILINE)
 _NAME_LENGTH = 80
+_NAMES_LENGTH = 2000
 _TEXT_LENGTH = 500
 _VALUE_LENGTH = 120
 # What a reader must know of each environment, by the names of its fields.
-_FACTS = ("jax", "jaxlib", "python", "numpy", "backend", "device_kind", "constparity")
-# Facts in which environments of one grid are expected to differ.
-_OF_VERSIONS = ("jax", "jaxlib")
+_FACTS = ("jax", "jaxlib", "python", "numpy", "backend", "device_kind")
+# Facts in which environments of one grid are expected to differ. The processes of all of them run
+# the constparity that started them, whichever is installed beside their JAX.
+_OF_VERSIONS = ("jax", "jaxlib", "constparity")
 
 
 @dataclass(frozen=True)
 class GridSection:
-    """One program: what a flip comes to on each version, and what each version changes."""
+    """Programs of which a grid tells the same: what a flip comes to, and what versions change."""
 
     anchor: str
     name: str
     verdict: str
     tone: Tone
-    source: str
-    summary: str
     tables: tuple[Table, ...]
     folded: tuple[Table, ...]
 
@@ -63,7 +64,7 @@ class GridSection:
 
 @dataclass(frozen=True)
 class GridPage:
-    """A whole report on a grid: the first screen, then one section per program with news."""
+    """A whole report on a grid: the first screen, then a section for programs with news."""
 
     title: str
     tone: Tone
@@ -86,19 +87,20 @@ def grid_page(grid: Grid) -> GridPage:
     """
     headline, rows = grid.headline, worst_first(grid)
     shown = rows[:MAX_PROGRAMS]
-    news = [row for row in shown if not is_quiet(grid, row)]
-    anchors = {row.name: f"program-{number}" for number, row in enumerate(news, 1)}
+    groups = alike(grid, shown)
+    news = [each for each in groups if not is_quiet(grid, each[0])]
+    anchors = {each[0].name: f"programs-{number}" for number, each in enumerate(news, 1)}
     return GridPage(
         title=_title(headline.versions),
         tone=ANSWER_TONES[headline.flip] if headline.flip else "",
         lines=(headline.question, headline.verdicts, headline.left_alone),
         created=grid.created,
         versions=_versions(grid),
-        grid=_table(grid, shown, anchors, left_out(rows, shown, "programs")),
+        grid=_table(grid, groups, anchors, left_out(rows, shown, "programs")),
         legend=legend([line for row in shown for line in lines(grid, row)]),
         failures=failures(grid),
         notes=_notes(grid),
-        sections=tuple(_section(grid, row, anchors[row.name]) for row in news),
+        sections=tuple(_section(grid, each, anchors[each[0].name]) for each in news),
     )
 
 
@@ -169,6 +171,22 @@ def counts_of(answer: VersionAnswer) -> str:
     return "; ".join(f"{count:,} {each}" for each, count in answer.counts.items()) or "none"
 
 
+def besides(grid: Grid) -> str:
+    """Say in what environments differ beside JAX and jaxlib; "" where they do not.
+
+    Example::
+
+        besides(grid) == "beside JAX and jaxlib, versions differ in python (3.11.7, 3.12.1)"
+    """
+    found = [each.campaign.environment.model_dump() for each in grid.versions if each.campaign]
+    apart = [
+        f"{name.replace('_', ' ')} ({', '.join(dict.fromkeys(str(each[name]) for each in found))})"
+        for name in (found[0] if found else ())
+        if name not in _OF_VERSIONS and len({each[name] for each in found}) > 1
+    ]
+    return f"beside JAX and jaxlib, versions differ in {'; '.join(apart)}" if apart else ""
+
+
 # -- the first screen ------------------------------------------------------------------------------
 
 
@@ -198,24 +216,28 @@ def _version(version: GridVersion, answer: VersionAnswer) -> tuple[Cell, ...]:
     )
 
 
-def _table(grid: Grid, rows: Sequence[GridRow], anchors: dict[str, str], notice: str) -> Table:
+def _table(
+    grid: Grid, groups: Sequence[Sequence[GridRow]], anchors: dict[str, str], notice: str
+) -> Table:
     titles = [each.label for each in grid.versions]
     cells = tuple(
         (
-            _name(row, anchors) if number == 0 else Cell(""),
+            Cell(_names(rows), link=anchors.get(rows[0].name, "")) if number == 0 else Cell(""),
             Cell(line.label),
             *line.cells,
-            _first_change(row) if number == 0 else Cell(""),
+            _first_change(rows[0]) if number == 0 else Cell(""),
         )
-        for row in rows
-        for number, line in enumerate(lines(grid, row))
+        for rows in groups
+        for number, line in enumerate(lines(grid, rows[0]))
     )
     heads = columns(("program", "line", *titles, "verdict first changes"))
     return Table("Programs by version of JAX", heads, cells, notice)
 
 
-def _name(row: GridRow, anchors: dict[str, str]) -> Cell:
-    return Cell(cut(row.name, _NAME_LENGTH), link=anchors.get(row.name, ""))
+def _names(rows: Sequence[GridRow], length: int = _NAMES_LENGTH) -> str:
+    names = ", ".join(row.name for row in rows)
+    count = f"{len(rows):,} programs: " if len(rows) > 1 else ""
+    return cut(f"{count}{names}", length)
 
 
 def _first_change(row: GridRow) -> Cell:
@@ -224,42 +246,42 @@ def _first_change(row: GridRow) -> Cell:
 
 
 def _notes(grid: Grid) -> tuple[str, ...]:
-    found = [each.campaign.environment for each in grid.versions if each.campaign]
-    dumps = [each.model_dump() for each in found]
-    apart = [
-        f"{name.replace('_', ' ')} ({', '.join(dict.fromkeys(str(each[name]) for each in dumps))})"
-        for name in (dumps[0] if dumps else ())
-        if name not in _OF_VERSIONS and len({each[name] for each in dumps}) > 1
-    ]
-    besides = (
-        (f"Beside JAX and jaxlib the environments differ in {'; '.join(apart)}.",) if apart else ()
-    )
+    apart = besides(grid)
     return (
         "The line of a flip compares the two sides of the flag on one version. A line of a flag "
         "compares one side with the last version before that has run the program.",
         "Outputs, their types and placement, effects and failures are judged across versions. "
         "Counters are shown with each program, and judged by nobody.",
-        *besides,
+        *((f"{apart[:1].upper()}{apart[1:]}.",) if apart else ()),
     )
 
 
-# -- one program -----------------------------------------------------------------------------------
+# -- programs of which the same is told ------------------------------------------------------------
 
 
-def _section(grid: Grid, row: GridRow, anchor: str) -> GridSection:
-    changes = grid.changes_of(row.name)
-    worst = lines(grid, row)[0].cells
-    tone = min((cell.tone for cell in worst), key=_WORST_FIRST.index)
+def _section(grid: Grid, rows: Sequence[GridRow], anchor: str) -> GridSection:
+    first, of_flip = rows[0], lines(grid, rows[0])[0].cells
     return GridSection(
         anchor=anchor,
-        name=cut(row.name, 2 * _NAME_LENGTH),
-        verdict=" · ".join(cell.text for cell in worst),
-        tone=tone,
-        source=cut(row.source, 2 * _NAME_LENGTH),
-        summary=cut(row.summary, _TEXT_LENGTH),
-        tables=_with_rows(_verdicts(row), _across(changes)),
-        folded=_with_rows(_counters(changes), *_reasons(grid, row)),
+        name=_names(rows, _NAME_LENGTH),
+        verdict=" · ".join(cell.text for cell in of_flip),
+        tone=min((cell.tone for cell in of_flip), key=_WORST_FIRST.index),
+        tables=_with_rows(_programs(rows), _verdicts(first), _across(grid.changes_of(first.name))),
+        folded=_with_rows(_reasons(grid, rows), _counters(grid, rows)),
     )
+
+
+def _programs(rows: Sequence[GridRow]) -> Table:
+    cells = tuple(
+        (
+            Cell(cut(row.name, _NAME_LENGTH)),
+            Cell(cut(row.source, _VALUE_LENGTH)),
+            Cell(cut(row.summary, _VALUE_LENGTH)),
+        )
+        for row in rows[:_MAX_ROWS]
+    )
+    titles = columns(("program", "source", "summary"))
+    return Table("Programs", titles, cells, left_out(rows, cells, "programs"))
 
 
 def _verdicts(row: GridRow) -> Table:
@@ -296,10 +318,40 @@ def _across(changes: Sequence[VersionChange]) -> Table:
     return Table("From version to version, the flag left alone", columns(titles), rows)
 
 
-def _counters(changes: Sequence[VersionChange]) -> Table:
-    found = [(change, each) for change in changes for each in change.counters]
-    rows = tuple(
+def _reasons(grid: Grid, rows: Sequence[GridRow]) -> Table:
+    """Make one line for each reason that decides a verdict, with what helps."""
+    found = [
+        (row.name, version.label, reason)
+        for row in rows
+        for version in grid.versions
+        if (of := version.row(row.name)) and of.flip and of.flip.outcome != "safe"
+        for reason in of.flip.reasons
+        if reason.outcome == of.flip.outcome
+    ]
+    cells = tuple(
         (
+            Cell(cut(name, _NAME_LENGTH)),
+            Cell(label),
+            Cell(cut(reason.what, _TEXT_LENGTH)),
+            Cell(cut(reason.where, _VALUE_LENGTH)) if reason.where else NOTHING,
+            Cell(cut(reason.action, _TEXT_LENGTH)) if reason.action else NOTHING,
+        )
+        for name, label, reason in found[:_MAX_ROWS]
+    )
+    titles = columns(("program", "version", "reason", "where", "what helps"))
+    return Table("Reasons that decide", titles, cells, left_out(found, cells, "reasons"))
+
+
+def _counters(grid: Grid, rows: Sequence[GridRow]) -> Table:
+    found = [
+        (row.name, change, each)
+        for row in rows
+        for change in grid.changes_of(row.name)
+        for each in change.counters
+    ]
+    cells = tuple(
+        (
+            Cell(cut(name, _NAME_LENGTH)),
             Cell(SIDE_LINES[change.side]),
             Cell(change.before),
             Cell(change.after),
@@ -307,21 +359,12 @@ def _counters(changes: Sequence[VersionChange]) -> Table:
             Cell(cut(each.left_value, _VALUE_LENGTH)),
             Cell(cut(each.right_value, _VALUE_LENGTH)),
         )
-        for change, each in found[:_MAX_ROWS]
+        for name, change, each in found[:_MAX_ROWS]
     )
-    words, numbers = ("flag", "from", "to", "counter"), ("before", "after")
+    words, numbers = ("program", "flag", "from", "to", "counter"), ("before", "after")
     heads = (*columns(words), *columns(numbers, numeric=True))
-    notice = left_out(found, rows, "counters")
-    return Table("Counters that change, not judged", heads, rows, notice)
-
-
-def _reasons(grid: Grid, row: GridRow) -> list[Table]:
-    found = ((each.label, each.row(row.name)) for each in grid.versions)
-    tables = [(label, flip.reasons(of.flip)) for label, of in found if of and of.flip]
-    return [
-        Table(f"{label}: {each.caption}", each.columns, each.rows, each.notice)
-        for label, each in tables
-    ]
+    notice = left_out(found, cells, "counters")
+    return Table("Counters that change, not judged", heads, cells, notice)
 
 
 def _with_rows(*tables: Table) -> tuple[Table, ...]:

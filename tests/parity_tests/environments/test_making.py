@@ -184,6 +184,22 @@ def test_two_makers_at_once_make_one(make, runner):
     assert runner.made() == 1
 
 
+def test_who_waits_to_make_one_looks_again(make, runner):
+    """Two processes may both have seen that it is missing; here the other one was first."""
+    marker = make().path / MARKER
+    making._in_use.pop().close()
+    away = marker.rename(marker.with_name("away"))
+    other = FolderLock(marker.parent)
+    other.share()
+
+    def the_other_finishes_it(_):
+        away.rename(marker)
+        other.close()
+
+    make(say=the_other_finishes_it)
+    assert runner.made() == 1
+
+
 MAKER = """
 import sys
 from pathlib import Path

@@ -204,6 +204,8 @@ def test_other_captured_values_are_named_as_a_cause():
     [change] = judged(evidence(ledger=(one,)), evidence(ONE * 2, ledger=(two,)))
     assert change.outcome == "different"
     assert change.causes == ("captured array float32[2] holds other values",)
+    [change] = judged(evidence(ledger=(one,)), evidence(ledger=(two,)))
+    assert (change.outcome, change.causes) == ("equal", ())
 
 
 def test_a_program_that_does_not_repeat_itself_is_not_compared():
@@ -223,3 +225,13 @@ def test_each_side_is_compared_with_itself():
         ("jax-legacy", "different"),
         ("jax-simplified", "equal"),
     ]
+
+
+def test_another_source_is_named_as_a_cause():
+    for after, causes in (
+        (evidence(ONE * 2), ("the file of its source is another",)),
+        (failing(), ("the file of its source is another",)),
+        (evidence(), ()),
+    ):
+        [change] = judged(evidence(), after, digest="another")
+        assert change.causes == causes

@@ -126,6 +126,20 @@ def test_programs_that_nothing_changes_have_no_section(page):
     assert "The program steady." not in page.text
 
 
+def test_programs_of_which_the_same_is_told_are_told_together():
+    versions = [
+        built.version(label, *(built.program(name, outcome) for name in ("one", "two")))
+        for label, outcome in (("0.10.2", "different"), ("0.11.2", "safe"))
+    ]
+    alike = [
+        built.change(name, "0.10.2", "0.11.2", "equal", detail=name) for name in ("one", "two")
+    ]
+    text = html_page.render_grid(built.of(*versions, changes=alike))
+    assert text.count("2 programs: one, two") == 2  # in the table, and over their section
+    apart = [*alike[:1], built.change("two", "0.10.2", "0.11.2", "different")]
+    assert "2 programs: one, two" not in html_page.render_grid(built.of(*versions, changes=apart))
+
+
 def test_a_page_that_is_cut_says_so(grid):
     short = html_page.render_grid(grid, limit_bytes=2**14)
     assert "programs are left out" in short
@@ -158,4 +172,4 @@ def test_environments_that_differ_in_more_than_jax_are_told(grid):
     campaign = first.campaign.model_copy(update={"environment": environment})
     other = first.model_copy(update={"campaign": campaign})
     found = lines(built.of(other, *grid.versions[1:]))
-    assert "- Beside JAX and jaxlib the environments differ in python (3.12.1, 3.11.7)." in found
+    assert "- Beside JAX and jaxlib, versions differ in python (3.12.1, 3.11.7)." in found
