@@ -1,0 +1,146 @@
+"""Sinking: turn constvars of arrays into Literals, and change nothing else.
+
+The simplified form of a program, made from any form. An array stands as a Literal in each equation
+and output that uses it, inside bodies too, which lose the operand that passed it to them. Values
+that cannot be Literals stay constvars. `lift` is the inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import is_not
+from typing import Any, cast
+
+from jax.extend.core import Literal
+
+from engine import jax_internals
+from engine.ir.closures import Body, Group, Operand, closures_of, open_part
+from engine.ir.jaxprs import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    bodies_in,
+    constant_key,
+    is_literalable,
+)
+from engine.ir.lifting import is_array
+from engine.ir.rewriting import BodyRewriting
+
+Arrays = Mapping[Var, Any]  # the value of each variable that becomes a Literal
+
+
+def is_sinkable(value: Any) -> bool:
+    """Say whether a captured value is an array that may be a Literal."""
+    return is_array(value) and is_literalable(value)
+
+
+def sink(
+    closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_sinkable
+) -> ClosedJaxpr:
+    """Turn constvars of arrays into Literals, all of them or the `wanted` ones; idempotent.
+
+    Returns its argument if there is nothing to sink, the usual case.
+
+    Example::
+
+        closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="legacy")(1.0)
+        assert sink(closed_jaxpr).consts == []
+    """
+    for body in bodies_in(closed_jaxpr):
+        if isinstance(body, ClosedJaxpr) and any(map(wanted, body.consts)):
+            return _Sinking(wanted).closed(closed_jaxpr)
+    return closed_jaxpr
+
+
+class _Sinking(BodyRewriting):
+    """One run of `sink`; a body that is shared stays shared."""
+
+    def __init__(self, wanted: Callable[[Any], bool]) -> None:
+        super().__init__()
+        self._wanted = wanted
+        self._without: dict[tuple, tuple[Any, Body]] = {}
+
+    def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+        """Return a function whose arrays are Literals; the same object if nothing changes."""
+        if id(closed_jaxpr) not in self._done:
+            self._remember(closed_jaxpr, self._body(closed_jaxpr, {}))
+        return cast(ClosedJaxpr, self._done[id(closed_jaxpr)][1])
+
+    def _body(self, body: Body, arrays: Arrays) -> Body:
+        """Return a body with its own arrays, and the `arrays` of its inputs, as Literals."""
+        jaxpr = open_part(body)
+        if not isinstance(body, ClosedJaxpr):
+            return self._sunk(jaxpr, arrays)
+        own = list(zip(jaxpr.constvars, body.consts, strict=True))
+        arrays = {**arrays, **{var: const for var, const in own if self._wanted(const)}}
+        kept = [(var, const) for var, const in own if not self._wanted(const)]
+        new = self._sunk(jaxpr, arrays)
+        if len(kept) < len(own):
+            constvars = [var for var, _ in kept]
+            new = new.replace(constvars=constvars, debug_info=new.debug_info)
+        return body if new is jaxpr else ClosedJaxpr(new, [const for _, const in kept])
+
+    def _sunk(self, jaxpr: Jaxpr, arrays: Arrays) -> Jaxpr:
+        if not arrays:
+            return self.jaxpr(jaxpr)
+
+        def read(atom: Any) -> Any:
+            if isinstance(atom, Var) and atom in arrays:
+                return Literal(arrays[atom], atom.aval)
+            return atom
+
+        eqns = []
+        for eqn in jaxpr.eqns:
+            invars, params = self._equation_without_closures(eqn, arrays)
+            invars = [read(atom) for atom in invars]
+            if params is not eqn.params or any(map(is_not, invars, eqn.invars)):
+                eqn = eqn.replace(invars=invars, params=params)
+            eqns.append(eqn)
+        leading = [var for var in jaxpr.invars if var not in arrays]
+        debug_info = jaxpr.debug_info
+        if len(leading) < len(jaxpr.invars) and debug_info.arg_names is not None:
+            names = zip(jaxpr.invars, debug_info.arg_names, strict=True)
+            debug_info = debug_info._replace(
+                arg_names=tuple(name for var, name in names if var not in arrays)
+            )
+        return jaxpr.replace(
+            invars=leading,
+            eqns=eqns,
+            outvars=[read(atom) for atom in jaxpr.outvars],
+            debug_info=debug_info,
+        )
+
+    def _equation_without_closures(
+        self, eqn: JaxprEqn, arrays: Arrays
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Return the operands and params of an equation, without operands that are arrays."""
+        if not eqn.params:
+            return eqn.invars, eqn.params
+        closures = closures_of(eqn)
+        if closures is None or not any(
+            isinstance(atom, Var) and atom in arrays
+            for group in closures.groups
+            for atom in group.operands
+        ):
+            return eqn.invars, self.params(eqn)
+        invars, changed = closures.rebuilt([self._open_group(g, arrays) for g in closures.groups])
+        return invars, {**eqn.params, **changed}
+
+    def _open_group(self, group: Group, arrays: Arrays) -> tuple[list[Body], list[Operand]]:
+        """Return the bodies without the arrays among their inputs, and the operands that stay."""
+        dropped = {
+            i: arrays[atom]
+            for i, atom in enumerate(group.operands)
+            if isinstance(atom, Var) and atom in arrays
+        }
+        operands = [Operand(a, i) for i, a in enumerate(group.operands) if i not in dropped]
+        return [self._without_inputs(body, dropped) for body in group.bodies], operands
+
+    def _without_inputs(self, body: Body, dropped: Mapping[int, Any]) -> Body:
+        memo_key = id(body), tuple((i, constant_key(value)) for i, value in dropped.items())
+        if memo_key not in self._without:
+            invars = open_part(body).invars
+            arrays = {invars[i]: value for i, value in dropped.items()}
+            self._without[memo_key] = (body, dropped), self._body(body, arrays)
+        return self._without[memo_key][1]
