@@ -5,8 +5,8 @@ the operands of the user. `closures_of` finds them, primitive by primitive, and 
 makes the equation anew with other ones. *Lift* adds arrays to them, *sink* takes arrays away.
 
 Where an equation does not count its closures, the names of a body's arguments do: JAX gives a
-closed-over value the empty name. Some transformations lose the names (jax 0.10.2); `count` is None
-there.
+closed-over value the empty name. Some of its functions lose the names (jax 0.10.2): `count` is None
+there. So a pass that changes closures gives the bodies names from which the closures can be told.
 """
 
 from __future__ import annotations
@@ -75,13 +75,28 @@ def _atoms(operands: Sequence[Operand]) -> list[Any]:
     return [operand.atom for operand in operands]
 
 
-def _named(body: Body) -> int | None:
-    """Return the number of leading arguments without a name; None where names are unknown."""
+def names_of(body: Body) -> tuple[str, ...] | None:
+    """Return the names of the arguments of a body; None where they are unknown."""
     jaxpr = open_part(body)
     names = jaxpr.debug_info.arg_names
-    if names is None or len(names) != len(jaxpr.invars):
+    return None if names is None or len(names) != len(jaxpr.invars) else tuple(names)
+
+
+def with_names(jaxpr: Jaxpr, names: Sequence[str] | None) -> Any:
+    """Return the debug info of a body with other names of its arguments."""
+    return jaxpr.debug_info._replace(arg_names=None if names is None else tuple(names))
+
+
+# The name of an argument whose name is lost, as JAX writes it in messages.
+UNKNOWN = "unknown"
+
+
+def _unnamed(body: Body) -> int | None:
+    """Return the number of arguments up to the last without a name; None where all are unknown."""
+    names = names_of(body)
+    if names is None:
         return None
-    return next((i for i, name in enumerate(names) if name), len(names))
+    return next((i + 1 for i in reversed(range(len(names))) if not names[i]), 0)
 
 
 def _scan(eqn: JaxprEqn) -> Closures:
@@ -118,7 +133,7 @@ def _cond(eqn: JaxprEqn) -> Closures:
     # `lax.cond` traces the branch for True first, which is the last; `lax.switch` goes in order.
     branches = eqn.params["branches"]
     in_order = -1 if open_part(branches[0]).debug_info.traced_for == "cond" else 1
-    known = [count for count in map(_named, branches) if count is not None]
+    known = [count for count in map(_unnamed, branches) if count is not None]
 
     def rebuilt(groups: Sequence[NewGroup]) -> tuple[list[Any], dict[str, Any]]:
         [(bodies, operands)] = groups
@@ -133,10 +148,13 @@ def _group(bodies: Sequence[Body], operands: Sequence[Any], count: int | None) -
     return Group(tuple(bodies), tuple(operands if count is None else operands[:count]), count)
 
 
-def _body(param: str, changed: Callable[..., dict[str, Any]] | None = None) -> Any:
+def _body(
+    param: str, changed: Callable[..., dict[str, Any]] | None = None, *, lost: Any = None
+) -> Any:
     """Make the rule of a primitive of one body, all of whose operands go to the body.
 
-    `changed(eqn, old, new)` returns other params that change: `old` closures become `new`.
+    `changed(eqn, old, new)` returns other params that change: `old` closures become `new`. `lost`
+    is the number of closures where the names are lost.
     """
 
     def rule(eqn: JaxprEqn) -> Closures:
@@ -146,7 +164,8 @@ def _body(param: str, changed: Callable[..., dict[str, Any]] | None = None) -> A
             params = changed(eqn, old, operands) if changed else {}
             return [*_atoms(operands), *eqn.invars[old:]], {param: body, **params}
 
-        count = eqn.params["num_consts"] if "num_consts" in eqn.params else _named(eqn.params[param])
+        count = eqn.params.get("num_consts", _unnamed(eqn.params[param]))
+        count = lost if count is None else count
         group = _group([eqn.params[param]], eqn.invars, count)
         return Closures((group,), rebuilt)
 
@@ -225,9 +244,9 @@ _RULES: dict[str, Callable[[JaxprEqn], Closures]] = {
     "custom_jvp_call": _body("call_jaxpr", _custom_derivative),
     "custom_vjp_call": _body("call_jaxpr", _custom_derivative),
     "custom_linear_solve": _linear_solve,
-    "jit": _body("jaxpr", _jit),
-    "closed_call": _body("call_jaxpr"),
-    "core_call": _body("call_jaxpr"),
+    "jit": _body("jaxpr", _jit, lost=0),
+    "closed_call": _body("call_jaxpr", lost=0),
+    "core_call": _body("call_jaxpr", lost=0),
     "composite": _body("jaxpr"),
     "custom_vmap_call": _body("call", _custom_vmap),
     "shard_map": _body("jaxpr", _shard_map),

@@ -18,7 +18,17 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.ir.closures import CLOSING, Body, Group, Operand, closures_of, open_part
+from engine.ir.closures import (
+    CLOSING,
+    UNKNOWN,
+    Body,
+    Group,
+    Operand,
+    closures_of,
+    names_of,
+    open_part,
+    with_names,
+)
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, bodies_of, constant_key
 from engine.ir.rewriting import BodyRewriting
 
@@ -180,11 +190,12 @@ class _Lifting(BodyRewriting):
         """Return the operands and params of an equation, with `_Constant`s for new operands."""
         if not eqn.params:
             return eqn.invars, eqn.params
-        bodies = bodies_of(eqn)
-        if not any(_holds(body, self._wanted, True) for body in bodies):
-            return eqn.invars, eqn.params
         if (closures := closures_of(eqn)) is None:
             return eqn.invars, self.params(eqn)
+        arrays = (self._is_wanted(atom) for group in closures.groups for atom in group.operands)
+        bodies = (_holds(body, self._wanted, True) for body in bodies_of(eqn))
+        if not any(arrays) and not any(bodies):
+            return eqn.invars, eqn.params
         if eqn.primitive.name in self._own:
             [group] = closures.groups
             if self._each_function_its_own or not group.count:
@@ -194,28 +205,37 @@ class _Lifting(BodyRewriting):
 
     def _closed_group(self, group: Group) -> tuple[list[Body], list[Operand]]:
         """Return the bodies with their arrays among the leading inputs, and the operands."""
-        lifted = [self._lift(body) for body in group.bodies]
-        pairs = [
-            (one, open_part(body).invars[: len(group.operands)])
-            for one, body in zip(lifted, group.bodies, strict=True)
+        lifted = [
+            (self._lift(body), open_part(body).invars[: len(group.operands)])
+            for body in group.bodies
         ]
-        count = _met_in_order(pairs) if group.count is None else group.count
-        order = _order([(one, invars[:count]) for one, invars in pairs])
-        bodies = [self._with_leading(body, order, count) for body in group.bodies]
+        count = _met_in_order(lifted) if group.count is None else group.count
+        order = _order([(one, invars[:count]) for one, invars in lifted])
+        # An operand that is an array already keeps its place: it was not closed over.
+        arrays = {i for i, atom in enumerate(group.operands) if self._is_wanted(atom)}
+        bodies = [
+            self._with_leading(body, order, count, frozenset(arrays)) for body in group.bodies
+        ]
         operands = [
-            Operand(group.operands[o], o) if isinstance(o, int) else Operand(o, None)
-            for o in order
+            Operand(group.operands[o], o) if isinstance(o, int) else Operand(o, None) for o in order
         ]
         rest = [Operand(group.operands[i], i) for i in range(count, len(group.operands))]
         return bodies, [*operands, *rest]
 
-    def _with_leading(self, body: Body, order: Sequence[int | _Constant], count: int) -> Body:
-        memo_key = id(body), tuple(o if isinstance(o, int) else o.key for o in order)
+    def _is_wanted(self, atom: Any) -> bool:
+        return isinstance(atom, Literal) and self._wanted(atom.val)
+
+    def _with_leading(
+        self, body: Body, order: Sequence[int | _Constant], count: int, arrays: frozenset[int]
+    ) -> Body:
+        memo_key = id(body), tuple(o if isinstance(o, int) else o.key for o in order), arrays
         if memo_key not in self._closed:
-            self._closed[memo_key] = body, self._with_leading_anew(body, order, count)
+            self._closed[memo_key] = body, self._with_leading_anew(body, order, count, arrays)
         return self._closed[memo_key][1]
 
-    def _with_leading_anew(self, body: Body, order: Sequence[int | _Constant], count: int) -> Body:
+    def _with_leading_anew(
+        self, body: Body, order: Sequence[int | _Constant], count: int, arrays: frozenset[int]
+    ) -> Body:
         lifted, jaxpr = self._lift(body), open_part(body)
         leading = [
             jaxpr.invars[o]
@@ -225,12 +245,12 @@ class _Lifting(BodyRewriting):
             else jax_internals.new_var(jax_internals.typeof(o.value))
             for o in order
         ]
-        debug_info = jaxpr.debug_info
-        if debug_info.arg_names is not None:
-            names = ("",) * len(leading) + tuple(debug_info.arg_names[count:])
-            debug_info = debug_info._replace(arg_names=names)
-        invars = [*leading, *jaxpr.invars[count:]]
-        new = lifted.jaxpr.replace(invars=invars, debug_info=debug_info)
+        old = names_of(body) or (("",) * count + (UNKNOWN,) * (len(jaxpr.invars) - count))
+        names = ["" if not isinstance(o, int) or o not in arrays else UNKNOWN for o in order]
+        new = lifted.jaxpr.replace(
+            invars=[*leading, *jaxpr.invars[count:]],
+            debug_info=with_names(jaxpr, (*names, *old[count:])),
+        )
         return ClosedJaxpr(new, body.consts) if isinstance(body, ClosedJaxpr) else new
 
 

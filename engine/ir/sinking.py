@@ -7,14 +7,22 @@ that cannot be Literals stay constvars. `lift` is the inverse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
 from typing import Any, cast
 
 from jax.extend.core import Literal
 
-from engine import jax_internals
-from engine.ir.closures import Body, Group, Operand, closures_of, open_part
+from engine.ir.closures import (
+    UNKNOWN,
+    Body,
+    Group,
+    Operand,
+    closures_of,
+    names_of,
+    open_part,
+    with_names,
+)
 from engine.ir.jaxprs import (
     ClosedJaxpr,
     Jaxpr,
@@ -35,9 +43,7 @@ def is_sinkable(value: Any) -> bool:
     return is_array(value) and is_literalable(value)
 
 
-def sink(
-    closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_sinkable
-) -> ClosedJaxpr:
+def sink(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_sinkable) -> ClosedJaxpr:
     """Turn constvars of arrays into Literals, all of them or the `wanted` ones; idempotent.
 
     Returns its argument if there is nothing to sink, the usual case.
@@ -97,19 +103,8 @@ class _Sinking(BodyRewriting):
             if params is not eqn.params or any(map(is_not, invars, eqn.invars)):
                 eqn = eqn.replace(invars=invars, params=params)
             eqns.append(eqn)
-        leading = [var for var in jaxpr.invars if var not in arrays]
-        debug_info = jaxpr.debug_info
-        if len(leading) < len(jaxpr.invars) and debug_info.arg_names is not None:
-            names = zip(jaxpr.invars, debug_info.arg_names, strict=True)
-            debug_info = debug_info._replace(
-                arg_names=tuple(name for var, name in names if var not in arrays)
-            )
-        return jaxpr.replace(
-            invars=leading,
-            eqns=eqns,
-            outvars=[read(atom) for atom in jaxpr.outvars],
-            debug_info=debug_info,
-        )
+        outvars = [read(atom) for atom in jaxpr.outvars]
+        return jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
 
     def _equation_without_closures(
         self, eqn: JaxprEqn, arrays: Arrays
@@ -129,10 +124,11 @@ class _Sinking(BodyRewriting):
 
     def _open_group(self, group: Group, arrays: Arrays) -> tuple[list[Body], list[Operand]]:
         """Return the bodies without the arrays among their inputs, and the operands that stay."""
+        names = names_of(group.bodies[0])
         dropped = {
             i: arrays[atom]
             for i, atom in enumerate(group.operands)
-            if isinstance(atom, Var) and atom in arrays
+            if isinstance(atom, Var) and atom in arrays and not (names and names[i])
         }
         operands = [Operand(a, i) for i, a in enumerate(group.operands) if i not in dropped]
         return [self._without_inputs(body, dropped) for body in group.bodies], operands
@@ -140,7 +136,22 @@ class _Sinking(BodyRewriting):
     def _without_inputs(self, body: Body, dropped: Mapping[int, Any]) -> Body:
         memo_key = id(body), tuple((i, constant_key(value)) for i, value in dropped.items())
         if memo_key not in self._without:
-            invars = open_part(body).invars
-            arrays = {invars[i]: value for i, value in dropped.items()}
-            self._without[memo_key] = (body, dropped), self._body(body, arrays)
+            self._without[memo_key] = (body, dropped), self._without_inputs_anew(body, dropped)
         return self._without[memo_key][1]
+
+    def _without_inputs_anew(self, body: Body, dropped: Mapping[int, Any]) -> Body:
+        invars = open_part(body).invars
+        new = self._body(body, {invars[i]: value for i, value in dropped.items()})
+        if not dropped:
+            return new
+        names = names_of(body)
+        if names is None:  # a closure comes before the user's operands
+            count = max(dropped) + 1
+            names = ("",) * count + (UNKNOWN,) * (len(invars) - count)
+        kept = [i for i in range(len(invars)) if i not in dropped]
+        jaxpr = open_part(new)
+        jaxpr = jaxpr.replace(
+            invars=[invars[i] for i in kept],
+            debug_info=with_names(jaxpr, [names[i] for i in kept]),
+        )
+        return ClosedJaxpr(jaxpr, new.consts) if isinstance(new, ClosedJaxpr) else jaxpr
