@@ -11,7 +11,8 @@ there. So a pass that changes closures gives the bodies names from which the clo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,12 @@ from engine import jax_internals
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn
 
 Body = Jaxpr | ClosedJaxpr
+
+
+class Key(NamedTuple):
+    """The identity of an array, told apart from an index."""
+
+    of: Hashable
 
 
 class Operand(NamedTuple):
@@ -97,6 +104,22 @@ def _unnamed(body: Body) -> int | None:
     if names is None:
         return None
     return next((i + 1 for i in reversed(range(len(names))) if not names[i]), 0)
+
+
+# The order that closures or constvars had before `sink` took some, which no program in the
+# simplified form can say: indices of those that stayed, and keys of the others. JAX's own order is
+# one of a trace, and differentiation and batching read the values in another one.
+_orders: weakref.WeakKeyDictionary[Jaxpr, tuple[int | Key, ...]] = weakref.WeakKeyDictionary()
+
+
+def remember_order(body: Body, order: Sequence[int | Key]) -> None:
+    """Remember in which order a body had its closures or constvars."""
+    _orders[open_part(body)] = tuple(order)
+
+
+def remembered_order(body: Body) -> tuple[int | Key, ...]:
+    """Return what was remembered of a body; empty where nothing was."""
+    return _orders.get(open_part(body), ())
 
 
 def _scan(eqn: JaxprEqn) -> Closures:

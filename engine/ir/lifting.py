@@ -23,10 +23,12 @@ from engine.ir.closures import (
     UNKNOWN,
     Body,
     Group,
+    Key,
     Operand,
     closures_of,
     names_of,
     open_part,
+    remembered_order,
     with_names,
 )
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, bodies_of, constant_key
@@ -111,6 +113,8 @@ class _Lifting(BodyRewriting):
         self._wanted = wanted
         self._own = _FUNCTIONS if each_function_its_own else _WITH_CONSTVARS
         self._each_function_its_own = each_function_its_own
+        # JAX's tracer tells constants apart as objects; a lowering tells memory apart.
+        self._key: Callable[[Any], Hashable] = constant_key if each_function_its_own else id
         self._lifted: dict[int, tuple[Body, _Lifted]] = {}
         self._closed: dict[tuple, tuple[Body, Body]] = {}
 
@@ -125,7 +129,7 @@ class _Lifting(BodyRewriting):
             return closed_jaxpr
         lifted, jaxpr = self._lift(closed_jaxpr), open_part(closed_jaxpr)
         own = list(zip(jaxpr.constvars, closed_jaxpr.consts, strict=True))
-        order = _order([(lifted, jaxpr.constvars)])
+        order = _order([(lifted, jaxpr.constvars)], remembered_order(closed_jaxpr))
         pairs = [own[o] if isinstance(o, int) else lifted.variables[o.key] for o in order]
         constvars, consts = [var for var, _ in pairs], [const for _, const in pairs]
         new = lifted.jaxpr.replace(constvars=constvars, debug_info=jaxpr.debug_info)
@@ -153,7 +157,7 @@ class _Lifting(BodyRewriting):
         jaxpr = open_part(body)
         consts = body.consts if isinstance(body, ClosedJaxpr) else ()
         own = {
-            constant_key(const): var
+            self._key(const): var
             for var, const in zip(jaxpr.constvars, consts, strict=True)
             if self._wanted(const)
         }
@@ -162,7 +166,7 @@ class _Lifting(BodyRewriting):
 
         def read(atom: Any) -> Any:
             if isinstance(atom, Literal) and self._wanted(atom.val):
-                atom = _Constant(constant_key(atom.val), atom.val)
+                atom = _Constant(self._key(atom.val), atom.val)
             if isinstance(atom, _Constant):
                 if atom.key not in own:
                     if atom.key not in variables:
@@ -210,7 +214,8 @@ class _Lifting(BodyRewriting):
             for body in group.bodies
         ]
         count = _met_in_order(lifted) if group.count is None else group.count
-        order = _order([(one, invars[:count]) for one, invars in lifted])
+        remembered = remembered_order(group.bodies[0])
+        order = _order([(one, invars[:count]) for one, invars in lifted], remembered)
         # An operand that is an array already keeps its place: it was not closed over.
         arrays = {i for i, atom in enumerate(group.operands) if self._is_wanted(atom)}
         bodies = [
@@ -254,14 +259,20 @@ class _Lifting(BodyRewriting):
         return ClosedJaxpr(new, body.consts) if isinstance(body, ClosedJaxpr) else new
 
 
-def _order(bodies: Sequence[tuple[_Lifted, Sequence[Var]]]) -> list[int | _Constant]:
+def _order(
+    bodies: Sequence[tuple[_Lifted, Sequence[Var]]], remembered: Sequence[int | Key]
+) -> list[int | _Constant]:
     """Return the order of closures in JAX's tracer: indices of those that there are, and new ones.
 
     `bodies` are the bodies of a group, each with its variables of the closures that there are,
-    which stay in their order.
+    which stay in their order. An order that is `remembered` of just these closures is theirs.
     """
+    met = _as_met(bodies)
+    entries = {o if isinstance(o, int) else Key(o.key): o for o in met}
+    if len(remembered) == len(entries) and all(o in entries for o in remembered):
+        return [entries[o] for o in remembered]
     indices = iter(range(len(bodies[0][1])))
-    return [next(indices) if isinstance(o, int) else o for o in _as_met(bodies)]
+    return [next(indices) if isinstance(o, int) else o for o in met]
 
 
 def _met_in_order(bodies: Sequence[tuple[_Lifted, Sequence[Var]]]) -> int:

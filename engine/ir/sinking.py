@@ -17,10 +17,12 @@ from engine.ir.closures import (
     UNKNOWN,
     Body,
     Group,
+    Key,
     Operand,
     closures_of,
     names_of,
     open_part,
+    remember_order,
     with_names,
 )
 from engine.ir.jaxprs import (
@@ -29,7 +31,6 @@ from engine.ir.jaxprs import (
     JaxprEqn,
     Var,
     bodies_in,
-    constant_key,
     is_literalable,
 )
 from engine.ir.lifting import is_array
@@ -59,6 +60,11 @@ def sink(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_sinkable)
     return closed_jaxpr
 
 
+def _read_in(jaxpr: Jaxpr) -> set[Var]:
+    atoms = [*jaxpr.outvars, *(atom for eqn in jaxpr.eqns for atom in eqn.invars)]
+    return {atom for atom in atoms if isinstance(atom, Var)}
+
+
 class _Sinking(BodyRewriting):
     """One run of `sink`; a body that is shared stays shared."""
 
@@ -79,13 +85,18 @@ class _Sinking(BodyRewriting):
         if not isinstance(body, ClosedJaxpr):
             return self._sunk(jaxpr, arrays)
         own = list(zip(jaxpr.constvars, body.consts, strict=True))
-        arrays = {**arrays, **{var: const for var, const in own if self._wanted(const)}}
-        kept = [(var, const) for var, const in own if not self._wanted(const)]
-        new = self._sunk(jaxpr, arrays)
-        if len(kept) < len(own):
+        read = _read_in(jaxpr)  # no Literal can say that there is an array which nothing reads
+        sunk = {var: const for var, const in own if var in read and self._wanted(const)}
+        new = self._sunk(jaxpr, {**arrays, **sunk})
+        if new is jaxpr:
+            return body
+        kept = [(var, const) for var, const in own if var not in sunk]
+        if sunk:
             constvars = [var for var, _ in kept]
             new = new.replace(constvars=constvars, debug_info=new.debug_info)
-        return body if new is jaxpr else ClosedJaxpr(new, [const for _, const in kept])
+            kept_at = {var: i for i, var in enumerate(constvars)}
+            remember_order(new, [kept_at.get(v, Key(id(c))) for v, c in own])
+        return ClosedJaxpr(new, [const for _, const in kept])
 
     def _sunk(self, jaxpr: Jaxpr, arrays: Arrays) -> Jaxpr:
         if not arrays:
@@ -125,28 +136,40 @@ class _Sinking(BodyRewriting):
     def _open_group(self, group: Group, arrays: Arrays) -> tuple[list[Body], list[Operand]]:
         """Return the bodies without the arrays among their inputs, and the operands that stay."""
         names = names_of(group.bodies[0])
+        read = [_read_in(open_part(body)) for body in group.bodies]
         dropped = {
             i: arrays[atom]
             for i, atom in enumerate(group.operands)
-            if isinstance(atom, Var) and atom in arrays and not (names and names[i])
+            if isinstance(atom, Var)
+            and atom in arrays
+            and not (names and names[i])
+            and any(
+                open_part(body).invars[i] in variables
+                for body, variables in zip(group.bodies, read, strict=True)
+            )
         }
         operands = [Operand(a, i) for i, a in enumerate(group.operands) if i not in dropped]
-        return [self._without_inputs(body, dropped) for body in group.bodies], operands
+        count = group.count
+        if count is None:  # closures come before the user's operands
+            count = max(dropped, default=-1) + 1
+        return [self._without_inputs(body, dropped, count) for body in group.bodies], operands
 
-    def _without_inputs(self, body: Body, dropped: Mapping[int, Any]) -> Body:
-        memo_key = id(body), tuple((i, constant_key(value)) for i, value in dropped.items())
+    def _without_inputs(self, body: Body, dropped: Mapping[int, Any], count: int) -> Body:
+        memo_key = id(body), tuple((i, id(value)) for i, value in dropped.items())
         if memo_key not in self._without:
-            self._without[memo_key] = (body, dropped), self._without_inputs_anew(body, dropped)
+            self._without[memo_key] = (
+                (body, dropped),
+                self._without_inputs_anew(body, dropped, count),
+            )
         return self._without[memo_key][1]
 
-    def _without_inputs_anew(self, body: Body, dropped: Mapping[int, Any]) -> Body:
+    def _without_inputs_anew(self, body: Body, dropped: Mapping[int, Any], count: int) -> Body:
         invars = open_part(body).invars
         new = self._body(body, {invars[i]: value for i, value in dropped.items()})
         if not dropped:
             return new
         names = names_of(body)
-        if names is None:  # a closure comes before the user's operands
-            count = max(dropped) + 1
+        if names is None:
             names = ("",) * count + (UNKNOWN,) * (len(invars) - count)
         kept = [i for i in range(len(invars)) if i not in dropped]
         jaxpr = open_part(new)
@@ -154,4 +177,7 @@ class _Sinking(BodyRewriting):
             invars=[invars[i] for i in kept],
             debug_info=with_names(jaxpr, [names[i] for i in kept]),
         )
+        kept_at = {i: n for n, i in enumerate(kept)}
+        order = [Key(id(dropped[i])) if i in dropped else kept_at[i] for i in range(count)]
+        remember_order(jaxpr, order)
         return ClosedJaxpr(jaxpr, new.consts) if isinstance(new, ClosedJaxpr) else jaxpr
