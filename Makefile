@@ -1,13 +1,20 @@
 # `make report` and `make test` need Python 3.11+ and nothing else: they create .venv when it is
 # missing or older than pyproject.toml.
+#
+# `make test JAX=0.12.0.1` tests this release of JAX, in a virtual environment of its own, with the
+# newest installed Python that it has wheels for. PYTHON=python3.12 chooses another one.
+NAMED_PYTHON := $(PYTHON)
 PYTHON ?= python3
-VENV := .venv
+JAX ?=
+VENV := .venv$(if $(JAX),-jax$(JAX)$(addprefix -,$(notdir $(NAMED_PYTHON))))
 BIN := $(VENV)/bin
 REPORT_DIR := constparity-report
 # One worker has a whole file of tests, or each would measure what the fixtures of it measure.
 TEST_ARGS ?= -n 2 --dist loadfile -q
+# The tests that meet JAX's own objects most, for releases that CI does not run the others on.
+CLOSE_TO_JAX := tests/engine tests/legacy_closedjaxpr tests/seeds tests/simplified_consts
 
-.PHONY: report test lint clean
+.PHONY: report test test-close-to-jax lint clean
 
 report: $(VENV)/.installed
 	@mkdir -p $(REPORT_DIR)
@@ -19,17 +26,27 @@ report: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest $(TEST_ARGS)
 
+test-close-to-jax: $(VENV)/.installed
+	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
+
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
+# The marker is written last: a folder without it is made again. An environment of the default JAX
+# keeps its folder then, for others may run in it.
 $(VENV)/.installed: pyproject.toml
+ifeq ($(JAX),)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "constparity needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[corpus,dev]'
+else
+	python=$$(python3 -I parity_tests/environments/find_python.py $(JAX) $(NAMED_PYTHON)) && \
+	  "$$python" -m venv --clear $(VENV)
+endif
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[corpus,dev]' $(JAX:%=jax==%)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(REPORT_DIR)
+	rm -rf .venv .venv-jax* $(REPORT_DIR)

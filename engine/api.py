@@ -119,7 +119,8 @@ def jit(
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
         pipeline, program, operands = _trace(fun, jit_info, constants, keywords, args, kwargs)
-        return Traced(pipeline, jax_internals.argument_types(operands), program)
+        types = jax_internals.argument_types(operands)
+        return Traced(pipeline, types, program, jit_info.fun_sourceinfo)
 
     return _call_caches[constants].dispatcher(
         fun, jit_info, keywords, jax_internals.api_boundary(cache_miss), trace

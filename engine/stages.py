@@ -41,8 +41,17 @@ class Traced(jax.stages.Traced):
 
     __slots__ = ("_pipeline",)
 
-    def __init__(self, pipeline: Pipeline, types: list, program: jax_internals.PjitParams) -> None:
-        super().__init__(types, program.params, program.in_tree, program.out_tree, program.consts)
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        types: list,
+        program: jax_internals.PjitParams,
+        source_info: str | None,
+    ) -> None:
+        super().__init__(
+            *(types, program.params, program.in_tree, program.out_tree, program.consts),
+            *jax_internals.traced_fields(source_info),
+        )
         self._pipeline = pipeline
 
     @property

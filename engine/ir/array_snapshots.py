@@ -101,7 +101,7 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     # Check first: nearly all programs need no copy, and rewriting takes several times as long.
     for value in values_in(closed_jaxpr):
         if isinstance(value, np.ndarray) and _may_change(value):
-            return _Snapshot().closed(closed_jaxpr)
+            return _Snapshot().body(closed_jaxpr)
     return closed_jaxpr
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, values_in
+from engine.ir.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, consts_of, values_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +79,8 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
             source_infos.append(source_info)
 
     for body in bodies_in(closed_jaxpr):
-        values = {}
-        if isinstance(body, ClosedJaxpr):
-            values = dict(zip(body.jaxpr.constvars, body.consts, strict=True))
-            body = body.jaxpr
+        consts = consts_of(body)
+        values = dict(zip(body.constvars, consts, strict=True)) if consts else {}
         for value in values.values():
             note(value)
         for atom in body.outvars:

@@ -24,9 +24,9 @@ from typing import Any, TypeVar, cast
 from jax.sharding import PartitionSpec
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, bodies_of
+from engine.ir.jaxprs import Body, JaxprEqn, Literal, Var, bodies_of, consts_of
+from engine.jax_internals import is_body, open_part, replaced
 
-Body = Jaxpr | ClosedJaxpr
 B = TypeVar("B", bound=Body)
 ConstLowering = Mapping[Hashable, Var]
 # Takes bodies that share operands. Returns these bodies with their constants as leading inputs, and
@@ -40,7 +40,7 @@ Rule = Callable[[JaxprEqn, Close], tuple[list, dict[str, Any]]]
 
 def _scan(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
     [body], operands = close([eqn.params["jaxpr"]])
-    params = {"jaxpr": body, "num_consts": eqn.params["num_consts"] + len(operands)}
+    params = jax_internals.with_scan_consts(eqn.params, len(operands)) | {"jaxpr": body}
     return [*operands, *eqn.invars], params
 
 
@@ -69,16 +69,15 @@ def _jit(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
     return [*operands, *eqn.invars], params
 
 
-def _call(param: str) -> Rule:
-    def rule(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
-        [body], operands = close([eqn.params[param]])
-        return [*operands, *eqn.invars], {param: body}
-
-    return rule
+def _call(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
+    # Found and not named, because JAX renames params: a composite's `jaxpr` became `call_jaxpr`.
+    [name] = [name for name, value in eqn.params.items() if is_body(value)]
+    [body], operands = close([eqn.params[name]])
+    return [*operands, *eqn.invars], {name: body}
 
 
 def _checkpoint(eqn: JaxprEqn, close: Close) -> tuple[list, dict[str, Any]]:
-    invars, params = _call("jaxpr")(eqn, close)
+    invars, params = _call(eqn, close)
     prevent_cse = eqn.params["prevent_cse"]
     if isinstance(prevent_cse, tuple):  # one entry per operand; constants need no barrier
         params["prevent_cse"] = (False,) * (len(invars) - len(eqn.invars)) + prevent_cse
@@ -129,10 +128,11 @@ CONTROL_FLOW: dict[str, Rule] = {
 }
 FUNCTIONS: dict[str, Rule] = {
     "jit": _jit,
-    "closed_call": _call("call_jaxpr"),
-    "core_call": _call("call_jaxpr"),
-    "composite": _call("jaxpr"),
-    "custom_vmap_call": _call("call"),
+    "closed_call": _call,
+    "core_call": _call,
+    "eval_jaxpr": _call,  # the calls of one body have this name since jax 0.11.1
+    "composite": _call,
+    "custom_vmap_call": _call,
     "shard_map": _shard_map,
 }
 
@@ -163,17 +163,9 @@ class Conversion:
         return self._needs[id(body)][1]
 
     def _find_needs(self, body: Body) -> dict[Hashable, Any]:
-        found: dict[Hashable, Any] = {}
-        if isinstance(body, ClosedJaxpr):
-            if not body.consts:
-                return self.needs(body.jaxpr)
-            # JAX leaves constvars in place when it removes the equations that read them.
-            read = {id(a) for eqn in body.jaxpr.eqns for a in eqn.invars}
-            read |= {id(a) for a in body.jaxpr.outvars}
-            for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
-                if id(var) in read and (key := self.key_if_wanted(const)) is not None:
-                    found[key] = const
-            for key, value in self.needs(body.jaxpr).items():
+        found = self._needed_constvars(body) if consts_of(body) else {}
+        if (jaxpr := open_part(body)) is not body:
+            for key, value in self.needs(jaxpr).items():
                 found.setdefault(key, value)
             return found
         for atom in body.outvars:
@@ -190,6 +182,19 @@ class Conversion:
                         found.setdefault(key, value)
                 elif needed:
                     self.unconverted.add(eqn.primitive.name)
+        return found
+
+    def _needed_constvars(self, body: Body) -> dict[Hashable, Any]:
+        """Return the wanted consts that the body reads.
+
+        JAX leaves constvars in place when it removes the equations that read them.
+        """
+        read = {id(a) for eqn in body.eqns for a in eqn.invars}
+        read |= {id(a) for a in body.outvars}
+        found: dict[Hashable, Any] = {}
+        for var, const in zip(body.constvars, consts_of(body), strict=True):
+            if id(var) in read and (key := self.key_if_wanted(const)) is not None:
+                found[key] = const
         return found
 
     def _add(self, value: Any, found: dict[Hashable, Any]) -> None:
@@ -214,10 +219,8 @@ class Conversion:
         variables = {
             k: jax_internals.new_var(jax_internals.typeof(c)) for k, c in constants.items()
         }
-        if isinstance(body, Jaxpr):
-            return self._rewrite(body, variables, leading=list(variables.values()))
         kept_vars, kept_consts, substitution = [], [], {}
-        for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
+        for var, const in zip(body.constvars, consts_of(body), strict=bool(consts_of(body))):
             key = self.key_if_wanted(const)
             if key is not None:
                 if key in variables:  # otherwise nothing reads the constvar
@@ -225,19 +228,17 @@ class Conversion:
             else:
                 kept_vars.append(var)
                 kept_consts.append(const)
-        jaxpr = body.jaxpr
-        if kept_vars != jaxpr.constvars:
-            jaxpr = jaxpr.replace(constvars=kept_vars, debug_info=jaxpr.debug_info)
-        rewritten = self._rewrite(jaxpr, variables, substitution, list(variables.values()))
-        return ClosedJaxpr(rewritten, kept_consts)
+        if len(kept_vars) < len(consts_of(body)):
+            body = replaced(body, constvars=kept_vars, consts=kept_consts)
+        return self._rewrite(body, variables, substitution, list(variables.values()))
 
     def _rewrite(
         self,
-        jaxpr: Jaxpr,
+        body: Body,
         const_lowering: ConstLowering,
         substitution: Mapping[Var, Var] | None = None,
         leading: Sequence[Var] = (),
-    ) -> Jaxpr:
+    ) -> Body:
         """Replace wanted Literals, and the Vars in `substitution`, with the Vars of constants."""
 
         def read(atoms: Sequence[Any]) -> list:
@@ -259,7 +260,7 @@ class Conversion:
             return closed, [const_lowering[key] for key in constants]
 
         eqns = []
-        for eqn in jaxpr.eqns:
+        for eqn in body.eqns:
             invars, params = read(eqn.invars), eqn.params
             rule = self.rules.get(eqn.primitive.name)
             if rule is not None and any(map(self.needs, bodies_of(eqn))):
@@ -268,13 +269,14 @@ class Conversion:
             if invars != eqn.invars or params is not eqn.params:
                 eqn = eqn.replace(invars=invars, params=params)
             eqns.append(eqn)
-        debug_info = jaxpr.debug_info
+        debug_info = body.debug_info
         if leading and debug_info.arg_names is not None:
             names = ("",) * len(leading) + tuple(debug_info.arg_names)
             debug_info = debug_info._replace(arg_names=names)
-        return jaxpr.replace(
-            invars=[*leading, *jaxpr.invars],
-            outvars=read(jaxpr.outvars),
+        return replaced(
+            body,
+            invars=[*leading, *body.invars],
+            outvars=read(body.outvars),
             eqns=eqns,
             debug_info=debug_info,
         )

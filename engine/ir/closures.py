@@ -20,9 +20,8 @@ import jax
 from jax.sharding import PartitionSpec
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn
-
-Body = Jaxpr | ClosedJaxpr
+from engine.ir.jaxprs import Body, JaxprEqn, Var, consts_of
+from engine.jax_internals import is_body, open_part
 
 
 class Key(NamedTuple):
@@ -73,25 +72,25 @@ def closures_of(eqn: JaxprEqn) -> Closures | None:
     return None if rule is None else rule(eqn)
 
 
-def open_part(body: Body) -> Jaxpr:
-    """Return a body without its consts."""
-    return body.jaxpr if isinstance(body, ClosedJaxpr) else body
-
-
 def _atoms(operands: Sequence[Operand]) -> list[Any]:
     return [operand.atom for operand in operands]
 
 
+def constvars_of(body: Body) -> list[tuple[Var, Any]]:
+    """Return the constvars of a body with their values; none for an open body."""
+    consts = consts_of(body)
+    return list(zip(body.constvars, consts, strict=True)) if consts else []
+
+
 def names_of(body: Body) -> tuple[str, ...] | None:
     """Return the names of the arguments of a body; None where they are unknown."""
-    jaxpr = open_part(body)
-    names = jaxpr.debug_info.arg_names
-    return None if names is None or len(names) != len(jaxpr.invars) else tuple(names)
+    names = body.debug_info.arg_names
+    return None if names is None or len(names) != len(body.invars) else tuple(names)
 
 
-def with_names(jaxpr: Jaxpr, names: Sequence[str] | None) -> Any:
+def with_names(body: Body, names: Sequence[str]) -> Any:
     """Return the debug info of a body with other names of its arguments."""
-    return jaxpr.debug_info._replace(arg_names=None if names is None else tuple(names))
+    return body.debug_info._replace(arg_names=tuple(names))
 
 
 # The name of an argument whose name is lost, as JAX writes it in messages.
@@ -109,7 +108,7 @@ def _unnamed(body: Body) -> int | None:
 # The order that closures or constvars had before `sink` took some, which no program in the
 # simplified form can say: indices of those that stayed, and keys of the others. JAX's own order is
 # one of a trace, and differentiation and batching read the values in another one.
-_orders: weakref.WeakKeyDictionary[Jaxpr, tuple[int | Key, ...]] = weakref.WeakKeyDictionary()
+_orders: weakref.WeakKeyDictionary[Any, tuple[int | Key, ...]] = weakref.WeakKeyDictionary()
 
 
 def remember_order(body: Body, order: Sequence[int | Key]) -> None:
@@ -123,11 +122,12 @@ def remembered_order(body: Body) -> tuple[int | Key, ...]:
 
 
 def _scan(eqn: JaxprEqn) -> Closures:
-    n = eqn.params["num_consts"]
+    n = jax_internals.num_scan_consts(eqn.params)
 
     def rebuilt(groups: Sequence[NewGroup]) -> tuple[list[Any], dict[str, Any]]:
         [([body], operands)] = groups
-        return [*_atoms(operands), *eqn.invars[n:]], {"jaxpr": body, "num_consts": len(operands)}
+        params = jax_internals.with_scan_consts(eqn.params, len(operands) - n) | {"jaxpr": body}
+        return [*_atoms(operands), *eqn.invars[n:]], params
 
     return Closures((Group((eqn.params["jaxpr"],), tuple(eqn.invars[:n]), n),), rebuilt)
 
@@ -155,7 +155,7 @@ def _while(eqn: JaxprEqn) -> Closures:
 def _cond(eqn: JaxprEqn) -> Closures:
     # `lax.cond` traces the branch for True first, which is the last; `lax.switch` goes in order.
     branches = eqn.params["branches"]
-    in_order = -1 if open_part(branches[0]).debug_info.traced_for == "cond" else 1
+    in_order = -1 if branches[0].debug_info.traced_for == "cond" else 1
     known = [count for count in map(_unnamed, branches) if count is not None]
 
     def rebuilt(groups: Sequence[NewGroup]) -> tuple[list[Any], dict[str, Any]]:
@@ -171,9 +171,7 @@ def _group(bodies: Sequence[Body], operands: Sequence[Any], count: int | None) -
     return Group(tuple(bodies), tuple(operands if count is None else operands[:count]), count)
 
 
-def _body(
-    param: str, changed: Callable[..., dict[str, Any]] | None = None, *, lost: Any = None
-) -> Any:
+def _body(changed: Callable[..., dict[str, Any]] | None = None, *, lost: int | None = None) -> Any:
     """Make the rule of a primitive of one body, all of whose operands go to the body.
 
     `changed(eqn, old, new)` returns other params that change: `old` closures become `new`. `lost`
@@ -181,6 +179,9 @@ def _body(
     """
 
     def rule(eqn: JaxprEqn) -> Closures:
+        # Found and not named, because JAX renames params: a composite's `jaxpr` is `call_jaxpr`.
+        [param] = [name for name, value in eqn.params.items() if is_body(value)]
+
         def rebuilt(groups: Sequence[NewGroup]) -> tuple[list[Any], dict[str, Any]]:
             [([body], operands)] = groups
             old = len(group.operands)
@@ -188,8 +189,7 @@ def _body(
             return [*_atoms(operands), *eqn.invars[old:]], {param: body, **params}
 
         count = eqn.params.get("num_consts", _unnamed(eqn.params[param]))
-        count = lost if count is None else count
-        group = _group([eqn.params[param]], eqn.invars, count)
+        group = _group([eqn.params[param]], eqn.invars, lost if count is None else count)
         return Closures((group,), rebuilt)
 
     return rule
@@ -262,17 +262,18 @@ _RULES: dict[str, Callable[[JaxprEqn], Closures]] = {
     "scan": _scan,
     "while": _while,
     "cond": _cond,
-    "remat2": _body("jaxpr", _checkpoint),
-    "checkpoint": _body("jaxpr", _checkpoint),
-    "custom_jvp_call": _body("call_jaxpr", _custom_derivative),
-    "custom_vjp_call": _body("call_jaxpr", _custom_derivative),
+    "remat2": _body(_checkpoint),
+    "checkpoint": _body(_checkpoint),
+    "custom_jvp_call": _body(_custom_derivative),
+    "custom_vjp_call": _body(_custom_derivative),
     "custom_linear_solve": _linear_solve,
-    "jit": _body("jaxpr", _jit, lost=0),
-    "closed_call": _body("call_jaxpr", lost=0),
-    "core_call": _body("call_jaxpr", lost=0),
-    "composite": _body("jaxpr"),
-    "custom_vmap_call": _body("call", _custom_vmap),
-    "shard_map": _body("jaxpr", _shard_map),
+    "jit": _body(_jit, lost=0),
+    "closed_call": _body(lost=0),
+    "core_call": _body(lost=0),
+    "eval_jaxpr": _body(lost=0),  # the calls of one body have this name since jax 0.11.1
+    "composite": _body(),
+    "custom_vmap_call": _body(_custom_vmap),
+    "shard_map": _body(_shard_map),
 }
 
 # The primitives whose bodies close over values.

@@ -8,11 +8,15 @@ When not to use it: on a jaxpr that a user will read, or that is still to be tra
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr
+from engine.ir.closures import constvars_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, consts_of
 from engine.ir.rewriting import BodyRewriting
+from engine.jax_internals import replaced
+
+B = TypeVar("B", bound=Body)
 
 
 def inline(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
@@ -25,7 +29,7 @@ def inline(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
         closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="legacy")(1.0)
         assert inline(closed_jaxpr).eqns[0].primitive.name == "inlined_constants"
     """
-    return _Inlining(closed_jaxpr).closed(closed_jaxpr)
+    return _Inlining(closed_jaxpr).body(closed_jaxpr)
 
 
 class _Inlining(BodyRewriting):
@@ -35,31 +39,28 @@ class _Inlining(BodyRewriting):
         super().__init__()
         self._main = main
 
-    def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        if id(closed_jaxpr) not in self._done:
-            rewritten = super().closed(closed_jaxpr)
-            if rewritten.consts:
-                rewritten = _inlined(rewritten, is_main=closed_jaxpr is self._main)
-            self._remember(closed_jaxpr, rewritten)
-        return self._done[id(closed_jaxpr)][1]
+    def body(self, body: B) -> B:
+        """Return a body without constants among its constvars."""
+        if id(body) not in self._done:
+            new = super().body(body)
+            if any(map(_is_constant, consts_of(new))):
+                self._done[id(body)] = body, _inlined(new, is_main=body is self._main)
+        return super().body(body)
 
 
-def _inlined(closed_jaxpr: ClosedJaxpr, *, is_main: bool) -> ClosedJaxpr:
-    jaxpr = closed_jaxpr.jaxpr
-    pairs = list(zip(jaxpr.constvars, closed_jaxpr.consts, strict=True))
-    inlined = [(var, const) for var, const in pairs if _is_constant(const)]
-    if not inlined:
-        return closed_jaxpr
-    kept = [(var, const) for var, const in pairs if not _is_constant(const)]
+def _inlined(body: Body, *, is_main: bool) -> Body:
+    own = constvars_of(body)
+    inlined = [(var, const) for var, const in own if _is_constant(const)]
+    kept = [(var, const) for var, const in own if not _is_constant(const)]
     constants = jax_internals.inlined_constants(
         [var for var, _ in inlined], [const for _, const in inlined], drop_unused=is_main
     )
-    new = jaxpr.replace(
+    return replaced(
+        body,
         constvars=[var for var, _ in kept],
-        eqns=[constants, *jaxpr.eqns],
-        debug_info=jaxpr.debug_info,
+        consts=[const for _, const in kept],
+        eqns=[constants, *body.eqns],
     )
-    return ClosedJaxpr(new, [const for _, const in kept])
 
 
 def _is_constant(value: Any) -> bool:

@@ -18,8 +18,10 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 from engine import jax_internals
 from engine.configuration.settings import embedded_constants_max_bytes
+from engine.jax_internals import Body, bodies_of, consts_of
 
 __all__ = [
+    "Body",
     "ClosedJaxpr",
     "Jaxpr",
     "JaxprEqn",
@@ -28,6 +30,7 @@ __all__ = [
     "bodies_in",
     "bodies_of",
     "constant_key",
+    "consts_of",
     "is_hoistable",
     "is_literalable",
     "jaxpr_const_args",
@@ -93,30 +96,17 @@ def constant_key(value: Any) -> Hashable:
     return id(value)
 
 
-def bodies_of(eqn: JaxprEqn) -> list[Jaxpr | ClosedJaxpr]:
-    """Return the jaxprs among the params of an equation."""
-    # A list: every walk over a program calls this for each equation, and a generator is slower.
-    # The walks of a first call skip equations without params, as most are.
-    bodies: list[Jaxpr | ClosedJaxpr] = []
-    for param in eqn.params.values():
-        if isinstance(param, (Jaxpr, ClosedJaxpr)):
-            bodies.append(param)
-        elif isinstance(param, (tuple, list)):
-            bodies += [value for value in param if isinstance(value, (Jaxpr, ClosedJaxpr))]
-    return bodies
-
-
-def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
+def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Body]:
     """Yield a program and the bodies within it, at any depth, each once."""
     # A list of what is left to visit: a recursive inner function would be a reference cycle, which
     # keeps the arrays alive until garbage is collected.
-    bodies: list[Jaxpr | ClosedJaxpr] = [closed_jaxpr]
+    bodies: list[Body] = [closed_jaxpr]
     seen: set[int] = set()
     for body in bodies:
         if id(body) not in seen:
             seen.add(id(body))
             yield body
-            for eqn in (body.jaxpr if isinstance(body, ClosedJaxpr) else body).eqns:
+            for eqn in body.eqns:
                 if eqn.params:
                     bodies.extend(bodies_of(eqn))
 
@@ -124,16 +114,14 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Jaxpr | ClosedJaxpr]:
 def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
     """Yield the consts and Literal values of a program and its bodies, one for each occurrence."""
     for body in bodies_in(closed_jaxpr):
-        if isinstance(body, ClosedJaxpr):
-            yield from body.consts
-            body = body.jaxpr
+        yield from consts_of(body)
         for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]):
             for atom in atoms:
                 if isinstance(atom, Literal):
                     yield atom.val
 
 
-def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, embed_threshold: int | None = None) -> list[Any]:
+def jaxpr_const_args(jaxpr: Body, embed_threshold: int | None = None) -> list[Any]:
     """Return the constants above the embed threshold in a jaxpr and its bodies, each once.
 
     `embed_threshold` defaults to `engine.config.embedded_constants_max_bytes`. Constants of outputs
@@ -154,23 +142,18 @@ def jaxpr_const_args(jaxpr: Jaxpr | ClosedJaxpr, embed_threshold: int | None = N
     return list(_const_args(jaxpr, embed_threshold).values())
 
 
-_memo: weakref.WeakKeyDictionary[Jaxpr, dict[int, dict[Hashable, Any]]] = (
-    weakref.WeakKeyDictionary()
-)
+_memo: weakref.WeakKeyDictionary[Body, dict[int, dict[Hashable, Any]]] = weakref.WeakKeyDictionary()
 
 
-def _const_args(jaxpr: Jaxpr | ClosedJaxpr, embed_threshold: int) -> dict[Hashable, Any]:
-    if isinstance(jaxpr, ClosedJaxpr):
-        found = {constant_key(c): c for c in jaxpr.consts if is_hoistable(c, embed_threshold)}
-        return found | _const_args(jaxpr.jaxpr, embed_threshold)
+def _const_args(jaxpr: Body, embed_threshold: int) -> dict[Hashable, Any]:
     memo = _memo.setdefault(jaxpr, {})
     if embed_threshold not in memo:
         memo[embed_threshold] = _scan(jaxpr, embed_threshold)
     return memo[embed_threshold]
 
 
-def _scan(jaxpr: Jaxpr, embed_threshold: int) -> dict[Hashable, Any]:
-    found: dict[Hashable, Any] = {}
+def _scan(jaxpr: Body, embed_threshold: int) -> dict[Hashable, Any]:
+    found = {constant_key(c): c for c in consts_of(jaxpr) if is_hoistable(c, embed_threshold)}
     for atom in jaxpr.outvars:
         if isinstance(atom, Literal) and is_hoistable(atom.val, embed_threshold):
             found.setdefault(constant_key(atom.val), atom.val)

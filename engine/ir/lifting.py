@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_not
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import jax
 import numpy as np
@@ -21,18 +21,28 @@ from engine import jax_internals
 from engine.ir.closures import (
     CLOSING,
     UNKNOWN,
-    Body,
     Group,
     Key,
     Operand,
     closures_of,
+    constvars_of,
     names_of,
-    open_part,
     remembered_order,
     with_names,
 )
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, bodies_of, constant_key
+from engine.ir.jaxprs import (
+    Body,
+    ClosedJaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    bodies_of,
+    constant_key,
+)
 from engine.ir.rewriting import BodyRewriting
+from engine.jax_internals import is_body, replaced
+
+B = TypeVar("B", bound=Body)
 
 
 def is_array(value: Any) -> bool:
@@ -62,10 +72,10 @@ def lift(
     return _Lifting(wanted, each_function_its_own).function(closed_jaxpr)
 
 
-# Their bodies are functions of the lowered module. Each but a jit gets its closures from JAX's
-# tracer as operands.
-_FUNCTIONS = ("jit", "closed_call", "core_call", "composite", "custom_vmap_call")
-_WITH_CONSTVARS = ("jit", "closed_call", "core_call")
+# Their bodies are functions of the lowered module that may have constvars. JAX's tracer gives them
+# to the first of these alone, and passes the others what they close over.
+_FUNCTIONS = ("jit", "closed_call", "eval_jaxpr", "composite", "custom_vmap_call")
+_WITH_CONSTVARS = _FUNCTIONS[:3]
 
 
 def _holds(body: Body, wanted: Callable[[Any], bool], is_reached: bool) -> bool:
@@ -74,12 +84,11 @@ def _holds(body: Body, wanted: Callable[[Any], bool], is_reached: bool) -> bool:
     A body of a primitive that cannot get operands is not reached, but functions within it are.
     """
     # Loops, because `any` runs a slower generator: each first call of legacy waits for this.
-    jaxpr = open_part(body)
-    for atoms in (jaxpr.outvars, *[eqn.invars for eqn in jaxpr.eqns]) if is_reached else ():
+    for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]) if is_reached else ():
         for atom in atoms:
             if isinstance(atom, Literal) and wanted(atom.val):
                 return True
-    for eqn in jaxpr.eqns:
+    for eqn in body.eqns:
         if not eqn.params:
             continue
         for inner in bodies_of(eqn):
@@ -100,7 +109,7 @@ class _Constant(NamedTuple):
 class _Lifted:
     """A body whose arrays are `variables`; `met` numbers variables and keys as they are met."""
 
-    jaxpr: Jaxpr
+    body: Body
     variables: Mapping[Hashable, tuple[Var, Any]]
     met: Mapping[Hashable, int]
 
@@ -115,34 +124,31 @@ class _Lifting(BodyRewriting):
         self._each_function_its_own = each_function_its_own
         # JAX's tracer tells constants apart as objects; a lowering tells memory apart.
         self._key: Callable[[Any], Hashable] = constant_key if each_function_its_own else id
+        self._functions: dict[int, tuple[Body, Body]] = {}
         self._lifted: dict[int, tuple[Body, _Lifted]] = {}
         self._closed: dict[tuple, tuple[Body, Body]] = {}
 
-    def function(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    def function(self, function: B) -> B:
         """Return a function whose arrays are constvars of its own."""
-        if id(closed_jaxpr) not in self._done:
-            self._remember(closed_jaxpr, self._with_constvars(closed_jaxpr))
-        return cast(ClosedJaxpr, self._done[id(closed_jaxpr)][1])
+        if id(function) not in self._functions:
+            self._functions[id(function)] = function, self._with_constvars(function)
+        return cast(B, self._functions[id(function)][1])
 
-    def _with_constvars(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        if not _holds(closed_jaxpr, self._wanted, True):
-            return closed_jaxpr
-        lifted, jaxpr = self._lift(closed_jaxpr), open_part(closed_jaxpr)
-        own = list(zip(jaxpr.constvars, closed_jaxpr.consts, strict=True))
-        order = _order([(lifted, jaxpr.constvars)], remembered_order(closed_jaxpr))
+    def _with_constvars(self, function: Body) -> Body:
+        if not _holds(function, self._wanted, True):
+            return function
+        lifted, own = self._lift(function), constvars_of(function)
+        order = _order([(lifted, [var for var, _ in own])], remembered_order(function))
         pairs = [own[o] if isinstance(o, int) else lifted.variables[o.key] for o in order]
         constvars, consts = [var for var, _ in pairs], [const for _, const in pairs]
-        new = lifted.jaxpr.replace(constvars=constvars, debug_info=jaxpr.debug_info)
-        return ClosedJaxpr(new, consts)
+        return replaced(lifted.body, constvars=constvars, consts=consts)
 
     def params(self, eqn: JaxprEqn) -> dict[str, Any]:
         """Return the params of an equation that cannot get operands, or needs none."""
         if eqn.primitive.name not in self._own:
             return super().params(eqn)
         changed = {
-            name: self.function(value)
-            for name, value in eqn.params.items()
-            if isinstance(value, ClosedJaxpr)
+            name: self.function(value) for name, value in eqn.params.items() if is_body(value)
         }
         same = all(changed[name] is eqn.params[name] for name in changed)
         return eqn.params if same else {**eqn.params, **changed}
@@ -154,13 +160,7 @@ class _Lifting(BodyRewriting):
         return self._lifted[id(body)][1]
 
     def _lift_anew(self, body: Body) -> _Lifted:
-        jaxpr = open_part(body)
-        consts = body.consts if isinstance(body, ClosedJaxpr) else ()
-        own = {
-            self._key(const): var
-            for var, const in zip(jaxpr.constvars, consts, strict=True)
-            if self._wanted(const)
-        }
+        own = {self._key(const): var for var, const in constvars_of(body) if self._wanted(const)}
         variables: dict[Hashable, tuple[Var, Any]] = {}
         met: dict[Hashable, int] = {}
 
@@ -180,15 +180,14 @@ class _Lifting(BodyRewriting):
             return atom
 
         eqns = []
-        for eqn in jaxpr.eqns:
+        for eqn in body.eqns:
             invars, params = self._equation_with_closures(eqn)
             invars = [read(atom) for atom in invars]
             if params is not eqn.params or any(map(is_not, invars, eqn.invars)):
                 eqn = eqn.replace(invars=invars, params=params)
             eqns.append(eqn)
-        outvars = [read(atom) for atom in jaxpr.outvars]
-        new = jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
-        return _Lifted(new, variables, met)
+        outvars = [read(atom) for atom in body.outvars]
+        return _Lifted(replaced(body, eqns=eqns, outvars=outvars), variables, met)
 
     def _equation_with_closures(self, eqn: JaxprEqn) -> tuple[Sequence[Any], dict[str, Any]]:
         """Return the operands and params of an equation, with `_Constant`s for new operands."""
@@ -209,10 +208,7 @@ class _Lifting(BodyRewriting):
 
     def _closed_group(self, group: Group) -> tuple[list[Body], list[Operand]]:
         """Return the bodies with their arrays among the leading inputs, and the operands."""
-        lifted = [
-            (self._lift(body), open_part(body).invars[: len(group.operands)])
-            for body in group.bodies
-        ]
+        lifted = [(self._lift(body), body.invars[: len(group.operands)]) for body in group.bodies]
         count = _met_in_order(lifted) if group.count is None else group.count
         remembered = remembered_order(group.bodies[0])
         order = _order([(one, invars[:count]) for one, invars in lifted], remembered)
@@ -241,22 +237,22 @@ class _Lifting(BodyRewriting):
     def _with_leading_anew(
         self, body: Body, order: Sequence[int | _Constant], count: int, arrays: frozenset[int]
     ) -> Body:
-        lifted, jaxpr = self._lift(body), open_part(body)
+        lifted = self._lift(body)
         leading = [
-            jaxpr.invars[o]
+            body.invars[o]
             if isinstance(o, int)
             else lifted.variables[o.key][0]
             if o.key in lifted.variables
             else jax_internals.new_var(jax_internals.typeof(o.value))
             for o in order
         ]
-        old = names_of(body) or (("",) * count + (UNKNOWN,) * (len(jaxpr.invars) - count))
+        old = names_of(body) or (("",) * count + (UNKNOWN,) * (len(body.invars) - count))
         names = ["" if not isinstance(o, int) or o not in arrays else UNKNOWN for o in order]
-        new = lifted.jaxpr.replace(
-            invars=[*leading, *jaxpr.invars[count:]],
-            debug_info=with_names(jaxpr, (*names, *old[count:])),
+        return replaced(
+            lifted.body,
+            invars=[*leading, *body.invars[count:]],
+            debug_info=with_names(body, (*names, *old[count:])),
         )
-        return ClosedJaxpr(new, body.consts) if isinstance(body, ClosedJaxpr) else new
 
 
 def _order(

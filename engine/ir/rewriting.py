@@ -6,9 +6,12 @@ read jaxprs, tell bodies apart by identity.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, bodies_of
+from engine.ir.jaxprs import Body, JaxprEqn, bodies_of, consts_of
+from engine.jax_internals import closed_over, is_body, open_part, replaced
+
+B = TypeVar("B", bound=Body)
 
 
 class BodyRewriting:
@@ -20,7 +23,7 @@ class BodyRewriting:
             def constant(self, value):
                 return 2 * value
 
-        Doubling().closed(closed_jaxpr)
+        Doubling().body(closed_jaxpr)
     """
 
     def __init__(self) -> None:
@@ -43,42 +46,33 @@ class BodyRewriting:
 
     def param(self, value: Any) -> Any:
         """Return a param with its bodies rewritten."""
-        if isinstance(value, ClosedJaxpr):
-            return self.closed(value)
-        if isinstance(value, Jaxpr):
-            return self.jaxpr(value)
+        if is_body(value):
+            return self.body(value)
         if isinstance(value, (tuple, list)):
             items = [self.param(item) for item in value]
             if not _are_same(items, value):
                 return getattr(type(value), "_make", type(value))(items)  # named tuples, too
         return value
 
-    def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-        """Return the rewritten program; the same object if nothing changes."""
-        if id(closed_jaxpr) not in self._done:
-            jaxpr = self.jaxpr(closed_jaxpr.jaxpr)
-            consts = [self.constant(const) for const in closed_jaxpr.consts]
-            if jaxpr is not closed_jaxpr.jaxpr or not _are_same(consts, closed_jaxpr.consts):
-                self._remember(closed_jaxpr, ClosedJaxpr(jaxpr, consts))
-            else:
-                self._remember(closed_jaxpr, closed_jaxpr)
-        return cast(ClosedJaxpr, self._done[id(closed_jaxpr)][1])
+    def body(self, body: B) -> B:
+        """Return the rewritten program or body; the same object if nothing changes."""
+        if id(body) not in self._done:
+            jaxpr = open_part(body)
+            new = self._with_new_equations(body) if jaxpr is body else self.body(jaxpr)
+            consts = [self.constant(const) for const in consts_of(body)]
+            if not _are_same(consts, consts_of(body)):
+                new = closed_over(new, consts)
+            elif jaxpr is not body:
+                new = body if new is jaxpr else closed_over(new, consts)
+            self._done[id(body)] = body, new  # holding the body prevents reuse of its id
+        return cast(B, self._done[id(body)][1])
 
-    def jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        """Return the rewritten body; the same object if nothing changes."""
-        if id(jaxpr) not in self._done:
-            eqns = [self._equation(eqn) for eqn in jaxpr.eqns]
-            outvars = [self.atom(atom) for atom in jaxpr.outvars]
-            if _are_same(eqns, jaxpr.eqns) and _are_same(outvars, jaxpr.outvars):
-                self._remember(jaxpr, jaxpr)
-            else:
-                debug_info = jaxpr.debug_info  # without it, JAX drops names
-                new = jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=debug_info)
-                self._remember(jaxpr, new)
-        return cast(Jaxpr, self._done[id(jaxpr)][1])
-
-    def _remember(self, body: Any, rewritten: Any) -> None:
-        self._done[id(body)] = body, rewritten  # holding the body prevents reuse of its id
+    def _with_new_equations(self, body: Body) -> Body:
+        eqns = [self._equation(eqn) for eqn in body.eqns]
+        outvars = [self.atom(atom) for atom in body.outvars]
+        if _are_same(eqns, body.eqns) and _are_same(outvars, body.outvars):
+            return body
+        return replaced(body, eqns=eqns, outvars=outvars)
 
     def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
         invars = [self.atom(atom) for atom in eqn.invars]

@@ -9,33 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
-from typing import Any, cast
-
-from jax.extend.core import Literal
+from typing import Any, TypeVar
 
 from engine.ir.closures import (
     UNKNOWN,
-    Body,
     Group,
     Key,
     Operand,
     closures_of,
+    constvars_of,
     names_of,
-    open_part,
     remember_order,
     with_names,
 )
 from engine.ir.jaxprs import (
+    Body,
     ClosedJaxpr,
-    Jaxpr,
     JaxprEqn,
+    Literal,
     Var,
     bodies_in,
+    consts_of,
     is_literalable,
 )
 from engine.ir.lifting import is_array
 from engine.ir.rewriting import BodyRewriting
+from engine.jax_internals import replaced
 
+B = TypeVar("B", bound=Body)
 Arrays = Mapping[Var, Any]  # the value of each variable that becomes a Literal
 
 
@@ -55,13 +56,13 @@ def sink(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_sinkable)
         assert sink(closed_jaxpr).consts == []
     """
     for body in bodies_in(closed_jaxpr):
-        if isinstance(body, ClosedJaxpr) and any(map(wanted, body.consts)):
-            return _Sinking(wanted).closed(closed_jaxpr)
+        if any(map(wanted, consts_of(body))):
+            return _Sinking(wanted).body(closed_jaxpr)
     return closed_jaxpr
 
 
-def _read_in(jaxpr: Jaxpr) -> set[Var]:
-    atoms = [*jaxpr.outvars, *(atom for eqn in jaxpr.eqns for atom in eqn.invars)]
+def _read_in(body: Body) -> set[Var]:
+    atoms = [*body.outvars, *(atom for eqn in body.eqns for atom in eqn.invars)]
     return {atom for atom in atoms if isinstance(atom, Var)}
 
 
@@ -73,34 +74,24 @@ class _Sinking(BodyRewriting):
         self._wanted = wanted
         self._without: dict[tuple, tuple[Any, Body]] = {}
 
-    def closed(self, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    def body(self, body: B) -> B:
         """Return a function whose arrays are Literals; the same object if nothing changes."""
-        if id(closed_jaxpr) not in self._done:
-            self._remember(closed_jaxpr, self._body(closed_jaxpr, {}))
-        return cast(ClosedJaxpr, self._done[id(closed_jaxpr)][1])
+        if id(body) not in self._done and self._sunk_constvars(body):
+            self._done[id(body)] = body, self._sunk(body, {})
+        return super().body(body)
 
-    def _body(self, body: Body, arrays: Arrays) -> Body:
-        """Return a body with its own arrays, and the `arrays` of its inputs, as Literals."""
-        jaxpr = open_part(body)
-        if not isinstance(body, ClosedJaxpr):
-            return self._sunk(jaxpr, arrays)
-        own = list(zip(jaxpr.constvars, body.consts, strict=True))
-        read = _read_in(jaxpr)  # no Literal can say that there is an array which nothing reads
-        sunk = {var: const for var, const in own if var in read and self._wanted(const)}
-        new = self._sunk(jaxpr, {**arrays, **sunk})
-        if new is jaxpr:
-            return body
-        kept = [(var, const) for var, const in own if var not in sunk]
-        if sunk:
-            constvars = [var for var, _ in kept]
-            new = new.replace(constvars=constvars, debug_info=new.debug_info)
-            kept_at = {var: i for i, var in enumerate(constvars)}
-            remember_order(new, [kept_at.get(v, Key(id(c))) for v, c in own])
-        return ClosedJaxpr(new, [const for _, const in kept])
+    def _sunk_constvars(self, body: Body) -> Arrays:
+        """Return the constvars to sink: no Literal can stand for one that nothing reads."""
+        pairs = [(var, const) for var, const in constvars_of(body) if self._wanted(const)]
+        read = _read_in(body) if pairs else set()
+        return {var: const for var, const in pairs if var in read}
 
-    def _sunk(self, jaxpr: Jaxpr, arrays: Arrays) -> Jaxpr:
+    def _sunk(self, body: Body, of_inputs: Arrays) -> Body:
+        """Return a body with its own arrays, and those of its inputs, as Literals."""
+        sunk = self._sunk_constvars(body)
+        arrays = {**of_inputs, **sunk}
         if not arrays:
-            return self.jaxpr(jaxpr)
+            return self.body(body)
 
         def read(atom: Any) -> Any:
             if isinstance(atom, Var) and atom in arrays:
@@ -108,14 +99,22 @@ class _Sinking(BodyRewriting):
             return atom
 
         eqns = []
-        for eqn in jaxpr.eqns:
+        for eqn in body.eqns:
             invars, params = self._equation_without_closures(eqn, arrays)
             invars = [read(atom) for atom in invars]
             if params is not eqn.params or any(map(is_not, invars, eqn.invars)):
                 eqn = eqn.replace(invars=invars, params=params)
             eqns.append(eqn)
-        outvars = [read(atom) for atom in jaxpr.outvars]
-        return jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=jaxpr.debug_info)
+        new = replaced(body, eqns=eqns, outvars=[read(atom) for atom in body.outvars])
+        return self._without_constvars(new, sunk) if sunk else new
+
+    def _without_constvars(self, body: Body, sunk: Arrays) -> Body:
+        own = constvars_of(body)
+        kept = [(var, const) for var, const in own if var not in sunk]
+        new = replaced(body, constvars=[v for v, _ in kept], consts=[c for _, c in kept])
+        kept_at = {var: i for i, (var, _) in enumerate(kept)}
+        remember_order(new, [kept_at.get(var, Key(id(const))) for var, const in own])
+        return new
 
     def _equation_without_closures(
         self, eqn: JaxprEqn, arrays: Arrays
@@ -136,7 +135,7 @@ class _Sinking(BodyRewriting):
     def _open_group(self, group: Group, arrays: Arrays) -> tuple[list[Body], list[Operand]]:
         """Return the bodies without the arrays among their inputs, and the operands that stay."""
         names = names_of(group.bodies[0])
-        read = [_read_in(open_part(body)) for body in group.bodies]
+        read = [_read_in(body) for body in group.bodies]
         dropped = {
             i: arrays[atom]
             for i, atom in enumerate(group.operands)
@@ -144,7 +143,7 @@ class _Sinking(BodyRewriting):
             and atom in arrays
             and not (names and names[i])
             and any(
-                open_part(body).invars[i] in variables
+                body.invars[i] in variables
                 for body, variables in zip(group.bodies, read, strict=True)
             )
         }
@@ -164,20 +163,20 @@ class _Sinking(BodyRewriting):
         return self._without[memo_key][1]
 
     def _without_inputs_anew(self, body: Body, dropped: Mapping[int, Any], count: int) -> Body:
-        invars = open_part(body).invars
-        new = self._body(body, {invars[i]: value for i, value in dropped.items()})
+        invars = body.invars
+        new = self._sunk(body, {invars[i]: value for i, value in dropped.items()})
         if not dropped:
             return new
         names = names_of(body)
         if names is None:
             names = ("",) * count + (UNKNOWN,) * (len(invars) - count)
         kept = [i for i in range(len(invars)) if i not in dropped]
-        jaxpr = open_part(new)
-        jaxpr = jaxpr.replace(
+        new = replaced(
+            new,
             invars=[invars[i] for i in kept],
-            debug_info=with_names(jaxpr, [names[i] for i in kept]),
+            debug_info=with_names(new, [names[i] for i in kept]),
         )
         kept_at = {i: n for n, i in enumerate(kept)}
         order = [Key(id(dropped[i])) if i in dropped else kept_at[i] for i in range(count)]
-        remember_order(jaxpr, order)
-        return ClosedJaxpr(jaxpr, new.consts) if isinstance(new, ClosedJaxpr) else jaxpr
+        remember_order(new, order)
+        return new

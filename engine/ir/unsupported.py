@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, bodies_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, bodies_of, consts_of
 
 REDUCERS = frozenset({"reduce", "reduce_window"})
 
@@ -22,22 +22,20 @@ def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bo
     `is_hoisted` says which arrays are passed; all others are inlined into the reducer.
     """
     seen: set[int] = set()
-    bodies: list[Jaxpr] = [closed_jaxpr.jaxpr]
+    bodies: list[Body] = [closed_jaxpr]
     while bodies:
-        jaxpr = bodies.pop()
-        if id(jaxpr) in seen:
+        outer = bodies.pop()
+        if id(outer) in seen:
             continue
-        seen.add(id(jaxpr))
-        for eqn in jaxpr.eqns:
+        seen.add(id(outer))
+        for eqn in outer.eqns:
             for body in bodies_of(eqn) if eqn.params else ():
-                bodies.append(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
+                bodies.append(body)
                 if eqn.primitive.name in REDUCERS:
                     _check_reducer(eqn, body, is_hoisted)
 
 
-def _check_reducer(
-    eqn: JaxprEqn, body: Jaxpr | ClosedJaxpr, is_hoisted: Callable[[Any], bool]
-) -> None:
+def _check_reducer(eqn: JaxprEqn, body: Body, is_hoisted: Callable[[Any], bool]) -> None:
     for value in _arrays(body, is_hoisted):
         frames = jax_internals.user_frames(eqn.source_info, 1)
         where = f" at {frames[0][0]}:{frames[0][1]} ({frames[0][2]})" if frames else ""
@@ -48,10 +46,8 @@ def _check_reducer(
         )
 
 
-def _arrays(body: Jaxpr | ClosedJaxpr, is_hoisted: Callable[[Any], bool]) -> Iterator[Any]:
-    if isinstance(body, ClosedJaxpr):
-        yield from body.consts
-        body = body.jaxpr
+def _arrays(body: Body, is_hoisted: Callable[[Any], bool]) -> Iterator[Any]:
+    yield from consts_of(body)
     for eqn in body.eqns:
         for atom in eqn.invars:
             if isinstance(atom, Literal) and is_hoisted(atom.val):

@@ -23,12 +23,28 @@ from engine.jax_internals.arrays import (
     uncommitted,
     undisturbed,
 )
+from engine.jax_internals.bodies import (
+    Body,
+    bodies_of,
+    closed_over,
+    consts_of,
+    is_body,
+    open_part,
+    replaced,
+)
 from engine.jax_internals.compiling import (
     Executables,
     compile_into,
     const_shardings,
     holds_callbacks,
     register_cache,
+)
+from engine.jax_internals.differences import (
+    is_flat_tree,
+    is_shape_alone,
+    num_scan_consts,
+    traced_fields,
+    with_scan_consts,
 )
 from engine.jax_internals.dispatch import (
     CallCache,

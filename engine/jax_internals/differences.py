@@ -7,10 +7,75 @@ its capability.
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
+from collections.abc import Mapping
 from typing import Any
 
+import jax
 from jax._src import config, mesh
 from jax._src.export import _export
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+_HAS_FLAT_TREES = importlib.util.find_spec("jax._src.flattree") is not None
+
+# Jaxpr and ClosedJaxpr, `jaxpr.jaxpr` is the jaxpr: one class since jax 0.11.0.
+BODIES_ARE_OF_ONE_CLASS = ClosedJaxpr is Jaxpr
+
+
+# The number of constants of a scan is its param `num_consts`; since jax 0.11.0 it is the length of
+# the first part of the tree `ft_in`.
+_FLAT_TREES: Any = importlib.import_module("jax._src.flattree") if _HAS_FLAT_TREES else None
+
+
+def num_scan_consts(params: Mapping[str, Any]) -> int:
+    """Return the number of constants among the operands of a scan."""
+    if "ft_in" in params:
+        return len(params["ft_in"].unpack()[0])
+    return params["num_consts"]
+
+
+def with_scan_consts(params: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """Return the params of a scan with `count` more constants, that say so."""
+    if "ft_in" not in params:
+        return {"num_consts": params["num_consts"] + count}
+    consts, carry, xs = params["ft_in"].unpack()
+    return {"ft_in": _FLAT_TREES.pack((_FLAT_TREES.nones(count + len(consts)), carry, xs))}
+
+
+def is_flat_tree(value: Any) -> bool:
+    """Say whether a param is one of JAX's trees in flat form, which jax 0.11.0 introduced."""
+    return _FLAT_TREES is not None and isinstance(value, _FLAT_TREES.FlatTree)
+
+
+def is_shape_alone(tree: Any) -> bool:
+    """Say whether a flat tree holds nothing but its shape: no values, and no objects of the user.
+
+    Such trees are equal if `==` says so.
+    """
+    if isinstance(tree, _FLAT_TREES.FTTuple):
+        return all(map(is_shape_alone, tree.elts))
+    if isinstance(tree, _FLAT_TREES.FTFiltered):
+        return is_shape_alone(tree.val.map(lambda either: either.val))
+    if isinstance(tree, _FLAT_TREES.FTSingleton):
+        return tree.val is None
+    return (
+        isinstance(tree, _FLAT_TREES.FTPyTree)
+        and all(value is None for value in tree.xs)
+        and _is_of_builtins(tree.tree)
+    )
+
+
+def _is_of_builtins(tree: Any) -> bool:
+    """Say whether a tree's nodes are lists and tuples; others may hold objects of the user."""
+    node = tree.node_data()
+    return (node is None or node[0] in (list, tuple)) and all(map(_is_of_builtins, tree.children()))
+
+
+def traced_fields(source_info: str | None) -> tuple[Any, ...]:
+    """Return the last arguments of the constructor of `Traced`: since jax 0.11.1, a place."""
+    takes_it = "fun_sourceinfo" in inspect.signature(jax.stages.Traced.__init__).parameters
+    return (source_info,) if takes_it else ()
 
 
 def holder_of(name: str) -> Any:

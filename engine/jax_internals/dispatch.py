@@ -16,6 +16,7 @@ from jax._src import tree_util as _tree_util
 from jax._src import util as _util
 from jax._src.interpreters import pxla
 from jax._src.lib import _jax as _jaxlib
+from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.compiling import register_cache
 from engine.jax_internals.names import Executable, JitInfo, PjitParams
@@ -28,7 +29,7 @@ def fastpath_data(
     out_tree: Any,
     args: Sequence[Any],
     outputs: Sequence[Any],
-    closed_jaxpr: core.ClosedJaxpr,
+    closed_jaxpr: ClosedJaxpr,
     const_args: Sequence[Any],
 ) -> Any:
     """Return the data for the C++ dispatcher to run the next call alone; None where it cannot."""
@@ -156,7 +157,7 @@ class CallCache:
 
 
 @_util.weakref_lru_cache
-def _function_of(jaxpr: core.ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
+def _function_of(jaxpr: ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
     """Make the function that is the key of a derived program in a `CallCache`, while `jaxpr` lives.
 
     Side and choices are parameters beside the name in `params`: names are equal as plain strings.

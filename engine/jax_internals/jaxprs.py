@@ -15,7 +15,9 @@ from jax._src import literals as _literals
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.random import prng as _prng
 from jax._src.sharding_impls import UNSPECIFIED
+from jax.extend.core import ClosedJaxpr
 
+from engine.jax_internals.bodies import closed_over, open_part
 from engine.jax_internals.differences import is_reference_type
 
 
@@ -135,15 +137,15 @@ def give_type_to(stand_in: type) -> None:
     core.pytype_aval_mappings[stand_in] = lambda value: value.aval
 
 
-def live_part(closed_jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
+def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """Return the same program without dead equations; all inputs stay.
 
     JAX prunes again while it lowers. This pass comes first, so that an array which only dead
     equations use is never hoisted.
     """
-    jaxpr = closed_jaxpr.jaxpr
+    jaxpr = open_part(closed_jaxpr)
     live, _ = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
-    return core.ClosedJaxpr(live, closed_jaxpr.consts)
+    return closed_over(live, closed_jaxpr.consts)
 
 
 def prunes_operands(primitive: core.Primitive) -> bool:
@@ -151,6 +153,6 @@ def prunes_operands(primitive: core.Primitive) -> bool:
     return primitive in _partial_eval.dce_rules
 
 
-def argument_names(closed_jaxpr: core.ClosedJaxpr) -> Sequence[str]:
+def argument_names(closed_jaxpr: ClosedJaxpr) -> Sequence[str]:
     """Return the names of the arguments of a program, for messages."""
-    return closed_jaxpr.jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))
+    return closed_jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))

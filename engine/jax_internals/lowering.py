@@ -11,9 +11,10 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jax._src import array, config, core, pjit
+from jax._src import array, config, pjit
 from jax._src.interpreters import pxla
 from jax._src.sharding_impls import UNSPECIFIED
+from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.const_marks import mark_const_args
 from engine.jax_internals.literals import simplified_jaxprs
@@ -148,9 +149,9 @@ def const_operands(params: dict, count: int) -> dict:
     )
 
 
-def without_arguments(params: dict, closed_jaxpr: core.ClosedJaxpr, name: str) -> dict:
+def without_arguments(params: dict, closed_jaxpr: ClosedJaxpr, name: str) -> dict:
     """Return the params of jit for a program without arguments; the rest is as in `params`."""
-    num_results = len(closed_jaxpr.jaxpr.outvars)
+    num_results = len(closed_jaxpr.outvars)
     return params | {
         "jaxpr": closed_jaxpr,
         "name": name,

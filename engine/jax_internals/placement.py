@@ -15,6 +15,8 @@ from jax._src.interpreters import pxla
 from jax._src.lib import _jax as _jaxlib
 from jax._src.sharding_impls import UNSPECIFIED
 
+from engine.jax_internals.bodies import open_part
+
 
 @contextlib.contextmanager
 def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) -> Iterator[None]:
@@ -64,7 +66,7 @@ def devices_of(
     The devices are in order; None for an abstract mesh, the default where nothing decides. `params`
     include the shardings of `num_const_args` const args, which come first; `types` do not.
     """
-    jaxpr, resolved = params["jaxpr"].jaxpr, params["in_shardings"][num_const_args:]
+    jaxpr, resolved = open_part(params["jaxpr"]), params["in_shardings"][num_const_args:]
     read = [True] * len(jaxpr.invars)
     if not params["keep_unused"]:  # unused arguments may be on any device
         _, read = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))

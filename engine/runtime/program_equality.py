@@ -26,10 +26,9 @@ import numpy as np
 from engine import jax_internals
 from engine.configuration.settings import embedded_constants_max_bytes
 from engine.ir.array_snapshots import without_repeats
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, consts_of
 from engine.ir.rewriting import BodyRewriting
-
-Body = Jaxpr | ClosedJaxpr
+from engine.jax_internals import is_body, open_part
 
 # Largest embedded array, in bytes, that is compared: each comparison reads all of it.
 MOST_BYTES = 4096
@@ -67,7 +66,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
     if closed_jaxpr.effects:
         return None
     embed_threshold = embedded_constants_max_bytes.value
-    found = [closed_jaxpr.jaxpr.debug_info.func_src_info, *closed_jaxpr.in_avals]
+    found = [closed_jaxpr.debug_info.func_src_info, *closed_jaxpr.in_avals]
     to_be_copied = False
     pending, seen = [cast(Body, closed_jaxpr)], set()
     while pending:
@@ -75,10 +74,7 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
         if id(body) in seen:
             continue
         seen.add(id(body))
-        embedded: list[Any] = []
-        if isinstance(body, ClosedJaxpr):
-            embedded += body.consts
-            body = body.jaxpr
+        embedded = list(consts_of(body))
         for eqn in body.eqns:
             found.append(eqn.primitive)
             if eqn.outvars:
@@ -102,7 +98,7 @@ def _is_param(param: Any, bodies: list[Body]) -> bool:
     """Say whether a param can be compared; add its bodies, the same as `bodies_of`, to `bodies`."""
     several = isinstance(param, (tuple, list)) and not isinstance(param, COMPARED_BY_EQUALITY)
     for each in param if several else (param,):
-        if isinstance(each, (Jaxpr, ClosedJaxpr)):
+        if is_body(each):
             bodies.append(each)
         elif not _is_value(each):
             return False
@@ -112,6 +108,8 @@ def _is_param(param: Any, bodies: list[Body]) -> bool:
 def _is_value(value: Any) -> bool:
     if isinstance(value, jax_internals.ProgramName):
         return value.choices.policy is None  # the user's function, which may hold arrays
+    if jax_internals.is_flat_tree(value):
+        return jax_internals.is_shape_alone(value)
     if isinstance(value, COMPARED_BY_EQUALITY) or _is_number(value):
         return True
     return isinstance(value, (tuple, list)) and all(map(_is_value, value))
@@ -145,7 +143,7 @@ def kept(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
         assert are_equal(kept(closed_jaxpr), closed_jaxpr)
     """
-    return _PrivateCopy().closed(closed_jaxpr)
+    return _PrivateCopy().body(closed_jaxpr)
 
 
 class _PrivateCopy(BodyRewriting):
@@ -206,16 +204,16 @@ class _Comparison:
         if id(one) in self.other_body or id(other) in self.one_body:
             return self.other_body.get(id(one)) is other and self.one_body.get(id(other)) is one
         self.other_body[id(one)], self.one_body[id(other)] = other, one
-        if isinstance(one, ClosedJaxpr):
-            return (
-                isinstance(other, ClosedJaxpr)
-                and len(one.consts) == len(other.consts)
-                and all(map(_are_equal_embedded, one.consts, other.consts))
-                and self.same_body(one.jaxpr, other.jaxpr)
-            )
+        consts, other_consts = consts_of(one), consts_of(other)
+        if type(one) is not type(other) or len(consts) != len(other_consts):
+            return False
+        if not all(map(_are_equal_embedded, consts, other_consts)):
+            return False
+        # Never `same_body` of a body itself: it would find the pair above, and answer True.
+        if open_part(one) is not one:
+            return self.same_body(open_part(one), open_part(other))
         return (
-            isinstance(other, Jaxpr)
-            and len(one.eqns) == len(other.eqns)
+            len(one.eqns) == len(other.eqns)
             and one.effects == other.effects
             and one.debug_info == other.debug_info
             and self.bind(one.constvars, other.constvars)
@@ -243,13 +241,13 @@ class _Comparison:
         )
 
     def same_value(self, one: Any, other: Any) -> bool:
-        if isinstance(one, (Jaxpr, ClosedJaxpr)):
-            return self.same_body(one, other)
+        if is_body(one):
+            return is_body(other) and self.same_body(one, other)
         if one is other:
             return True
         if type(one) is not type(other):
             return False
-        if isinstance(one, COMPARED_BY_EQUALITY):
+        if isinstance(one, COMPARED_BY_EQUALITY) or jax_internals.is_flat_tree(one):
             return bool(one == other)
         if isinstance(one, (tuple, list)):
             return len(one) == len(other) and all(map(self.same_value, one, other))

@@ -75,7 +75,10 @@ class LiveProcess:
         self._said, theirs = os.pipe()
         request = TakeBenchTurn(turn=self.turn, says_on=theirs)
         try:
-            return Worker.start(request, self._folder, self._environment(side), pass_fds=(theirs,))
+            environment = self._environment(side)
+            return Worker.start(
+                request, self._folder, side, environment=environment, pass_fds=(theirs,)
+            )
         except OSError as error:
             ending = f"could not be started: {error}"
             raise self._error(Lost("crash", ending, "start of the process", "")) from error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.campaign.selection import Selection
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.observe.environment import version
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
@@ -22,6 +24,7 @@ class Collected:
     """The programs that are run of those that targets name, with a job for each that can be."""
 
     listing: Listing
+    seconds: float = 0.0  # that the process took which imported the modules
 
     @property
     def programs(self) -> tuple[Listed, ...]:
@@ -60,11 +63,17 @@ def collect(
 
         collect(["my_model.py"], folder, Limits(60)).programs[0].name
     """
+    begun = time.monotonic()
     try:
         listing = list_programs(targets, CampaignFiles(folder).listing, limits)
     except ListingError as error:
         raise TargetError(str(error)) from error
     if listing.error is not None:
         raise TargetError(listing.error)
+    seconds = time.monotonic() - begun
     kept = tuple(each for each in listing.programs if select.takes(each))
-    return Collected(listing.model_copy(update={"programs": kept}))
+    assert listing.environment is not None
+    # Another interpreter has no constparity of its own.
+    environment = listing.environment.model_copy(update={"constparity": version()})
+    told = listing.model_copy(update={"programs": kept, "environment": environment})
+    return Collected(told, seconds)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
-from parity_tests.campaign.estimates import Announce, spoken
+from parity_tests.campaign.estimates import Announce, by_rule, spoken
 from parity_tests.campaign.first_finding import FirstFinding
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.lost_hazards import detect_alone
@@ -18,6 +18,7 @@ from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.repeats import find_unrepeatable
+from parity_tests.campaign.sides_that_run import with_sides_that_run
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
@@ -62,12 +63,13 @@ def run(
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
-    `announce` is told how long `options.rounds` will take before they begin. `stops_after` is asked
+    `announce` is told how long `options.rounds` will take: by a rule before anything runs, and by
+    what the programs took before the rounds begin. `stops_after` is asked
     of each program that has run on all sides; after the first yes the others are not run, and have
     no rows. Times and causes of drift are not known at that point.
 
-    Raises `TargetError` and `ResumeError` before anything runs, and `NotSavedError`, which has the
-    campaign, where the file of `options.save` cannot be written.
+    Raises `TargetError`, `OwnSidesError` and `ResumeError` before anything runs, and
+    `NotSavedError`, which has the campaign, where the file of `options.save` cannot be written.
 
     Example::
 
@@ -75,8 +77,11 @@ def run(
     """
     with campaign_folder(options.resume) as folder:
         collected = collect(targets, folder, options.time_limit, options.select)
+        options = with_sides_that_run(options, collected.environment.jax, announce)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
+        if options.rounds and collected.jobs and stops_after is None:
+            announce(_rule_for_rounds(collected, options))
         stop = FirstFinding(collected, options, folder, stops_after) if stops_after else None
         measured = _measure(collected, options, setup, folder, progress, announce, stop)
         drafts = _compare(measured, options, folder)
@@ -166,6 +171,13 @@ def _measure(
         samples = time_sides(timed, files.rounds, options, progress=progress)
     again = measure_again(timed, recorded, files, options, progress=progress)
     return _Measured(collected, records, samples, again, has_stopped)
+
+
+def _rule_for_rounds(collected: Collected, options: CampaignOptions) -> str:
+    """Say how long the rounds will take before any program has run."""
+    processes = 2 * options.rounds * len(options.sides)
+    what = counted(options.rounds, "round")
+    return by_rule(what, processes, len(collected.jobs), collected.seconds)
 
 
 def _estimate(seconds: float, options: CampaignOptions) -> str:

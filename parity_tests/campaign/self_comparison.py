@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from parity_tests.campaign.collection import EVERYTHING, Collected, collect
-from parity_tests.campaign.estimates import Announce, spoken
+from parity_tests.campaign.estimates import Announce, by_rule, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.selection import Selection
 from parity_tests.campaign.timed_rounds import samples_of
@@ -30,6 +30,7 @@ from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
+from reports.views.texts import counted
 
 # The largest share of alarms among the comparisons of times.
 MOST_ALARMS = 0.01
@@ -75,7 +76,8 @@ def run(
     """Run programs `runs` times on one side, each time in a fresh process, and compare the runs.
 
     `timeout` is in seconds for one program; `resume`, `select` and `progress` are as in a campaign.
-    `announce` is told after the first run how long the others will take. Raises `TargetError` and
+    `announce` is told how long it will take: by a rule before anything runs, and for the other runs
+    by what the first one took. Raises `TargetError` and
     `ResumeError` before anything runs.
 
     Example::
@@ -86,6 +88,9 @@ def run(
         options = RunOptions(timeout=timeout)
         collected = collect(targets, folder, options.time_limit, select)
         check_same_campaign(folder, collected.listing, Setup(timeout=timeout))
+        if collected.jobs:
+            what = counted(runs, "run")
+            announce(by_rule(what, runs, len(collected.jobs), collected.seconds))
         turns = _turns(collected, side, runs, folder, options, progress, announce)
         left, right = (
             _named(samples_of(dealt), collected.programs)

@@ -36,9 +36,14 @@ def run_campaign(
     """
     from parity_tests.campaign import run as campaign
     from parity_tests.campaign.folder import ResumeError
+    from parity_tests.campaign.sides_that_run import OwnSidesError
     from parity_tests.targets import TargetError
 
-    selected = options.model_copy(update={"select": chosen.select})
+    source = context.get_parameter_source("sides")
+    by_default = source is not None and source.name == "DEFAULT"
+    selected = options.model_copy(
+        update={"select": chosen.select, "own_sides_may_miss": by_default}
+    )
     try:
         with display.progress() as shown:
             result = campaign.run(
@@ -48,7 +53,7 @@ def run_campaign(
                 announce=shown.say,
                 stops_after=stops_after,
             )
-    except (TargetError, ResumeError) as error:
+    except (TargetError, OwnSidesError, ResumeError) as error:
         fail(str(error))
     except campaign.NotSavedError as error:
         complain(str(error))

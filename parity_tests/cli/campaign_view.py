@@ -17,6 +17,7 @@ from parity_tests.cli.folded_names import folded
 from parity_tests.cli.reasons_once import told_once
 from parity_tests.cli.terminal import ANSWER_STYLES, DRIFT_STYLES, FLIP_STYLES, LETTERS, STYLES, say
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.judge.beside_the_verdict import what_it_changed
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
@@ -48,7 +49,8 @@ _BESIDE_EQUAL_VALUES = {"output weak types": "weak type", "output shardings": "s
 def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) -> None:
     """Print the headline; then, unless `details` is 0, the programs, the reasons and the totals.
 
-    With 2 the programs that a flip leaves alone get their reasons, too.
+    With 2 the programs that a flip leaves alone get their reasons, too; else those of them that
+    changed their process have a line that says so.
     """
     print_headline(console, campaign)
     if not details:
@@ -59,6 +61,8 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     for row in programs:
         if details > 1 or _is_worth_reading(row):
             _print_reasons(console, row, notes=details > 1)
+        elif changed := what_it_changed(row.observations):
+            say(console, f"{row.name} ({row.source}): {changed}")
     _print_times(console, campaign)
     _print_totals(console, campaign)
 

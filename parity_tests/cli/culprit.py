@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.options import OneTarget
@@ -58,6 +59,7 @@ def culprit(
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import CulpritQuestion
 
+    check_engine_runs("culprit")
     try:
         question = CulpritQuestion.model_validate(
             {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import fail
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def inspect(
 
       constparity export inspect f.safetensors --module
     """
+    check_engine_runs("export inspect")
     from engine.artifacts import container as containers
     from engine.artifacts import reader
     from engine.artifacts.manifest import Manifest

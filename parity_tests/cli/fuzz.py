@@ -13,7 +13,6 @@ from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
-    ALL_SIDES,
     FailOn,
     ProgramTimeout,
     Report,
@@ -38,7 +37,7 @@ def fuzz(
             min=0, metavar="S", help="The same seed, the same programs.", rich_help_panel=WHAT
         ),
     ] = 0,
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     timeout: ProgramTimeout = 120.0,
     report: Report = None,
     keep: Annotated[
@@ -65,6 +64,7 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
+    from parity_tests.campaign.sides_that_run import OwnSidesError
     from parity_tests.cli import campaign_view
     from reports.views.texts import counted
 
@@ -88,6 +88,8 @@ def fuzz(
         write_reports(context, console, requests, fuzzed.campaign)
         for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
+    except OwnSidesError as error:
+        fail(str(error))
     except KeyboardInterrupt:
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
@@ -50,6 +51,7 @@ def sweep(
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import SweepQuestion
 
+    check_engine_runs("sweep")
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     requests = checked_reports(context, report or (), formats=("json",))
     swept = asked(

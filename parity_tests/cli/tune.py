@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
 from parity_tests.cli.options import OneTarget
@@ -66,6 +67,7 @@ def tune(
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import TuneQuestion
 
+    check_engine_runs("tune")
     question = TuneQuestion(
         samples=samples,
         compile_factor=compile_factor,

@@ -110,7 +110,7 @@ class _Attribution:
             self._repeat()
         except NotRepeatedError as error:
             found = self._attribution("not attributed", str(error))
-            return found.model_copy(update={"unrepeated": True})
+            return found.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
         except (NotAttributedError, OutOfTimeError) as error:
             return self._attribution("not attributed", str(error))
         try:
@@ -163,24 +163,24 @@ class _Attribution:
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
             if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":
                 raise NotRepeatedError(
+                    evidence.observation.side,
                     f"{evidence.observation.side} gave other bits when it was run again, so no "
-                    "other run says anything of the difference"
+                    "other run says anything of the difference",
                 )
 
     def _cause(self) -> tuple[DriftCause, str]:
-        wrong = self._wrong()
         failed = []
         for off in PASSES_OFF:
             try:
-                outputs = self.rerun.outputs(off.xla, off.what, barriers=off.barriers)
+                outputs = self.rerun.outputs(
+                    off.xla, off.what, barriers=off.barriers, as_arguments=off.as_arguments
+                )
             except NotAttributedError as error:
                 failed.append(str(error))
                 continue
             if worst_rung(compared(*outputs)) == "bitwise":
-                said = "; ".join(
-                    [*failed, f"bitwise equal with {off.what} (XLA_FLAGS={off.flags})"]
-                )
-                return ("a bug", f"{wrong}; {said}") if wrong else (off.cause, said)
+                remarks = [*failed, f"bitwise equal with {off.said}", *self._wrong()]
+                return off.cause, "; ".join(remarks)
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"
@@ -192,10 +192,10 @@ class _Attribution:
             return "not attributed", said
         return "not attributed", f"{said}, within rounding ({self.drift.rung})"
 
-    def _wrong(self) -> str:
+    def _wrong(self) -> list[str]:
         """Say which side is wrong, where the arbiter bears out the other one alone."""
         if self.drift.rung != "mismatch":
-            return ""
+            return []
         for path, left, right, truth in self._arbitrated():
             true = truth.array.astype(left.array.dtype)
             holds = [
@@ -205,8 +205,8 @@ class _Attribution:
             if holds[0] != holds[1]:
                 side = self.drift.sides[holds.index(False)]
                 where = path or "the only output"
-                return f"{side} is wrong at {where}, and the other agrees with double precision"
-        return ""
+                return [f"{side} is wrong at {where}, and the other agrees with double precision"]
+        return []
 
     def _nearer(self) -> str:
         for path, left, right, truth in self._arbitrated():

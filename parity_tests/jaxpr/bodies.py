@@ -7,7 +7,7 @@ says for any equation which bodies it has, and which operand each input of a bod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -153,12 +153,29 @@ def _with_constants(body: Any, start: int, count: int) -> Body:
 
 # Parameters that count the operands that stand for constants of a body.
 CONST_COUNTS = ("num_consts", "cond_nconsts", "body_nconsts")
+# From 0.11.0 on a scan has a tree in their place: the constants, the carry and the rows.
+_TREE_OF_SCAN = "ft_in"
 
-# -- the table (jax 0.10.2) ------------------------------------------------------------------------
+
+def const_count(params: Mapping[str, Any]) -> int:
+    """Return how many operands stand for constants of bodies, as the parameters count them."""
+    counts = [params[name] for name in CONST_COUNTS if isinstance(params.get(name), int)]
+    if _TREE_OF_SCAN in params:
+        counts.append(len(params[_TREE_OF_SCAN].unpack()[0]))
+    return sum(counts)
+
+
+# -- the table (jax 0.8.0 to 0.12.0.1) -------------------------------------------------------------
 
 
 def _call(param: str, *, is_opaque: bool = False) -> Callable[[Any], Call]:
     return lambda equation: Call(equation.params[param], len(equation.invars), is_opaque)
+
+
+def _composite(equation: Any) -> Call:
+    params = equation.params
+    body = params["call_jaxpr"] if "call_jaxpr" in params else params["jaxpr"]  # from 0.11.2 on
+    return Call(body, len(equation.invars), is_opaque=True)
 
 
 def _cond(equation: Any) -> Cond:
@@ -174,13 +191,11 @@ def _while(equation: Any) -> While:
 
 def _scan(equation: Any) -> Scan:
     params = equation.params
-    return Scan(
-        params["jaxpr"],
-        params["num_consts"],
-        params["num_carry"],
-        params["length"],
-        params["reverse"],
-    )
+    if _TREE_OF_SCAN in params:
+        consts, carry, _ = map(len, params[_TREE_OF_SCAN].unpack())
+    else:
+        consts, carry = params["num_consts"], params["num_carry"]
+    return Scan(params["jaxpr"], consts, carry, params["length"], params["reverse"])
 
 
 def _linear_solve(equation: Any) -> LinearSolve:
@@ -191,12 +206,13 @@ _TABLE: dict[str, Callable[[Any], Structure]] = {
     "jit": _call("jaxpr"),
     "closed_call": _call("call_jaxpr"),
     "core_call": _call("call_jaxpr"),
+    "eval_jaxpr": _call("call_jaxpr"),  # both of them from 0.11.1 on
     "checkpoint": _call("jaxpr"),
     "remat2": _call("jaxpr"),
     "custom_jvp_call": _call("call_jaxpr"),
     "custom_vjp_call": _call("call_jaxpr"),
     "custom_vmap_call": _call("call", is_opaque=True),
-    "composite": _call("jaxpr", is_opaque=True),
+    "composite": _composite,
     "shard_map": _call("jaxpr", is_opaque=True),
     "cond": _cond,
     "while": _while,
@@ -206,9 +222,15 @@ _TABLE: dict[str, Callable[[Any], Structure]] = {
 
 
 def structure_of(equation: Any) -> Structure | None:
-    """Read the bodies of an equation and their operands; None for a primitive not in the table."""
+    """Read the bodies of an equation and their operands; None for a primitive not in the table.
+
+    A primitive whose parameters a later release of JAX has renamed counts as one of these.
+    """
     read = _TABLE.get(equation.primitive.name)
-    return None if read is None else read(equation)
+    try:
+        return None if read is None else read(equation)
+    except KeyError:
+        return None
 
 
 def bodies_of(equation: Any) -> tuple[Body, ...]:

@@ -23,8 +23,12 @@ class CapturedValue:
     value: Any
 
     def digest(self) -> str:
-        """Return the sha256 of its bytes."""
+        """Return the sha256 of its bytes, as they were when this was first asked."""
         return self._digest
+
+    def has_changed(self) -> bool:
+        """Say whether a NumPy array holds other bytes than when `digest` read it first."""
+        return isinstance(self.value, np.ndarray) and digest_of(self.value) != self._digest
 
     @cached_property
     def _digest(self) -> str:

@@ -77,6 +77,11 @@ class AcrossFlip:
         return [array for array in ledger if array.fate == "hoisted"]
 
     @property
+    def written(self) -> list[CapturedArray]:
+        """The captured arrays that the program writes to while it is called."""
+        return [array for array in (self.after.ledger if self.after else ()) if array.written]
+
+    @property
     def largest(self) -> str:
         """The line of the largest array that is hoisted; "" where none is, or none is known."""
         largest = max(self.hoisted, key=lambda array: array.bytes, default=None)

@@ -6,10 +6,10 @@ one that changed its process have run in a new process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from parity_tests.judge.findings import Findings
-from reports.rows import Side
+from reports.rows import Observation, Side
 
 _RAN_ELSEWHERE = "other programs ran in other processes"
 
@@ -29,12 +29,31 @@ def notes(findings: Findings) -> tuple[str, ...]:
                 sides_of.setdefault(text, []).append(observation.side)
         for change in observation.changed_process:
             sides_of.setdefault(f"{change}; {_RAN_ELSEWHERE}", []).append(observation.side)
-    everywhere = {observation.side for observation in findings.observed}
-    told = (
+    return (*_told(sides_of, findings.observed), *of_hazards(findings))
+
+
+def what_it_changed(observed: Sequence[Observation]) -> str:
+    """Say in one line what a program changed for its process; "" where it changed nothing.
+
+    Example::
+
+        what_it_changed(row.observations)
+        # "the program closes stdout; other programs ran in other processes"
+    """
+    sides_of: dict[str, list[Side]] = {}
+    for observation in observed:
+        for change in observation.changed_process:
+            sides_of.setdefault(change, []).append(observation.side)
+    return "; ".join([*_told(sides_of, observed), _RAN_ELSEWHERE]) if sides_of else ""
+
+
+def _told(sides_of: Mapping[str, list[Side]], observed: Sequence[Observation]) -> list[str]:
+    """Name the sides of each text, unless it is about all of them."""
+    everywhere = {observation.side for observation in observed}
+    return [
         text if set(sides) == everywhere else f"{', '.join(dict.fromkeys(sides))}: {text}"
         for text, sides in sides_of.items()
-    )
-    return (*told, *of_hazards(findings))
+    ]
 
 
 def of_hazards(findings: Findings) -> Iterator[str]:

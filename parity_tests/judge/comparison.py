@@ -14,6 +14,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge import effects, later_calls
+from parity_tests.judge.captured_values import CAPTURED_VALUES, told_apart
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.sides import Pair
@@ -154,6 +155,8 @@ class PairComparison:
                 yield self._comparison(metric.name, "equal", left, right)
             else:
                 ruling = ruling_on(rule, self.pair, left, right)
+                if metric.name == CAPTURED_VALUES:
+                    left, right = told_apart(self.pair)
                 yield self._comparison(metric.name, ruling.outcome, left, right, ruling.why)
 
     def _times(self) -> Iterator[Comparison]:

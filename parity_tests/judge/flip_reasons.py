@@ -13,14 +13,17 @@ from parity_tests.judge.limits_exceeded import is_beyond_doubt
 from parity_tests.judge.one_mode import pair_before_flip, what_differs_too, what_helps
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from parity_tests.judge.unrepeated import ACTIONS
+from parity_tests.judge.written_arrays import OF_VALUES, of_written
 from reports.rows import (
     Comparison,
     DriftAttribution,
     DriftCause,
+    Failure,
     FlipOutcome,
     FlipReason,
     Hazard,
     Observation,
+    Side,
     metrics,
 )
 from reports.rows.check_names import OF_SPEED
@@ -32,7 +35,7 @@ _OF_XLA: dict[DriftCause, str] = {
     "keep the array inlined (constant_policy)",
     "layout or fusion": "accept it; or for the same bits keep the array inlined (constant_policy)",
 }
-# The same where values are beyond the tolerance: the program magnifies what XLA rounds otherwise.
+# The same beyond the tolerance: the program magnifies a rounding, the sign of a NaN, or a zero.
 _BEYOND_TOLERANCE: dict[DriftCause, str] = {
     "constant folding": "compute what is folded before tracing, or keep the array inlined "
     "(constant_policy), for the values of today; the program magnifies a rounding, so check "
@@ -41,24 +44,36 @@ _BEYOND_TOLERANCE: dict[DriftCause, str] = {
     "program magnifies a rounding, so check whether either result is to be relied on",
 }
 
+_OF_LIMITS: dict[str, str] = {
+    "timeout": "raise --timeout, or find out what takes the time",
+    "memory": "raise --memory-limit, or find out what takes the memory",
+}
+
 _SEED = ACTIONS["outputs"]
 
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
-    failure = after.failure or before.failure
-    assert failure is not None
-    said = next(iter(failure.message.strip().splitlines()), "")
-    what = f"{failure.kind} in {failure.stage}: {failure.type}: {said}"
+    for each in (before, after):
+        if each.failure and each.failure.kind == "wrong side":
+            return _of_wrong_side(each.side, each.failure)
     if before.failure is not None:
-        alike = "alike" if after.failure else f"and {flip.right} works"
+        today, then = _said(before.failure), _said(after.failure) if after.failure else ""
+        if then in ("", today):
+            alike = "alike" if then else f"and {flip.right} works"
+            what = f"{flip.left} fails today, {alike}: {today}"
+        else:
+            what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         return FlipReason(
             outcome="could not compare",
             kind="failure",
-            what=f"{flip.left} fails today, {alike}: {what}",
-            where=failure.where,
+            what=what,
+            where=before.failure.where,
             action="make the program run before the flip, then compare again",
         )
+    failure = after.failure
+    assert failure is not None
+    what = _said(failure)
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
@@ -74,7 +89,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     elif broken:
         action = flip.how_to_find_the_culprit
     else:
-        action = "raise --timeout or --memory-limit, or find out why the side is not there"
+        action = _OF_LIMITS.get(failure.kind, "find out why the side is not there")
     return FlipReason(
         outcome="different" if broken else "could not compare",
         kind="failure",
@@ -82,6 +97,26 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _said(failure: Failure) -> str:
+    return f"{failure.kind} in {failure.stage}: {failure.type}: {_first_line(failure)}"
+
+
+def _of_wrong_side(side: Side, failure: Failure) -> FlipReason:
+    """Return the reason where a side ran in the other mode, which says nothing of either."""
+    return FlipReason(
+        outcome="could not compare",
+        kind="failure",
+        what=f"{side} ran in the other mode: {_first_line(failure)}",
+        where=failure.where,
+        action="let nothing set jax_use_simplified_jaxpr_constants while the program runs: each "
+        "side gets it from its environment",
+    )
+
+
+def _first_line(failure: Failure) -> str:
+    return next(iter(failure.message.strip().splitlines()), "")
 
 
 def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReason]:
@@ -99,6 +134,8 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             yield of_read("outputs", said, read)
         else:
             yield of_read("structure or count", what, read)
+    elif outcome == "different" and metric in OF_VALUES and flip.written:
+        yield of_written(flip, comparison)
     elif metric == "outputs":
         yield from _of_outputs(flip, comparison)
     elif placement and outcome in ("different", "expected difference"):
@@ -109,20 +146,6 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             what=what,
             where=lines_of(cause) if cause else "",
             action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
-        )
-    elif (
-        metric == "captured values"
-        and outcome == "different"
-        and (written := flip.hazard("writeable NumPy array"))
-    ):
-        yield FlipReason(
-            outcome="different",
-            kind="structure or count",
-            subject=metric,
-            what="a captured NumPy array holds other values after the calls than before: the "
-            "program writes to it, and stock simplified on a CPU computes with the new ones",
-            where=lines_of(written),
-            action=written[0].fix,
         )
     elif outcome == "different" and not is_told_here(metric):
         alike = pair_before_flip(flip, comparison)

@@ -18,8 +18,15 @@ def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:
     return next((group for group in flip.hazards if group[0].changes_program), None)
 
 
+# What to do about a read that decides nothing, where another reason stands before it.
+_NOT_THE_CAUSE = "nothing: it is not the cause, which stands above"
+
+
 def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
     """Leave out what is said of a read by itself where a failure or difference is laid to it.
+
+    Beside outputs that are placed elsewhere, a read that decides nothing is said not to be the
+    cause.
 
     Example::
 
@@ -27,13 +34,20 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
     """
     blamed = {(each.where, each.action) for each in reasons if each.outcome == "different"}
     named = " ".join(each.action for each in reasons if each.outcome != "safe")
+    is_placed_elsewhere = any(each.kind == "placement" for each in reasons)
     return [
-        each
+        _beside(each) if is_placed_elsewhere else each
         for each in reasons
         if each.outcome != "safe"
         or not each.where
         or ((each.where, each.action) not in blamed and not _is_named(each, named))
     ]
+
+
+def _beside(reason: FlipReason) -> FlipReason:
+    if reason.subject not in READS or reason.action != "nothing":
+        return reason
+    return reason.model_copy(update={"action": _NOT_THE_CAUSE})
 
 
 def _is_named(reason: FlipReason, actions: str) -> bool:

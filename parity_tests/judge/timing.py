@@ -11,6 +11,9 @@ verdict:
    an interval without 1. An interval within the margin is "equivalent". Too few samples are "not
    measured", and all other cases "inconclusive".
 
+SciPy takes longer to import than all else in the parent, and most campaigns judge no times, so the
+functions that use it import it.
+
 Source: the comparison of the statistics of asv, pyperf and criterion.rs; `scipy.stats`.
 """
 
@@ -21,7 +24,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from parity_tests.judge.sides import Sides
 from reports.rows import TimeComparison, TimeMetric, TimeSamples, TimeVerdict
@@ -108,6 +110,8 @@ class Ratio:
         self.low, self.high, self.p_value = math.nan, math.nan, math.nan
         if min(len(left), len(right)) < FEWEST_SAMPLES:
             return
+        from scipy import stats
+
         self.p_value = float(stats.mannwhitneyu(left, right).pvalue)
         if left.std() == right.std() == 0:  # a clock that is too coarse; nothing to resample
             self.low = self.high = self.ratio
@@ -158,6 +162,8 @@ class PairedRatio:
 
 def _interval(samples: tuple[np.ndarray, ...], statistic: Callable[..., Any]) -> list[float]:
     """Return the bootstrap interval of a statistic of logarithms, as ratios."""
+    from scipy import stats
+
     interval = stats.bootstrap(
         samples,
         statistic,
@@ -175,6 +181,8 @@ def _corrected(
     p_values = np.array([each.p_value for each in ratios])
     known = ~np.isnan(p_values)
     if known.any():
+        from scipy import stats
+
         p_values[known] = stats.false_discovery_control(p_values[known], method="bh")
     return [
         TimeComparison(
@@ -200,4 +208,8 @@ def one_sided(comparisons: Sequence[TimeComparison]) -> bool:
     """
     slower = sum(each.verdict == "slower" for each in comparisons)
     alarms = slower + sum(each.verdict == "faster" for each in comparisons)
-    return alarms >= 6 and bool(stats.binomtest(slower, alarms).pvalue < ALPHA)
+    if alarms < 6:
+        return False
+    from scipy import stats
+
+    return bool(stats.binomtest(slower, alarms).pvalue < ALPHA)

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import jax
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import CONST_COUNTS
+from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
 
 FLAG = "jax_use_simplified_jaxpr_constants"
@@ -130,8 +130,7 @@ def _recorder(owner: type, name: str, subject: Subject, reads: Reads) -> propert
 
 def _seen(value: Any) -> Seen:
     if isinstance(value, dict):  # parameters, of which some count the operands of bodies
-        counts = (value.get(name) for name in CONST_COUNTS)
-        return Seen(sum(each for each in counts if isinstance(each, int)))
+        return Seen(const_count(value))
     return Seen(len(value), sum(map(_is_array_literal, value)))
 
 

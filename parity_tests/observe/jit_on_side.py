@@ -55,5 +55,9 @@ def embed_threshold_on(side: Side) -> int:
         import engine
 
         return engine.config.embedded_constants_max_bytes
-    embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
-    return embed_threshold
+    return stock_embed_threshold()
+
+
+def stock_embed_threshold() -> int:
+    """Return the embed threshold of stock JAX in bytes; before 0.10.1 it embeds scalars alone."""
+    return getattr(jax.config, "jax_embedded_constants_max_bytes", 0)

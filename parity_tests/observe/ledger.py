@@ -70,6 +70,26 @@ def ledger(
     return tuple(_row(use, fate(use.array)) for use in found)
 
 
+def with_written(
+    rows: Sequence[CapturedArray], captured: Sequence[CapturedValue]
+) -> tuple[CapturedArray, ...]:
+    """Mark the rows of arrays that have changed since their digests were read.
+
+    Example::
+
+        with_written(rows, facts.captured)[0].written
+    """
+    written = {_told_apart_by(each) for each in captured if each.has_changed()}
+    return tuple(
+        row.model_copy(update={"written": (row.shape, row.dtype, row.sha256) in written})
+        for row in rows
+    )
+
+
+def _told_apart_by(array: CapturedValue) -> tuple[object, ...]:
+    return array.shape, str(array.value.dtype), array.digest()
+
+
 def _row(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
     array = use.array
     return CapturedArray(

@@ -23,9 +23,10 @@ from parity_tests.observe import (
 )
 from parity_tests.observe.arguments import described
 from parity_tests.observe.checks import const_args, overwritten_arrays, round_trips
+from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
-from parity_tests.observe.ledger import ledger
+from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.observation import observation_of
 from parity_tests.observe.stages import (
     Built,
@@ -36,7 +37,7 @@ from parity_tests.observe.stages import (
     StageClock,
 )
 from parity_tests.program import Program
-from reports.rows import CapturedArray, Check, Observation, Side
+from reports.rows import CapturedArray, Check, Failure, Observation, Side
 from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
 
 
@@ -83,15 +84,19 @@ def measure(
         built = stages.build(program, side, clock)
         found = _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
     except failures.WrongSideError as error:
-        failure, proof = failures.wrong_side(error, clock.current), error.proof
-        return Measured(Observation(program=name, side=side, failure=failure, proof=proof))
+        failure = failures.wrong_side(error, clock.current)
+        return Measured(_failed(name, side, failure).model_copy(update={"proof": error.proof}))
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
-        return Measured(Observation(program=name, side=side, failure=failure))
+        return Measured(_failed(name, side, failure))
     on_measured(found)
     last = last_checks.take(built, found.observation, clock)
     checks = (*found.observation.checks, *last)
     return replace(found, observation=found.observation.model_copy(update={"checks": checks}))
+
+
+def _failed(name: str, side: Side, failure: Failure) -> Observation:
+    return Observation(program=name, side=side, measured_with=measured_with(), failure=failure)
 
 
 def _measure(
@@ -119,7 +124,7 @@ def _measure(
         (lowered, counted, compiled, called),
         clock.seconds,
         arguments=arguments,
-        ledger=captured_arrays,
+        ledger=with_written(captured_arrays, counted.facts.captured),
         checks=checks,
         cached=cached,
         fresh=fresh,
@@ -131,6 +136,7 @@ def _ledger_rows(
     built: Built, lowered: Lowered, counted: Counted, compiled: Compiled, clock: StageClock
 ) -> tuple[CapturedArray, ...]:
     with clock("ledger"):
+        counted.facts.digest_of_captured()  # before a call may write into an array
         return ledger(
             lowered.traced.jaxpr,
             live_part(lowered.traced.jaxpr),

@@ -10,7 +10,6 @@ from typing import Generic
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Question
-from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Side
 
@@ -54,7 +53,7 @@ class Asking(Generic[AnswerT]):
     def _start(self) -> Worker:
         # An answer may be there already, from a campaign that was interrupted.
         ProcessFiles(self.folder).answer.unlink(missing_ok=True)
-        return Worker.start(self.question, self.folder, environment_of(self.side))
+        return Worker.start(self.question, self.folder, self.side, python=self.limits.python)
 
 
 def ask(question: Question[AnswerT], side: Side, folder: Path, limits: Limits) -> AnswerT | Lost:

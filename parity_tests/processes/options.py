@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from parity_tests.processes.protocol import Record
 from reports.rows import Side
@@ -14,10 +16,14 @@ ATTRIBUTION_TIMEOUT = 60.0  # seconds for all runs of one program
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may take: seconds for one program, beside its start, and bytes of memory."""
+    """What a process may take: seconds for one program, beside its start, and bytes of memory.
+
+    `python` is the interpreter that it runs in; None is the one that asks.
+    """
 
     timeout: float
     memory: int | None = None
+    python: Path | None = None
 
 
 class RunOptions(Record):
@@ -30,7 +36,8 @@ class RunOptions(Record):
     exported and read back, and reloaded from a persistent cache. Hazards are properties of a
     program, so one side detects them: `hazards_on`. At most `processes` run at once; None means
     `worker_process.PROCESSES`, one of a side at a time. With more processes than sides, the
-    programs of a side are divided among several.
+    programs of a side are divided among several. `python` is the interpreter that they run in; None
+    is the one that asks.
     """
 
     timeout: float = TIMEOUT
@@ -40,13 +47,26 @@ class RunOptions(Record):
     reload: bool = False
     hazards_on: Side | None = None
     processes: int | None = None
+    python: Path | None = None
+
+    def once_more(self, **otherwise: Any) -> RunOptions:
+        """Return how programs run another time: within the same limits, in the same interpreter.
+
+        Hazards are not detected again, and `reload` is over. Fields of `otherwise` are others.
+
+        Example::
+
+            options.once_more(fresh=True).python == options.python
+        """
+        same = {"timeout": self.timeout, "memory_limit": self.memory_limit, "python": self.python}
+        return RunOptions(**{**same, **otherwise})
 
     @property
     def limits(self) -> Limits:
         """The limits of a process that measures programs."""
-        return Limits(self.timeout, self.memory_limit)
+        return Limits(self.timeout, self.memory_limit, self.python)
 
     @property
     def time_limit(self) -> Limits:
         """The limits of a process that measures none: its memory is not limited."""
-        return Limits(self.timeout)
+        return Limits(self.timeout, python=self.python)

@@ -1,4 +1,4 @@
-"""The environment variables that make a process one of a side."""
+"""What makes a process one of a side: its environment variables, and the packages it may import."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from reports.rows import Side
 
 JAX_FLAG = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
 OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
+
+FOLDER = Path(parity_tests.__file__).absolute().parent.parent  # that our packages lie in
+_TESTER = ("parity_tests", "reports")
+_ENGINE = ("engine", "legacy_closedjaxpr", "simplified_consts")
 
 
 def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -25,7 +29,18 @@ def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> di
     environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
     environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"
     environment.setdefault("PYTHONHASHSEED", "0")
-    # parity_tests may not be installed, but run from a source tree.
-    here = str(Path(parity_tests.__file__).absolute().parent.parent)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [here, environment.get("PYTHONPATH")]))
     return environment
+
+
+def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment whose processes find our packages; a source tree is not installed."""
+    path = os.pathsep.join(filter(None, [str(FOLDER), environment.get("PYTHONPATH")]))
+    return {**environment, "PYTHONPATH": path}
+
+
+def packages_of(side: Side) -> tuple[str, ...]:
+    """Return those of our packages that a process of a side may import.
+
+    Stock JAX has to run as if the engine did not exist.
+    """
+    return _TESTER if side.startswith("jax-") else (*_TESTER, *_ENGINE)

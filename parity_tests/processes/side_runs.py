@@ -21,7 +21,6 @@ from parity_tests.processes.kept_files import finish, finished_before, why_not_k
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs
-from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import PROCESSES, Lost, Worker, supervise
 from reports.rows import Observation, Side
 
@@ -196,7 +195,7 @@ class SideRun:
             reload=self.options.reload,
             hazards=self._hazards,
         )
-        return Worker.start(request, next_free(self.folder), environment_of(self.side))
+        return Worker.start(request, next_free(self.folder), self.side, python=self.options.python)
 
     @property
     def _hazards(self) -> bool:

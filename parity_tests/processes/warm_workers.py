@@ -25,7 +25,6 @@ from parity_tests.processes import worker_process
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun, ServeJobs, ServeReruns, ServeTruth
-from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Observation, Side
 
@@ -61,7 +60,7 @@ class WarmWorker:
 
     def _start(self) -> Worker:
         own = new_waiting(self.folder, self.request.kind, self.side)
-        return Worker.start(self.request, own, environment_of(self.side))
+        return Worker.start(self.request, own, self.side, python=self.limits.python)
 
 
 @dataclass

@@ -21,9 +21,11 @@ from typing import Literal, Protocol
 import psutil
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
-from reports.rows import Failure
+from parity_tests.processes.side_environment import FOLDER, environment_of, packages_of
+from reports.rows import Failure, Side
 
 PROCESSES = 2
 POLL_SECONDS = 0.02
@@ -128,26 +130,33 @@ class Worker:
         cls,
         request: Record,
         folder: Path,
-        environment: Mapping[str, str],
+        side: Side,
         *,
+        python: Path | None = None,
+        environment: Mapping[str, str] | None = None,
         pass_fds: Sequence[int] = (),
     ) -> Worker:
-        """Start a process on a request, which is written to its folder.
+        """Start a process of a side on a request, which is written to its folder.
 
-        It has this environment, and the file descriptors `pass_fds`.
+        It runs in the interpreter `python`, by default this one. It has the environment of its side
+        unless another one is given, and the file descriptors `pass_fds`.
         """
         files = ProcessFiles(folder)
-        order = Order.model_validate(
-            {"folder": folder, "sys_path": tuple(sys.path), "request": request}
-        )
+        paths = user_paths() if python else tuple(sys.path)
+        order = Order.model_validate({"folder": folder, "sys_path": paths, "request": request})
         files.request.write_text(order.model_dump_json())
         with open(files.log, "wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "parity_tests.worker", str(files.request)],
+                [
+                    str(python or sys.executable),
+                    str(FOLDER / "parity_tests" / "worker" / "entry.py"),
+                    ",".join(packages_of(side)),
+                    str(files.request),
+                ],
                 stdin=subprocess.PIPE,  # held open: the worker ends when this process does
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env=environment_of(side) if environment is None else environment,
                 pass_fds=pass_fds,
                 # Ctrl-C is for the parent, which then kills the whole group.
                 start_new_session=True,

@@ -24,7 +24,7 @@ from parity_tests.processes.protocol import (
     UnknownTarget,
     Unreadable,
 )
-from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.side_environment import environment_of, with_our_packages
 from parity_tests.processes.warm_workers import warm_pair
 from parity_tests.processes.worker_process import Lost
 from parity_tests.reduce import draft as drafts
@@ -112,6 +112,8 @@ def confirm(file: Path, question: Question) -> tuple[int, str]:
     environment = environment_of("jax-legacy")
     if all(side.startswith("jax-") for side in question.sides):
         environment.pop("PYTHONPATH", None)  # it has to run where this project is not
+    else:
+        environment = with_our_packages(environment)
     seconds = 2 * (question.side_timeout + START_SECONDS)
     try:
         done = subprocess.run(

@@ -1,1 +1,1 @@
-"""The child process of a side: `python -m parity_tests.worker REQUEST` handles one request."""
+"""The child process of a side, which handles one request; `entry.py` is its first file."""

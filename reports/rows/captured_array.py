@@ -34,6 +34,7 @@ class CapturedArray(Row):
     copies: int  # const args, or constants in the StableHLO module
     alike: int = 1  # captured arrays that share `copies`: their values are equal or unread
     note: str = ""
+    written: bool = False  # it holds other values after the calls than before them
 
 
 HazardKind = Literal[

@@ -24,6 +24,7 @@ class DriftAttribution(Row):
     file: str = ""
     line: int = 0
     unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
+    unrepeated_side: Side | None = None  # that side
 
 
 FlipOutcome = Literal[

@@ -13,6 +13,15 @@ from reports.rows.effects import Effects
 from reports.rows.row import Row, Side
 
 
+class MeasuredWith(Row):
+    """What the process of a side ran on, told by that process itself."""
+
+    python: str
+    jax: str
+    jaxlib: str
+    backend: str
+
+
 class Proof(Row):
     """Evidence of the side that was really in force, counted in the results of each stage."""
 
@@ -162,6 +171,8 @@ class Observation(Row):
 
     program: str
     side: Side
+    # None in reports older than this field, and where the process was lost before it told.
+    measured_with: MeasuredWith | None = None
     failure: Failure | None = None
     proof: Proof | None = None  # which side was really in force
     jaxpr: JaxprCounts | None = None  # of the traced program

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Var, bodies_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, Var, bodies_of
+from engine.jax_internals import replaced
 
 
 def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
@@ -19,23 +20,23 @@ def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
         live_part(engine.make_jaxpr(f)(x))
     """
-    if _is_plainly_live(closed_jaxpr.jaxpr, (), set()):
-        return ClosedJaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts)
+    if _is_plainly_live(closed_jaxpr, (), set()):
+        return replaced(closed_jaxpr)
     return jax_internals.live_part(closed_jaxpr)
 
 
-def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> bool:
+def _is_plainly_live(body: Body, inputs: Iterable[Var], seen: set[int]) -> bool:
     """Say whether all inputs and all equations' results are read: a sufficient sign of liveness.
 
     One result of an equation must be read, or all if it has bodies or a pruning rule. Only an
     output can read the last equation, so that one is live, and so, in turn, are the equations that
     it reads. Only JAX knows which equations without results have effects, so these give False.
     """
-    read = {id(atom) for eqn in jaxpr.eqns for atom in eqn.invars}
-    read.update([id(atom) for atom in jaxpr.outvars])
+    read = {id(atom) for eqn in body.eqns for atom in eqn.invars}
+    read.update([id(atom) for atom in body.outvars])
     if not all(id(var) in read for var in inputs):
         return False
-    for eqn in jaxpr.eqns:
+    for eqn in body.eqns:
         if not eqn.outvars:
             return False
         bodies = bodies_of(eqn) if eqn.params else []
@@ -46,8 +47,7 @@ def _is_plainly_live(jaxpr: Jaxpr, inputs: Iterable[Var], seen: set[int]) -> boo
             is_read = (all if is_whole else any)(id(var) in read for var in eqn.outvars)
         if not is_read:
             return False
-        for body in bodies:
-            inner = body.jaxpr if isinstance(body, ClosedJaxpr) else body
+        for inner in bodies:
             if id(inner) not in seen:
                 seen.add(id(inner))
                 if not _is_plainly_live(inner, inner.invars, seen):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from engine.ir.jaxprs import Body, JaxprEqn, Var
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +71,10 @@ class Scope:
     its operation if it depends on constants alone.
     """
 
-    body: Jaxpr | ClosedJaxpr
+    body: Body
     known: dict[Var, Known] = field(default_factory=dict)
     within: dict[int, list[Scope]] = field(default_factory=dict)
     constant: dict[int, Operation] = field(default_factory=dict)
-
-    @property
-    def jaxpr(self) -> Jaxpr:
-        """The jaxpr of the body."""
-        return self.body.jaxpr if isinstance(self.body, ClosedJaxpr) else self.body
 
 
 @dataclass(frozen=True)

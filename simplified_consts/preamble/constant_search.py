@@ -10,7 +10,7 @@ Nothing is judged here; `simplified_consts/preamble/profitability.py` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +19,16 @@ import numpy as np
 
 from engine import jax_internals
 from engine.ir.jaxprs import (
+    Body,
     ClosedJaxpr,
-    Jaxpr,
     JaxprEqn,
     Literal,
-    Var,
     bodies_of,
     constant_key,
+    consts_of,
     jaxpr_const_args,
 )
+from engine.jax_internals import is_body
 from simplified_consts.preamble.constant_graph import (
     Computed,
     ConstantGraph,
@@ -45,8 +46,8 @@ MOST_UNCERTAIN = 2.0**34
 # Primitives that call one body once: the operands are its inputs, its outputs are the results.
 CALLS = frozenset(
     {
-        "checkpoint", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "jit",
-        "remat2",
+        "checkpoint", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
+        "eval_jaxpr", "jit", "remat2",
     }
 )  # fmt: skip
 
@@ -69,8 +70,8 @@ def constant_graph(
         constant_graph(closed_jaxpr).operations
     """
     walk = _Walk(is_constant, representative)
-    program = walk.scope(closed_jaxpr, [None] * len(closed_jaxpr.jaxpr.invars), _Place())
-    for atom in program.jaxpr.outvars:
+    program = walk.scope(closed_jaxpr, [None] * len(closed_jaxpr.invars), _Place())
+    for atom in program.body.outvars:
         walk.demand(walk.look_up(program, atom))
     return ConstantGraph(program, walk.operations, list(walk.demanded))
 
@@ -142,29 +143,22 @@ class _Walk:
             return devices == self._devices
         return True
 
-    def scope(
-        self, body: Jaxpr | ClosedJaxpr, given: Sequence[Known | None], place: _Place
-    ) -> Scope:
+    def scope(self, body: Body, given: Sequence[Known | None], place: _Place) -> Scope:
         key = (id(body), *map(id, given), place.times, place.certain)
         if key not in self._scopes:
             self._scopes[key] = self._walk(body, given, place)
         return self._scopes[key]
 
-    def _walk(
-        self, body: Jaxpr | ClosedJaxpr, given: Sequence[Known | None], place: _Place
-    ) -> Scope:
+    def _walk(self, body: Body, given: Sequence[Known | None], place: _Place) -> Scope:
         scope = Scope(body)
-        jaxpr = scope.jaxpr
-        values: Mapping[Var, Any] = {}
-        if isinstance(body, ClosedJaxpr):
-            values = dict(zip(jaxpr.constvars, body.consts, strict=True))
-        for var, value in values.items():
+        consts = consts_of(body)
+        for var, value in zip(body.constvars, consts, strict=True) if consts else ():
             if (known := self.captured(value, var)) is not None:
                 scope.known[var] = known
-        for var, passed in zip(jaxpr.invars, given, strict=True):
+        for var, passed in zip(body.invars, given, strict=True):
             if passed is not None:
                 scope.known[var] = passed
-        for index, eqn in enumerate(jaxpr.eqns):
+        for index, eqn in enumerate(body.eqns):
             inputs = [self.look_up(scope, atom) for atom in eqn.invars]
             if eqn.primitive.name in CALLS and jax_internals.is_plain_equation(eqn):
                 self._enter_call(scope, index, eqn, inputs, place)
@@ -232,7 +226,7 @@ class _Walk:
         [body] = bodies_of(eqn)
         inner = self.scope(body, inputs, place.inside(eqn))
         scope.within[index] = [inner]
-        for var, atom in zip(eqn.outvars, inner.jaxpr.outvars, strict=True):
+        for var, atom in zip(eqn.outvars, inner.body.outvars, strict=True):
             if (known := self.look_up(inner, atom)) is not None:
                 scope.known[var] = known
 
@@ -247,11 +241,10 @@ class _Walk:
         """Search the bodies of control flow; False if `bodies_within` finds none."""
         bodies = list(bodies_within(eqn))
         for body, first, count in bodies:
-            jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
-            given = [*inputs[first : first + count], *[None] * (len(jaxpr.invars) - count)]
+            given = [*inputs[first : first + count], *[None] * (len(body.invars) - count)]
             inner = self.scope(body, given, _place_of(eqn, body, place))
             scope.within.setdefault(index, []).append(inner)
-            for atom in inner.jaxpr.outvars:
+            for atom in inner.body.outvars:
                 self.demand(self.look_up(inner, atom))
         passed = {i for _, first, count in bodies for i in range(first, first + count)}
         if bodies:
@@ -270,7 +263,7 @@ def _identity(known: Known) -> Hashable:
 
 def _identity_of_param(param: Any) -> Hashable:
     """`meaning_of_param`, but by identity for bodies: their meaning would be costly in sum."""
-    if isinstance(param, (Jaxpr, ClosedJaxpr)):
+    if is_body(param):
         return id(param)
     if isinstance(param, (tuple, list)):
         return type(param), tuple(map(_identity_of_param, param))
@@ -281,14 +274,14 @@ def _captured_in_bodies(eqn: JaxprEqn) -> list[Any]:
     return [value for body in bodies_of(eqn) for value in jaxpr_const_args(body, 0)]
 
 
-def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Jaxpr | ClosedJaxpr, int, int]]:
+def bodies_within(eqn: JaxprEqn) -> Iterator[tuple[Body, int, int]]:
     """Yield the bodies of control flow, each with the index and the number of operands passed.
 
     These operands are the leading inputs of the body; its other inputs change from turn to turn.
     """
     name, params = eqn.primitive.name, eqn.params
     if name == "scan":
-        yield params["jaxpr"], 0, params["num_consts"]
+        yield params["jaxpr"], 0, jax_internals.num_scan_consts(params)
     elif name == "while":
         yield params["cond_jaxpr"], 0, params["cond_nconsts"]
         yield params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"]

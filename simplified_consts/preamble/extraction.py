@@ -12,13 +12,14 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, Var
+from engine.jax_internals import replaced
 from simplified_consts.hoisting.liveness import live_part
 from simplified_consts.preamble.constant_graph import (
     Computed,
@@ -92,7 +93,7 @@ def extract(
         return None
     jax_internals.give_type_to(Result)  # here and not at import, which changes nothing in JAX
     stand_ins = {value: Result(i, value.aval) for i, value in enumerate(chosen)}
-    rest = _Rest(stand_ins).closed(graph.program)
+    rest = cast(ClosedJaxpr, _Rest(stand_ins).body(graph.program))
     operations = operations_below(chosen)
     in_order = [operation for operation in graph.operations if operation in operations]
     return Extraction(_shared(_program_of(in_order, chosen, closed_jaxpr)), rest)
@@ -106,48 +107,40 @@ class _Rest:
 
     def __init__(self, stand_ins: Mapping[Computed, Result]) -> None:
         self._literals = {value: Literal(r, r.aval) for value, r in stand_ins.items()}
-        self._bodies: dict[int, Jaxpr | ClosedJaxpr] = {}
+        self._bodies: dict[int, Body] = {}
 
-    def closed(self, scope: Scope) -> ClosedJaxpr:
-        body = self._body(scope)
-        assert isinstance(body, ClosedJaxpr)
-        return body
-
-    def _body(self, scope: Scope) -> Jaxpr | ClosedJaxpr:
+    def body(self, scope: Scope) -> Body:
         if id(scope) not in self._bodies:
-            jaxpr = self._jaxpr(scope)
-            body: Jaxpr | ClosedJaxpr = scope.body
-            if jaxpr is not scope.jaxpr:
-                body = ClosedJaxpr(jaxpr, body.consts) if isinstance(body, ClosedJaxpr) else jaxpr
-            self._bodies[id(scope)] = body
+            self._bodies[id(scope)] = self._rewritten(scope)
         return self._bodies[id(scope)]
 
-    def _jaxpr(self, scope: Scope) -> Jaxpr:
+    def _rewritten(self, scope: Scope) -> Body:
         def read(atom: Any) -> Any:
             known = None if isinstance(atom, Literal) else scope.known.get(atom)
             return self._literals.get(known, atom) if isinstance(known, Computed) else atom
 
-        outvars = [read(atom) for atom in scope.jaxpr.outvars]
+        body = scope.body
+        outvars = [read(atom) for atom in body.outvars]
         needed = {atom for atom in outvars if isinstance(atom, Var)}
         eqns: list[JaxprEqn] = []
-        for index, eqn in reversed(list(enumerate(scope.jaxpr.eqns))):
+        for index, eqn in reversed(list(enumerate(body.eqns))):
             if index in scope.constant and needed.isdisjoint(eqn.outvars):
                 continue
             eqn = self._equation(scope, index, eqn, [read(atom) for atom in eqn.invars])
             needed.update(atom for atom in eqn.invars if isinstance(atom, Var))
             eqns.append(eqn)
         eqns.reverse()
-        unchanged = len(eqns) == len(scope.jaxpr.eqns) and all(
-            a is b for a, b in zip(eqns, scope.jaxpr.eqns, strict=True)
+        unchanged = len(eqns) == len(body.eqns) and all(
+            a is b for a, b in zip(eqns, body.eqns, strict=True)
         )
-        if unchanged and all(a is b for a, b in zip(outvars, scope.jaxpr.outvars, strict=True)):
-            return scope.jaxpr
-        return scope.jaxpr.replace(eqns=eqns, outvars=outvars, debug_info=scope.jaxpr.debug_info)
+        if unchanged and all(a is b for a, b in zip(outvars, body.outvars, strict=True)):
+            return body
+        return replaced(body, eqns=eqns, outvars=outvars)
 
     def _equation(self, scope: Scope, index: int, eqn: JaxprEqn, invars: list) -> JaxprEqn:
         changed: dict[int, Any] = {}
         for inner in scope.within.get(index, ()):
-            body = self._body(inner)
+            body = self.body(inner)
             if body is not inner.body:
                 changed[id(inner.body)] = body
         if changed:
@@ -190,7 +183,6 @@ def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
 def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
     params, invars, start = dict(loop.params), [], 0
     for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
-        assert isinstance(body, ClosedJaxpr)
         params[f"{name}_jaxpr"], keep = _without_unread_inputs(body, count)
         passed = loop.invars[start : start + count]
         invars += [atom for atom, kept in zip(passed, keep, strict=True) if kept]
@@ -199,21 +191,21 @@ def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
     return loop.replace(invars=[*invars, *loop.invars[start:]], params=params)
 
 
-def _without_unread_inputs(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[bool]]:
+def _without_unread_inputs(body: Body, count: int) -> tuple[Body, list[bool]]:
     """Cut unread inputs from the first `count` of a body; return it, and a flag for each: kept?"""
-    jaxpr = live_part(body).jaxpr
-    if jaxpr.effects:  # effects on references name their input by its index
-        return ClosedJaxpr(jaxpr, body.consts), [True] * count
-    read = {atom for eqn in jaxpr.eqns for atom in eqn.invars if isinstance(atom, Var)}
-    read |= {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
-    keep = [var in read for var in jaxpr.invars[:count]]
+    live = live_part(cast(ClosedJaxpr, body))
+    if live.effects:  # effects on references name their input by its index
+        return live, [True] * count
+    read = {atom for eqn in live.eqns for atom in eqn.invars if isinstance(atom, Var)}
+    read |= {atom for atom in live.outvars if isinstance(atom, Var)}
+    keep = [var in read for var in live.invars[:count]]
     gone = {i for i, kept in enumerate(keep) if not kept}
-    debug_info = jaxpr.debug_info
+    debug_info = live.debug_info
     if (names := debug_info.arg_names) is not None:
         names = tuple(name for i, name in enumerate(names) if i not in gone)
         debug_info = debug_info._replace(arg_names=names)
-    invars = [var for i, var in enumerate(jaxpr.invars) if i not in gone]
-    return ClosedJaxpr(jaxpr.replace(invars=invars, debug_info=debug_info), body.consts), keep
+    invars = [var for i, var in enumerate(live.invars) if i not in gone]
+    return replaced(live, invars=invars, debug_info=debug_info), keep
 
 
 # -- the preamble --------------------------------------------------------------------------------
@@ -242,15 +234,16 @@ def _program_of(
         variables.update(zip(operation.outputs, outvars, strict=True))
         eqn = operation.eqn.replace(invars=invars, outvars=outvars)
         eqns.append(jax_internals.named_within(operation.scope, eqn))
-    jaxpr = closed_jaxpr.jaxpr.replace(
+    return replaced(
+        closed_jaxpr,
         constvars=list(constvars.values()),
+        consts=[constant.value for constant in constvars],
         invars=[],
         outvars=[variables[value] for value in results],
         eqns=eqns,
         effects=frozenset(),
-        debug_info=closed_jaxpr.jaxpr.debug_info._replace(arg_names=(), result_paths=None),
+        debug_info=closed_jaxpr.debug_info._replace(arg_names=(), result_paths=None),
     )
-    return ClosedJaxpr(jaxpr, [constant.value for constant in constvars])
 
 
 # Each signature of a function has its own trace and preamble; equal preambles over the same arrays

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, JaxprEqn, bodies_of
+from engine.ir.jaxprs import Body, JaxprEqn, bodies_of
 
 # Assumed number of turns of a `while`.
 TURNS = 8
@@ -150,10 +150,9 @@ class WorkTable:
         times = {"scan": eqn.params.get("length", 1), "while": TURNS}.get(name, 1)
         return Work(times * sum(operations), may_not_end)
 
-    def _body(self, body: Jaxpr | ClosedJaxpr) -> Work | None:
+    def _body(self, body: Body) -> Work | None:
         if id(body) not in self._bodies:
-            jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
-            found = [self.of(eqn) for eqn in jaxpr.eqns]
+            found = [self.of(eqn) for eqn in body.eqns]
             known = [work for work in found if work is not None]
             total = None
             if len(known) == len(found):

@@ -8,10 +8,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var, constant_key
+from engine.ir.jaxprs import Body, Literal, Var, constant_key, consts_of
+from engine.jax_internals import is_body
 
 
-def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
+def meaning_of(body: Body) -> Hashable:
     """Return the hashable key of a program; programs that differ only in variables have equal ones.
 
     Functions and unhashable params count by identity, so equal keys mean equal programs, but equal
@@ -21,7 +22,6 @@ def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
 
         preambles.setdefault(meaning_of(closed_jaxpr), closed_jaxpr)
     """
-    jaxpr = body.jaxpr if isinstance(body, ClosedJaxpr) else body
     numbers: dict[Var, int] = {}
 
     def number(atom: Any) -> Hashable:
@@ -29,10 +29,9 @@ def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
             return meaning_of_param(atom.val), atom.aval
         return numbers.setdefault(atom, len(numbers)), atom.aval
 
-    consts = tuple(map(meaning_of_param, body.consts)) if isinstance(body, ClosedJaxpr) else ()
     return (
-        consts,
-        tuple(map(number, (*jaxpr.constvars, *jaxpr.invars))),
+        tuple(map(meaning_of_param, consts_of(body))),
+        tuple(map(number, (*body.constvars, *body.invars))),
         tuple(
             (
                 eqn.primitive,
@@ -41,15 +40,15 @@ def meaning_of(body: Jaxpr | ClosedJaxpr) -> Hashable:
                 tuple(map(number, eqn.outvars)),
                 id(eqn.ctx),  # JAX interns contexts (jax 0.10.2)
             )
-            for eqn in jaxpr.eqns
+            for eqn in body.eqns
         ),
-        tuple(map(number, jaxpr.outvars)),
+        tuple(map(number, body.outvars)),
     )
 
 
 def meaning_of_param(value: Any) -> Hashable:
     """Return the hashable key of a param, or of a value in it."""
-    if isinstance(value, (Jaxpr, ClosedJaxpr)):
+    if is_body(value):
         return meaning_of(value)
     if isinstance(value, (tuple, list)):
         return type(value), tuple(map(meaning_of_param, value))

@@ -61,7 +61,7 @@ def test_each_undoes_the_other_on_generated_programs(of_seed):
     @given(strategy.programs(2))
     def run(recipe):
         namespace = {}
-        exec(rendering.module({"program": recipe}), namespace)  # noqa: S102 - it is ours
+        exec(rendering.module({"program": recipe}), namespace)
         fun, args = namespace["program"]()
         try:
             forms = [engine.make_jaxpr(fun, constants=side)(*args) for side in engine.SIDES]
@@ -91,7 +91,7 @@ def test_closures_of_an_equation_can_be_made_anew():
     seen = set()
     for name in CORPUS:
         for body in engine.ir.jaxprs.bodies_in(of_corpus(name, "legacy")):
-            for eqn in closures.open_part(body).eqns:
+            for eqn in body.eqns:
                 found = closures.closures_of(eqn)
                 if found is None:
                     continue

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.side_environment import environment_of, with_our_packages
 
 WAYS = ("jax", "plain", "hoisted")
 
@@ -49,7 +49,9 @@ def main() -> None:
                 command += ["--mebibytes", str(options.mebibytes)]
                 done = subprocess.run(
                     command,
-                    env=environment_of("jax-legacy"),  # without a persistent cache
+                    env=with_our_packages(
+                        environment_of("jax-legacy")
+                    ),  # without a persistent cache
                     check=True,
                     capture_output=True,
                     text=True,

@@ -17,7 +17,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.side_environment import environment_of, with_our_packages
 from reports.rows import SIDES, Side
 
 RUN = ("-m", "parity_tests.cli", "run", "--no-times", "--no-attribution", "--exit-zero")
@@ -62,7 +62,10 @@ def _children() -> float:
 def main() -> None:
     """Print the ratios of each turn."""
     for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 2):
-        alone = [cost_of((__file__, "--side", side), environment_of(side)) for side in SIDES]
+        alone = [
+            cost_of((__file__, "--side", side), with_our_packages(environment_of(side)))
+            for side in SIDES
+        ]
         together = cost_of(RUN, dict(os.environ))
         print(
             "the run takes "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,8 @@ from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe.hazards.both_forms import BothForms, in_form
 from parity_tests.observe.import_reads import reads_reaching
 from parity_tests.observe.jaxpr_reads import recording
-from parity_tests.observe.jit_on_side import STOCK_JIT
-from parity_tests.own_jit import is_jitted
+from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold
+from parity_tests.own_jit import is_jitted, options_of
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
@@ -24,8 +25,8 @@ class TracedProgram:
     """A program in simplified form, without dead code; `uses` are of arrays that stock JAX hoists.
 
     `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
-    `result` is the tree of its results. `embed_threshold` is in bytes. `function` keeps alive what
-    holds its arrays.
+    `result` is the tree of its results, `options` are those of its own `jax.jit`. `embed_threshold`
+    is in bytes. `function` keeps alive what holds its arrays.
     """
 
     function: Any
@@ -34,12 +35,17 @@ class TracedProgram:
     arguments: tuple[Any, ...]
     donated: tuple[Any, ...]
     result: Any
+    options: Mapping[str, Any]
     embed_threshold: int
 
     def is_same_as(self, other: TracedProgram) -> bool:
-        """Say whether two traces are one program: its equations, its results and its donations."""
+        """Say whether two traces are one program: equations, results, donations and options.
+
+        An option may change the compiled program alone, as `keep_unused` its arguments.
+        """
         return (
             self.result == other.result
+            and self.options == other.options
             and len(self.donated) == len(other.donated)
             and is_same_program(self.closed, other.closed)
         )
@@ -80,7 +86,7 @@ def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
 def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedProgram:
     """Trace a function. A `jax.jit` of its own keeps its options: some arguments are donated."""
     jitted: Any = fun if is_jitted(fun) else STOCK_JIT(fun)
-    embed_threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
+    embed_threshold = stock_embed_threshold()
     traced = jitted.trace(*args, **kwargs)
     closed = live_part(traced.jaxpr)
     uses = tuple(
@@ -96,6 +102,7 @@ def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedPr
         leaves,
         _donated(leaves, traced.args_info),
         jax.tree.structure(traced.out_info),
+        options_of(jitted),
         embed_threshold,
     )
 

@@ -53,9 +53,11 @@ def test_no_culprit_is_looked_for_where_nothing_is_captured(rows, name):
 def test_a_captured_array_that_is_written_to_is_named(rows):
     flip = rows["writes_to_what_it_captured"].flip
     assert flip.outcome == "different"
+    assert "the program writes to it" in flip.reasons[0].what
+    assert not any("culprit" in each.action for each in flip.reasons)
     line = f"{NAME}:{line_with(FILE, '# captures what is written')}"
     written = [each for each in flip.reasons if "the program writes to it" in each.what]
-    assert [each.where.startswith(line) for each in written] == [True]
+    assert all(each.where.startswith(line) for each in written)
     assert written[0].action.startswith("capture a copy")
 
 

@@ -34,6 +34,7 @@ def flips():
         ("the_flag_among_all", "jax.config.values", FLAG, "do not read the flag"),
         ("the_variable", "os.getenv", FLAG, "do not read the flag"),
         ("raises_by_the_flag", "# reads raises_by_the_flag", FLAG, "do not read the flag"),
+        ("option_of_its_jit", "# reads option_of_its_jit", FLAG, "do not read the flag"),
         ("counted_at_import", "AT_IMPORT = len", CONSTS, "eval_jaxpr"),
         ("flag_at_import", "FLAG_AT_IMPORT = ", FLAG, "do not read the flag"),
     ],
@@ -51,11 +52,20 @@ def test_the_line_that_reads_is_the_cause(flips, name, line, read, fix):
     assert not any("culprit" in each.action for each in flip.reasons)
 
 
+def test_a_read_that_decides_nothing_follows_the_placement_that_does(flips):
+    placement, read = (
+        each for each in flips["reads_beside_a_placement"].reasons if each.kind != "note"
+    )
+    assert (placement.kind, placement.outcome) == ("placement", "different")
+    assert read.what.startswith("reads jaxpr constants: ")
+    assert read.action.startswith("nothing: it is not the cause")
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "evaluated", "as_a_function", "interpreter_for_both_forms", "nothing_captured",
-        "another_flag", "reads_nothing",
+        "another_flag", "reads_nothing", "same_option_of_its_jit",
     ],
 )  # fmt: skip
 def test_what_works_in_both_forms_is_no_alarm(flips, name):
@@ -64,4 +74,5 @@ def test_what_works_in_both_forms_is_no_alarm(flips, name):
     reads = [each for each in flip.reasons if each.what.startswith("reads ")]
     assert all(each.action == "nothing" for each in reads)
     assert all("traced alike in both forms" in each.what for each in reads)
-    assert bool(reads) is (name in ("evaluated", "interpreter_for_both_forms"))
+    listed = ("evaluated", "interpreter_for_both_forms", "same_option_of_its_jit")
+    assert bool(reads) is (name in listed)

@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from program_files import script_file
+from program_files import program_file, script_file
 
 from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
@@ -27,6 +27,19 @@ def canned(monkeypatch, faults):
 def test_help_answers_without_jax_and_reports():
     script = script_file("help_of_run")
     assert subprocess.run([sys.executable, str(script)], check=False).returncode == 0
+
+
+def test_a_campaign_that_judges_no_times_imports_no_scipy():
+    command = [sys.executable, script_file("campaign_without_scipy"), program_file("good_programs")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "aa"])
+def test_an_empty_name_of_a_folder_to_resume_is_an_error(command, capsys):
+    assert app.main([command, "--resume", ""]) == 4
+    assert "--resume" in (said := capsys.readouterr().err)
+    assert "name a folder" in said
 
 
 def test_the_version_is_printed(capsys):

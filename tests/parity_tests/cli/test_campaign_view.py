@@ -92,6 +92,21 @@ def test_with_all_details_programs_without_findings_have_their_notes(faults):
     assert "good (" in full
 
 
+def test_a_program_without_findings_that_changed_its_process_has_one_line(faults, rows):
+    did = ("the program closes stdout", "the program sets jax_enable_x64 to True (it was False)")
+    observed = [
+        each.model_copy(update={"changed_process": did[:number]})
+        for number, each in enumerate(rows["good"].observations, 1)
+    ]
+    row = rows["good"].model_copy(update={"observations": tuple(observed)})
+    text = printed(faults.model_copy(update={"programs": (row,)}), "good")
+    [line] = [each for each in text.splitlines() if each.startswith("good (")]
+    assert line.endswith(
+        "the program closes stdout; jax-simplified: the program sets jax_enable_x64 to True "
+        "(it was False); other programs ran in other processes"
+    )
+
+
 def test_the_later_lines_of_a_reason_stand_below_the_first(faults, rows):
     row = rows["other_value"].model_copy(update={"reasons": ("printed: two\nlines",)})
     text = printed(faults.model_copy(update={"programs": (row,)}), "other_value")

@@ -337,6 +337,34 @@ def test_a_limit_of_the_campaign_tells_nothing(kind):
     assert reason.where == ""
 
 
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        ("timeout", "raise --timeout"),
+        ("memory", "raise --memory-limit"),
+        ("wrong side", "let nothing set jax_use_simplified_jaxpr_constants"),
+        ("unavailable", "find out why the side is not there"),
+    ],
+)
+def test_each_of_these_has_the_advice_that_fits(kind, action):
+    assert worst(FAILED, after=failed(AFTER, kind)).action.startswith(action)
+
+
+def test_a_side_in_the_other_mode_is_no_failure_of_the_program():
+    both = worst(FAILED, before=failed(BEFORE, "wrong side"), after=failed(AFTER))
+    assert both.what == "jax-legacy ran in the other mode: no"
+
+
+@pytest.mark.parametrize("metric", ["outputs", "calls agree"])
+def test_an_array_that_is_written_to_explains_other_values(metric):
+    written = WEIGHTS.model_copy(update={"written": True})
+    after = Observation(program="p", side=AFTER, ledger=(TABLE, written))
+    reason = worst(comparison(metric, "different", leaves=(leaf("mismatch"),)), after=after)
+    assert reason.where == "model.py:12"
+    assert reason.action.startswith("capture a copy")
+    assert worst(comparison("const args", "different"), after=after).action != reason.action
+
+
 def test_a_program_that_fails_today_cannot_be_compared():
     assert worst(FAILED, before=failed(BEFORE)).what.startswith("jax-legacy fails today, and ")
     both = worst(FAILED, before=failed(BEFORE), after=failed(AFTER))

@@ -15,7 +15,7 @@ from jax import lax
 from program_files import script_file
 
 from parity_tests.observe import hazards
-from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.side_environment import environment_of, with_our_packages
 from parity_tests.program import from_function
 
 TABLE = jnp.arange(64.0) + 1
@@ -26,7 +26,7 @@ MATRIX = jnp.arange(64.0).reshape(8, 8) + 1
 def run(side):
     done = subprocess.run(
         [sys.executable, str(script_file("flip_hazards"))],
-        env=environment_of(side, os.environ),
+        env=with_our_packages(environment_of(side)),
         capture_output=True,
         text=True,
         timeout=120,
@@ -157,7 +157,7 @@ def test_stock_jax_hoists_as_often_as_is_said():
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env=environment_of("jax-simplified", os.environ),
+        env=with_our_packages(environment_of("jax-simplified")),
         capture_output=True,
         text=True,
         timeout=120,

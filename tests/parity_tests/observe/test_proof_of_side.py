@@ -1,11 +1,9 @@
 """The proof of a side: what contradicts a side is an error, planted here for each rule."""
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +11,11 @@ import numpy as np
 import pytest
 from program_files import script_file
 
-import parity_tests
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.observe import measure, stablehlo
 from parity_tests.observe.proof_of_side import prove
-from parity_tests.processes.side_environment import JAX_FLAG, environment_of
+from parity_tests.processes.side_environment import JAX_FLAG, environment_of, with_our_packages
 from parity_tests.program import from_function, program
 
 TABLE = jnp.arange(77.0)
@@ -144,11 +141,10 @@ def test_an_array_that_nothing_reads_need_not_be_passed():
 
 def measured_with(environment_flag, then):
     """What becomes of programs on both stock sides, in a process with the flag in this state."""
-    environment = environment_of("jax-legacy") | {JAX_FLAG: environment_flag}
-    root = str(Path(parity_tests.__file__).parent.parent)
+    environment = with_our_packages(environment_of("jax-legacy")) | {JAX_FLAG: environment_flag}
     done = subprocess.run(
         [sys.executable, str(script_file("flag_set_at_run_time")), then],
-        env=environment | {"PYTHONPATH": root + os.pathsep + environment["PYTHONPATH"]},
+        env=environment,
         capture_output=True,
         text=True,
         check=True,

@@ -17,7 +17,12 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes import listing, one_question, side_runs, worker_process
 from parity_tests.processes.options import Limits, RunOptions
 from parity_tests.processes.protocol import Job, ListPrograms
-from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG, environment_of
+from parity_tests.processes.side_environment import (
+    JAX_FLAG,
+    OUR_FLAG,
+    environment_of,
+    with_our_packages,
+)
 from parity_tests.targets import TargetError
 from reports.rows import SIDES
 
@@ -36,7 +41,7 @@ def test_what_the_user_has_set_does_not_reach_a_side():
         "PYTHONPATH": "/somewhere",
         "A": "b",
     }
-    environment = environment_of("legacy", inherited)
+    environment = with_our_packages(environment_of("legacy", inherited))
     assert OUR_FLAG not in environment
     assert environment[JAX_FLAG] == "0"
     assert environment["A"] == "b"

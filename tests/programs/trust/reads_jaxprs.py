@@ -117,6 +117,12 @@ def raises_by_the_flag(x):
     return x
 
 
+@program
+def option_of_its_jit():
+    flag = jax.config.jax_use_simplified_jaxpr_constants  # reads option_of_its_jit
+    return jax.jit(lambda x, _unused: x * WEIGHTS, keep_unused=flag), (X, X)
+
+
 AT_IMPORT = len(jax.make_jaxpr(model)(X).consts)
 FLAG_AT_IMPORT = jax.config.jax_use_simplified_jaxpr_constants
 
@@ -150,6 +156,16 @@ def as_a_function(x):
     return core.jaxpr_as_fun(jax.make_jaxpr(model)(x))(x)
 
 
+COMMITTED = jax.device_put(jnp.arange(36.0), jax.devices()[0])
+
+
+@program(args=(jnp.ones(36),))
+def reads_beside_a_placement(x):
+    closed = jax.make_jaxpr(lambda y: y * COMMITTED)(x)
+    [result] = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)
+    return result
+
+
 def read(values, atom):
     return atom.val if isinstance(atom, core.Literal) else values[atom]
 
@@ -168,6 +184,12 @@ def interpreter_for_both_forms(x):
 @program(args=(X,))
 def nothing_captured(x):
     return x * (1 + len(jax.make_jaxpr(jnp.sin)(x).consts))
+
+
+@program
+def same_option_of_its_jit():
+    flag = jax.config.jax_use_simplified_jaxpr_constants
+    return jax.jit(lambda x, _unused: x * WEIGHTS, keep_unused=flag or True), (X, X)
 
 
 @program(args=(X,))

@@ -1,4 +1,4 @@
-"""The entry of a child process: `python -m parity_tests.worker REQUEST` handles one request.
+"""The main function of a child process, which handles one request; `entry.py` calls it.
 
 The request says what to do and in which folder. An answer is left there in a file, written whole or
 not at all. Nothing goes through stdout or stderr, which belong to the programs.
@@ -19,12 +19,12 @@ from parity_tests.worker.handlers import HANDLERS
 from parity_tests.worker.handling import Desk
 
 
-def main() -> None:
-    """Handle the request in the file that is named on the command line."""
+def main(request: str) -> None:
+    """Handle the request in a file."""
     faulthandler.enable()  # so that the record of a crash has its Python frames
     lines: SimpleQueue[str] = SimpleQueue()
     _die_with_parent(lines)
-    order = Order.model_validate_json(Path(sys.argv[1]).read_text())
+    order = Order.model_validate_json(Path(request).read_text())
     sys.path.extend(entry for entry in order.sys_path if entry not in sys.path)
     files = ProcessFiles(order.folder)
     # Nothing is caught here: the parent says how the process ended, and has its traceback.
@@ -51,7 +51,3 @@ def _die_with_parent(lines: SimpleQueue[str]) -> None:
         os._exit(1)
 
     threading.Thread(target=read, daemon=True).start()
-
-
-if __name__ == "__main__":
-    main()

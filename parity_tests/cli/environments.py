@@ -1,0 +1,108 @@
+"""The commands `constparity environments ...`: list the environments of --jax, and remove them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.exit_codes import complain, fail
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from parity_tests.environments.store import Kept
+
+environments = typer.Typer(invoke_without_command=True)
+
+
+@environments.callback()
+def _list(context: typer.Context) -> None:
+    """List the environments that --jax has made; remove them.
+
+    Examples:
+
+      constparity environments
+
+      constparity environments remove jax-0.12.0.1-python3.13
+
+      constparity environments remove --all
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from parity_tests.cli import terminal
+    from parity_tests.environments import store
+
+    console = terminal.console()
+    found = store.kept(store.store_folder())
+    if not found:
+        terminal.say(console, f"no environments in {store.store_folder()}")
+        return
+    sizes = {each.name: store.size(each.path) for each in found}
+    terminal.say(console, f"{_megabytes(sum(sizes.values()))} in {store.store_folder()}")
+    console.print(_table(found, sizes))
+
+
+@environments.command()
+def remove(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="As `constparity environments` lists them."),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Remove all that no process uses.")] = False,
+) -> None:
+    """Remove environments.
+
+    Exits with 4 where one is unknown, or is used by a process.
+
+    Examples:
+
+      constparity environments remove jax-0.12.0.1-python3.13 jax-0.11.2-python3.13
+
+      constparity environments remove --all
+    """
+    from parity_tests.cli import terminal
+    from parity_tests.environments import store
+
+    if bool(names) == all_:
+        fail("name the environments to remove, or --all")
+    there = {each.name: each.path for each in store.kept(store.store_folder())}
+    for name in names or ():
+        if name not in there:
+            close = difflib.get_close_matches(name, there, n=1)
+            fail(f"no environment {name!r}" + (f" (did you mean {close[0]}?)" if close else ""))
+    in_use = 0
+    for name in dict.fromkeys(names or there):
+        size = store.size(there[name])
+        if store.remove(there[name]):
+            terminal.say(terminal.console(), f"removed {name}: {_megabytes(size)}")
+        else:
+            complain(f"{name} stays: a process uses it, or is making it")
+            in_use += 1
+    if in_use:
+        fail("not all were removed")
+
+
+def _table(found: Sequence[Kept], sizes: Mapping[str, int]) -> Table:
+    """Return a line for each environment, whose name is the name of its folder."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(pad_edge=False)
+    for column in ("name", "JAX", "Python", "packages", "size", "made"):
+        table.add_column(column, overflow="fold", justify="right" if column == "size" else "left")
+    for each in found:
+        size, made = _megabytes(sizes[each.name]), each.environment
+        if made is None:
+            cells = ["", "", "", size, "being made" if each.is_held else "not finished"]
+        else:
+            when = made.made.astimezone().strftime("%Y-%m-%d %H:%M")
+            cells = [made.jax, made.python_version, ", ".join(made.with_), size, when]
+        table.add_row(*map(escape, [each.name, *cells]))
+    return table
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"

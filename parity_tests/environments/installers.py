@@ -1,0 +1,162 @@
+"""Makes virtual environments and installs packages: with uv where it is, else with venv and pip."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+# With one of these, packages of another Python would be taken for installed, or go elsewhere.
+_LEFT_OUT = (
+    "PIP_PREFIX", "PIP_PYTHON", "PIP_ROOT", "PIP_TARGET", "PYTHONHOME", "PYTHONPATH",
+    "UV_SYSTEM_PYTHON", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__",
+)  # fmt: skip
+_SET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
+_LONGEST = 1500  # characters of a reason
+# What pip says when it tries again; the connection is an object with an address.
+_BROKEN = re.compile(
+    r"^WARNING: Retrying .* after connection broken by '"
+    r"(?:\w+\(['\"]<[^>]*>: )?(.*?)(?:['\"]\))?': ",
+    re.MULTILINE,
+)
+_ALL_VERSIONS = re.compile(r"\(from versions: (?:[^,)]+, )+((?:[^,)]+, ){4}[^,)]+)\)")
+
+
+class InstallError(ValueError):
+    """An installer failed; the message has its reason."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended, and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Runner(Protocol):
+    """Runs a command to its end; the file descriptors stay open in it."""
+
+    def __call__(self, command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
+        """Run it."""
+
+
+def run_command(command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
+    """Run a command, which is killed with all that it started when this is interrupted."""
+    environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env={**environment, **_SET},
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate()
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return Ran(process.returncode, stdout, stderr)
+
+
+@dataclass(frozen=True)
+class Installer:
+    """Makes environments with uv, or with venv and pip where `uv` is None."""
+
+    uv: str | None
+    run: Runner = run_command
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return "uv" if self.uv else "pip"
+
+    def make(self, python: str, folder: Path, pass_fds: Sequence[int] = ()) -> None:
+        """Make an environment of a Python without packages. Raises `InstallError`."""
+        if self.uv:
+            command = [self.uv, "venv", "--quiet", "--no-project", "--python", python, str(folder)]
+        else:
+            command = [python, "-I", "-m", "venv", str(folder)]
+        self._run(command, pass_fds)
+
+    def install(self, folder: Path, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
+        """Install requirements into an environment, all at once. Raises `InstallError`."""
+        self._run([*self._pip_install(folder), "--quiet", *arguments], pass_fds)
+
+    def newest(self, python: str, series: str) -> str:
+        """Return the newest release of a series of JAX that there is for a Python.
+
+        Raises `InstallError`.
+
+        Example::
+
+            installer.newest("/usr/bin/python3.12", "0.12") == "0.12.0.1"
+        """
+        requirement = f"jax=={series}.*"
+        with tempfile.TemporaryDirectory(prefix="constparity-newest-") as name:
+            folder = Path(name)
+            if self.uv:
+                file = folder / "jax.in"
+                file.write_text(f"{requirement}\n")
+                options = ("--quiet", "--no-deps", "--no-header", "--no-annotate")
+                command = [self.uv, "pip", "compile", *options, "--python", python, str(file)]
+                return self._run(command).stdout.strip().removeprefix("jax==")
+            report = folder / "report.json"
+            self.make(python, folder / "venv")
+            asked = ("--quiet", "--dry-run", "--no-deps", "--report", str(report), requirement)
+            self._run([*self._pip_install(folder / "venv"), *asked])
+            return str(json.loads(report.read_text())["install"][0]["metadata"]["version"])
+
+    def _pip_install(self, folder: Path) -> list[str]:
+        python = str(folder / "bin" / "python")
+        if self.uv:
+            return [self.uv, "pip", "install", "--python", python]
+        return [python, "-I", "-m", "pip", "install"]
+
+    def _run(self, command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
+        ran = self.run(command, pass_fds)
+        if ran.status:
+            raise InstallError(f"{self.name} says: {reason(ran)}")
+        return ran
+
+
+def installer_found() -> Installer:
+    """Return the installer of this machine."""
+    return Installer(shutil.which("uv"))
+
+
+def reason(ran: Ran) -> str:
+    """Return why pip or uv failed: its errors, and why an index could not be reached.
+
+    Example::
+
+        reason(Ran(1, "", "ERROR: No matching distribution found for jax==0.99\\n"))
+    """
+    lines = [line.strip() for line in ran.stderr.splitlines() if line.strip()]
+    errors = [line[len("ERROR: ") :] for line in lines if line.startswith("ERROR: ")]
+    # pip lists the versions that other Pythons could have; this one was chosen for the JAX.
+    errors = [line for line in errors if not line.startswith("Ignored the following")]
+    if any("(from versions: none)" in line for line in errors):
+        errors += [f"the index was not reached: {each}" for each in _BROKEN.findall(ran.stderr)][
+            -1:
+        ]
+    # A build that fails says so in its last lines, and so does uv.
+    found = "; ".join(dict.fromkeys(errors)) or "\n".join(lines[-12:]) or ran.stdout.strip()
+    shown = _ALL_VERSIONS.sub(r"(the newest: \1)", found)
+    return shown[-_LONGEST:] or f"nothing, and exits with {ran.status}"

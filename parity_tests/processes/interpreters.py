@@ -1,0 +1,158 @@
+"""Other interpreters that sides run in: what they are, and what they lack."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+OLDEST = (3, 11)
+# What a process of a side imports, by names that are those of pip as well.
+NEEDED = ("jax", "jaxlib", "numpy", "pydantic")
+_SECONDS = 60.0
+
+# Runs in any Python from 2.7 on, and imports none of the packages that it looks for.
+_PROBE = """
+import json, sys
+try:
+    from importlib.util import find_spec
+except ImportError:
+    find_spec = lambda name: None
+try:
+    from importlib.metadata import version
+    jax = version("jax")
+except ImportError:
+    jax = ""
+print(json.dumps({
+    "jax": jax,
+    "version": list(sys.version_info[:3]),
+    "missing": [name for name in sys.argv[1:] if find_spec(name) is None],
+    "path": sys.path,
+}))
+"""
+
+
+class InterpreterError(ValueError):
+    """Sides cannot run in an interpreter; the message names it, what it lacks, and what to do."""
+
+
+@dataclass(frozen=True)
+class _Probed:
+    version: tuple[int, ...]
+    missing: tuple[str, ...]
+    path: tuple[str, ...]
+    jax: str
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The versions of JAX and of Python of an interpreter."""
+
+    jax: str
+    python: str
+
+
+def interpreter_at(path: str) -> Path:
+    """Return the interpreter at a path; a virtual environment is the folder of its interpreter.
+
+    Raises `InterpreterError` where it is none, is too old, or lacks a package.
+
+    Example::
+
+        interpreter_at("~/jax-0.12/bin/python")
+    """
+    python = _executable(path)
+    try:
+        found = _probed(python)
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        raise InterpreterError(f"{path!r} is no Python interpreter: {_said(error)}") from error
+    if found.version < OLDEST:
+        oldest, version = (".".join(map(str, each)) for each in (OLDEST, found.version))
+        raise InterpreterError(f"{path!r} is Python {version}, and sides need {oldest} or newer")
+    if found.missing:
+        missing = " ".join(found.missing)
+        raise InterpreterError(
+            f"{path!r} lacks {missing.replace(' ', ', ')}; constparity installs nothing: "
+            f"{python} -m pip install {missing}"
+        )
+    return python
+
+
+def versions_of(python: Path) -> Versions:
+    """Return what an interpreter that `interpreter_at` found runs.
+
+    Example::
+
+        versions_of(interpreter_at("~/jax-0.12")) == Versions("0.12.0.1", "3.12.1")
+    """
+    found = _probed(python)
+    return Versions(found.jax, ".".join(map(str, found.version)))
+
+
+def _executable(path: str) -> Path:
+    given = Path(path).expanduser()
+    if given.is_dir():
+        inside = [given / "bin" / "python", given / "Scripts" / "python.exe"]
+        python = next((each for each in inside if each.is_file()), None)
+        if python is None:
+            raise InterpreterError(
+                f"{path!r} is a folder and no virtual environment: it has no bin/python"
+            )
+        given = python
+    elif os.sep not in path and not given.exists() and (found := shutil.which(path)):
+        given = Path(found)
+    if not given.exists():
+        raise InterpreterError(f"{path!r} does not exist; --python takes the path of a Python")
+    # Not resolved: the interpreter of a virtual environment is a link to another one.
+    return given.absolute()
+
+
+def _probed(python: Path) -> _Probed:
+    environment = {n: v for n, v in os.environ.items() if n not in ("PYTHONHOME", "PYTHONPATH")}
+    done = subprocess.run(
+        [str(python), "-c", _PROBE, *NEEDED],
+        env=environment,
+        cwd=python.parent,  # nothing of the user lies here
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=True,
+    )
+    told = json.loads(done.stdout.splitlines()[-1])
+    return _Probed(
+        version=tuple(told["version"]),
+        missing=tuple(told["missing"]),
+        path=tuple(told["path"]),
+        jax=told["jax"],
+    )
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        last = next(reversed((error.stderr or "").strip().splitlines()), "")
+        return f"exit status {error.returncode}{last and f': {last}'}"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+@functools.cache
+def _own_paths() -> frozenset[str]:
+    """Return the paths that this interpreter has by itself, its installed packages among them."""
+    scripts = sysconfig.get_path("scripts")  # which holds the command that was called
+    return frozenset((*_probed(Path(sys.executable)).path, scripts))
+
+
+def user_paths() -> tuple[str, ...]:
+    """Return the paths of this process that it does not have from its interpreter.
+
+    A process of another interpreter gets these, and not what is installed here.
+    """
+    return tuple(entry for entry in sys.path if entry not in _own_paths())
