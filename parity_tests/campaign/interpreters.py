@@ -49,7 +49,7 @@ class Interpreter:
 
 
 @functools.cache  # a command may be given one twice
-def interpreter(path: str) -> Interpreter:
+def interpreter(path: str, also: tuple[str, ...] = ()) -> Interpreter:
     """Look at the interpreter at a path: a process of it says which sides can run there.
 
     Raises `InterpreterError` where it is none, lacks a package, or where JAX does not start.
@@ -58,7 +58,7 @@ def interpreter(path: str) -> Interpreter:
 
         interpreter("~/jax-0.12/bin/python").sides == ("jax-legacy", "jax-simplified")
     """
-    python = interpreter_at(path)
+    python = interpreter_at(path, also)
     with temporary_folder() as folder:
         there = ask(DescribeSides(), "legacy", folder, Limits(_SECONDS, python=python))
     if isinstance(there, Lost):

@@ -37,11 +37,14 @@ class Place:
     sides: tuple[Side, ...]
 
 
-def places(python: Sequence[str | Path], sides: str | None) -> tuple[Place, ...]:
+def places(
+    python: Sequence[str | Path], sides: str | None, *, also: tuple[str, ...] = ()
+) -> tuple[Place, ...]:
     """Return the interpreters of --python or --jax, and the sides of --sides that run in each.
 
-    Without --sides all that can run in one do, and what cannot is said. Raises
-    `typer.BadParameter`, and leaves with `Exit.USAGE` where an interpreter does not serve.
+    Without --sides all that can run in one do, and what cannot is said. `also` are packages that
+    each needs besides. Raises `typer.BadParameter`, and leaves with `Exit.USAGE` where an
+    interpreter does not serve.
     """
     from parity_tests.campaign.interpreters import interpreter, sides_in
     from parity_tests.processes.interpreters import InterpreterError
@@ -49,7 +52,7 @@ def places(python: Sequence[str | Path], sides: str | None) -> tuple[Place, ...]
     found = []
     try:
         for path in map(str, python):
-            each = interpreter(path)
+            each = interpreter(path, also)
             chosen = sides_in(each, parse_sides(sides) if sides is not None else None)
             if sides is None and each.missing:
                 why = "; ".join(dict.fromkeys(each.missing.values()))

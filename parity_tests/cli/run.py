@@ -157,11 +157,12 @@ def run(
     on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
     requests = [] if list_only else checked_reports(context, report or ())
-    given = places(python or (), sides)
+    also = ("flatbuffers",) if reload else ()  # which exports are written with
+    given = places(python or (), sides, also=also)
     made = pythons_of(context, jax, with_)
     if made is None:
         return
-    first, *others = where = [*given, *places(made, sides)] or [Place(None, on_sides)]
+    first, *others = where = [*given, *places(made, sides, also=also)] or [Place(None, on_sides)]
     if list_only:
         list_programs(context, display.console(), chosen, timeout, first.python)
         return

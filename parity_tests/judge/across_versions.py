@@ -28,12 +28,16 @@ _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds
 
 @dataclass(frozen=True)
 class OnVersion:
-    """What the sides left of a program on one version; `not_repeatable` says what varies there."""
+    """What the sides left of a program on one version; `not_repeatable` says what varies there.
+
+    `digest` is that of the file of its source, "" where it is not known.
+    """
 
     label: str
     evidence: Mapping[Side, Evidence]
     truth: tuple[Value, ...] = ()
     not_repeatable: str = ""
+    digest: str = ""
 
 
 def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChange]:
@@ -71,6 +75,9 @@ def compare(program: str, side: Side, before: OnVersion, after: OnVersion) -> Ve
         after=after.label,
         **_judged(left, right, before.truth or after.truth),
     )
+    if before.digest != after.digest and change.outcome != "equal":
+        causes = ("the file of its source is another", *change.causes)
+        change = change.model_copy(update={"causes": causes})
     varying = before.not_repeatable or after.not_repeatable
     if change.is_news and varying:
         what = f"it does not repeat itself: {varying}"
