@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 from jax._src import config, mesh
 from jax._src.export import _export
+from jax._src.interpreters import partial_eval as _partial_eval
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 _HAS_FLAT_TREES = importlib.util.find_spec("jax._src.flattree") is not None
@@ -70,6 +71,16 @@ def _is_of_builtins(tree: Any) -> bool:
     """Say whether a tree's nodes are lists and tuples; others may hold objects of the user."""
     node = tree.node_data()
     return (node is None or node[0] in (list, tuple)) and all(map(_is_of_builtins, tree.children()))
+
+
+def dead_code_rule(rule: Callable[[list[bool], Any], Any]) -> Callable[..., Any]:
+    """Return a rule for dead code as JAX calls it: since jax 0.12.0 with liveness of the inputs.
+
+    `rule` takes which outputs are used, and the equation.
+    """
+    if "live_ins" in inspect.signature(_partial_eval._default_dce_rule).parameters:
+        return lambda used, live, eqn: rule(used, eqn)
+    return rule
 
 
 def traced_fields(source_info: str | None) -> tuple[Any, ...]:
