@@ -22,8 +22,7 @@ from jax.extend import core
 
 from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
-
-FLAG = "jax_use_simplified_jaxpr_constants"
+from parity_tests.observe.environment import FLAG
 
 Subject: TypeAlias = Literal[
     "consts", "constvars", "invars", "outvars", "operands", "params", "flag"
