@@ -27,12 +27,20 @@ class CapturedValue:
         return self._digest
 
     def has_changed(self) -> bool:
-        """Say whether a NumPy array holds other bytes than when `digest` read it first."""
-        return isinstance(self.value, np.ndarray) and digest_of(self.value) != self._digest
+        """Say whether it holds other bytes than when `digest` read it first.
+
+        A `jax.Array` may share the memory of a NumPy array, through DLPack or `jax.device_put`.
+        """
+        return not is_gone(self.value) and digest_of(self.value) != self._digest
 
     @cached_property
     def _digest(self) -> str:
         return digest_of(self.value)
+
+
+def is_gone(value: Any) -> bool:
+    """Say whether an array cannot be read: it was deleted, or lies partly on other hosts."""
+    return isinstance(value, jax.Array) and (value.is_deleted() or not value.is_fully_addressable)
 
 
 def captured_value(value: Any) -> CapturedValue | None:

@@ -96,9 +96,9 @@ def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
     )  # fmt: skip
 
 
-def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
+def test_two_programs_that_are_not_one_are_told_at_their_line(rows):
     [found] = rows["other_value"].drift
-    assert found.cause == "a bug"
+    assert found.cause == "another program"
     assert "jax-legacy is nearer to the truth" in found.evidence
     assert found.equation == "mul, equation 0"
     assert found.line == line_with(PLANTED, "    return x * (1.5 if SIMPLIFIED else 1.0)")
