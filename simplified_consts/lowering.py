@@ -67,7 +67,7 @@ def plan(
         return LoweringPlan(lift(closed_jaxpr))
     precompute = choices.precompute == "auto"
     if policy is None and not precompute and not _captures(closed_jaxpr, embed_threshold):
-        return LoweringPlan(closed_jaxpr)
+        return LoweringPlan(closed_jaxpr, says_hoisted=True)
     live = live_part(closed_jaxpr)
     if policy is not None:
         selection = select(live, embed_threshold, policy)
@@ -86,7 +86,7 @@ def plan(
             fields = {**vars(rest), "choices": choices, "otherwise": without_preamble}
             return PlanWithPreamble(**fields, preamble=extraction.preamble)
         if policy is None and not _captures(closed_jaxpr, embed_threshold):
-            return LoweringPlan(closed_jaxpr)
+            return LoweringPlan(closed_jaxpr, says_hoisted=True)
     return _hoist(live, selection, deduplication, without_preamble)
 
 
@@ -113,5 +113,6 @@ def _hoist(
         lift(converted, selection.is_inlined_by_policy) if selection.chosen else converted,
         tuple(map(deduplication.representative, const_args) if deduplication else const_args),
         jax_hoists_the_rest=bool(conversion.unconverted),
+        says_hoisted=True,
         choices=choices,
     )
