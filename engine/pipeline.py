@@ -27,6 +27,7 @@ class LoweringPlan:
       of this project can extend.
     - `says_hoisted`: lowering rules of primitives are told that constants are hoisted. They are all
       in const args by then, or JAX hoists the rest.
+    - `leaves_arrays`: Literals of arrays are left in the program, for JAX to find when it lowers.
     - `choices`: the choices, without those that make no difference to this plan.
     - `otherwise`: the choices to plan with where `Pipeline.const_args` has none for this plan.
     """
@@ -35,6 +36,7 @@ class LoweringPlan:
     const_args: tuple[Any, ...] = ()
     jax_hoists_the_rest: bool = False
     says_hoisted: bool = False
+    leaves_arrays: bool = False
     choices: Choices = NO_CHOICES
     otherwise: Choices | None = None
 

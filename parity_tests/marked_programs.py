@@ -8,6 +8,8 @@ under whatever name the file imports them.
 from __future__ import annotations
 
 import ast
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +37,26 @@ def python_files(folder: Path) -> list[Path]:
         if not any(part in _SKIPPED or part.startswith(".") for part in each.parts[:-1])
     )
     return [folder / each for each in sorted(kept)]
+
+
+def unreadable(folder: Path) -> OSError | None:
+    """Return the first error of reading the directories and Python files below a directory.
+
+    `python_files` finds nothing in a directory that cannot be read.
+
+    Example::
+
+        unreadable(Path("examples")) is None
+    """
+    errors: list[OSError] = []
+    for here, folders, files in os.walk(folder, onerror=errors.append):
+        folders[:] = [each for each in folders if not (each in _SKIPPED or each.startswith("."))]
+        errors += [
+            PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.path.join(here, each))
+            for each in files
+            if each.endswith(".py") and not os.access(os.path.join(here, each), os.R_OK)
+        ]
+    return next(iter(errors), None)
 
 
 def programs_in(file: Path) -> list[str]:

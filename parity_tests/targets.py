@@ -7,20 +7,21 @@ program in its files. No target at all is the built-in corpus.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from parity_tests import suggestions
 from parity_tests.exception_texts import said_by
-from parity_tests.marked_programs import files_with_programs, programs_in, python_files
+from parity_tests.marked_programs import files_with_programs, programs_in, python_files, unreadable
 from parity_tests.program import Program, ProgramError, from_function, mark_of
 
 CORPUS = "parity_tests.corpus"
@@ -55,7 +56,8 @@ def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
     if not targets:
         found = [each for module in corpus_modules() for each in _load_corpus_module(module)]
     else:
-        found = [each for target in targets for each in _load_target(target)]
+        with _readable():
+            found = [each for target in targets for each in _load_target(target)]
     return tuple({each.target: each for each in found}.values())
 
 
@@ -65,11 +67,12 @@ def load_one(target: str) -> Program:
     Where the import of its module changed the working directory, this process changes to it, too.
     """
     module_part, name = split(target)
-    if name is None:
-        below = _targets_below(Path(target)) if _is_folder(target) else []
-        example = next(iter(below), f"{target}:NAME")
-        raise TargetError(f"{target!r} names no program: write {example}")
-    module = _import(module_part)
+    with _readable():
+        if name is None:
+            below = _targets_below(Path(target)) if _is_folder(target) else []
+            example = next(iter(below), f"{target}:NAME")
+            raise TargetError(f"{target!r} names no program: write {example}")
+        module = _import(module_part)
     program = _named_program(module, module_part, name)
     os.chdir(_moved_to.get(module.__name__, "."))
     return program
@@ -154,6 +157,8 @@ def _load_folder(folder: Path, name: str | None) -> list[Program]:
                 each for each in _targets_below(folder) if each.endswith(f":{name}")
             )
         )
+    if error := unreadable(folder):
+        raise error
     files = files_with_programs(folder)
     if not files:
         searched = len(python_files(folder))
@@ -198,6 +203,19 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
         raise TargetError(str(error)) from error
 
 
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """Say of a file or directory of a target that cannot be read which it is, and why."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise TargetError(
+            f"cannot read {os.path.relpath(error.filename)!r}: {error.strerror}"
+        ) from error
+
+
 # -- importing a module or a file ------------------------------------------------------------------
 
 
@@ -214,12 +232,21 @@ def _import(module_part: str) -> ModuleType:
     except (TargetError, KeyboardInterrupt):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and _is_of_target(error, module_part):
+            raise
         raise TargetError(
             f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
             + _raised_at(error)
         ) from error
     finally:
         os.chdir(here)  # the other targets are relative to it
+
+
+def _is_of_target(error: OSError, module_part: str) -> bool:
+    """Say whether the file or directory of a target cannot be read, and not one that it opens."""
+    return error.filename is not None and os.path.realpath(error.filename) == os.path.realpath(
+        module_part
+    )
 
 
 def _import_module(module: str) -> ModuleType:

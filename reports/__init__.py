@@ -41,13 +41,14 @@ if TYPE_CHECKING:
         ReportFormat,
         ReportRequest,
         parse_report_option,
+        render_grid,
         render_report,
         write_report,
     )
 
 _OF_FORMATS = (
-    "FORMATS", "ReportFormat", "ReportRequest", "parse_report_option", "render_report",
-    "write_report",
+    "FORMATS", "ReportFormat", "ReportRequest", "parse_report_option", "render_grid",
+    "render_report", "write_report",
 )  # fmt: skip
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "check_writable",
     "load_campaign",
     "parse_report_option",
+    "render_grid",
     "render_report",
     "write_atomically",
     "write_report",

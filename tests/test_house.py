@@ -94,6 +94,8 @@ def test_imports_keep_the_contracts(house):
         ("parity_tests/observe/calls.py", "import parity_tests.processes.protocol", TESTER),
         ("parity_tests/processes/protocol.py", "import parity_tests.drift.arbiter", TESTER),
         ("parity_tests/drift/arbiter.py", "import parity_tests.campaign.run", TESTER),
+        ("parity_tests/processes/protocol.py", "import parity_tests.environments.store", TESTER),
+        ("parity_tests/environments/store.py", "import parity_tests.campaign.run", TESTER),
         ("parity_tests/experiments/sweep.py", "import parity_tests.reduce.draft", TESTER),
         ("parity_tests/campaign/run.py", "import parity_tests.fuzz.recipe", TESTER),
         ("parity_tests/reduce/harness.py", "import parity_tests.cli.app", TESTER),

@@ -70,6 +70,7 @@ from engine.jax_internals.export_parts import (
     exported_shardings,
     tangent_aval,
 )
+from engine.jax_internals.inlined_constants import inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,
     argument_names,
@@ -87,6 +88,7 @@ from engine.jax_internals.jaxprs import (
     stand_in_for,
     typeof,
 )
+from engine.jax_internals.literals import jax_emits_simplified_jaxprs, simplified_jaxprs
 from engine.jax_internals.lowering import (
     Computation,
     Hoisted,
@@ -112,9 +114,7 @@ from engine.jax_internals.settings import (
     TracedSetting,
     captured_constants_warn_bytes,
     jax_embedded_constants_max_bytes,
-    jax_emits_simplified_jaxprs,
     settings,
-    simplified_jaxprs,
 )
 from engine.jax_internals.source_info import (
     NO_NAMES,

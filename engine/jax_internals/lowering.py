@@ -17,9 +17,10 @@ from jax._src.sharding_impls import UNSPECIFIED
 from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.const_marks import mark_const_args
+from engine.jax_internals.literals import simplified_jaxprs
 from engine.jax_internals.names import LoweringParameters
 from engine.jax_internals.placement import devices_of
-from engine.jax_internals.settings import simplified_jaxprs
+from engine.jax_internals.settings import jax_flag_in_lowering
 
 
 class Hoisted(NamedTuple):
@@ -29,6 +30,7 @@ class Hoisted(NamedTuple):
       references, and must trace in the same form.
     - `says_hoisted`: `hoist_constants_as_args` of the parameters that lowering rules read. With it
       JAX hoists the constants that are left in the program.
+    - `leaves_arrays`: whether Literals of arrays are left in the program.
     - `embed_threshold`: in bytes, as in the program's plan.
     - `follow_arguments`: whether a const arg on other devices goes to the arguments' devices.
     """
@@ -36,6 +38,7 @@ class Hoisted(NamedTuple):
     const_args: tuple[Any, ...]
     simplified: bool
     says_hoisted: bool
+    leaves_arrays: bool
     embed_threshold: int
     follow_arguments: bool
 
@@ -82,6 +85,7 @@ def lower(
         )
     with (
         simplified_jaxprs(hoisted.simplified),
+        jax_flag_in_lowering(hoisted.leaves_arrays),
         config.embedded_constants_max_bytes(hoisted.embed_threshold),
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):

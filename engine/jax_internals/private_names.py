@@ -159,11 +159,17 @@ def signature_of(function: Any) -> str:
     return "" if parameters is None else _written(parameters)
 
 
+_ANYTHING = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
+
+
 def _parameters_of(function: Any) -> list[inspect.Parameter] | None:
     try:
-        return list(inspect.signature(function).parameters.values())
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # not callable, or not written in Python
         return None
+    # Since Python 3.13, this stands for what is not written in Python and has no signature.
+    says_nothing = [each.kind for each in parameters] == _ANYTHING
+    return None if says_nothing and not inspect.isfunction(function) else parameters
 
 
 def _written(parameters: Sequence[inspect.Parameter]) -> str:

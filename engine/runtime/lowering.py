@@ -133,6 +133,7 @@ def _lower(
         const_args,
         pipeline.side == "simplified",
         plan.says_hoisted,
+        plan.leaves_arrays,
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,
     )

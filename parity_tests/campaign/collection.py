@@ -9,6 +9,7 @@ from pathlib import Path
 
 from parity_tests.campaign.selection import Selection
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.observe.environment import version
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
@@ -71,4 +72,8 @@ def collect(
         raise TargetError(listing.error)
     seconds = time.monotonic() - begun
     kept = tuple(each for each in listing.programs if select.takes(each))
-    return Collected(listing.model_copy(update={"programs": kept}), seconds)
+    assert listing.environment is not None
+    # Another interpreter has no constparity of its own.
+    environment = listing.environment.model_copy(update={"constparity": version()})
+    told = listing.model_copy(update={"programs": kept, "environment": environment})
+    return Collected(told, seconds)

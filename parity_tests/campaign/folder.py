@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import math
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.evidence.digests import DamagedError, digest
-from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
+from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs, left_by_waiting
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.kept_files import finished
 from parity_tests.processes.lost_checks import was_killed
@@ -93,6 +94,9 @@ def campaign_folder(resume: Path | None) -> Iterator[Path]:
                 f"another campaign is at work in {str(resume)!r}; wait for it or name another "
                 "folder"
             ) from None
+        # Nobody is at work here. A campaign that was killed may have left outputs in them.
+        for abandoned in left_by_waiting(resume):
+            shutil.rmtree(abandoned, ignore_errors=True)
         yield resume.absolute()
 
 
@@ -140,7 +144,11 @@ def _read(file: Path) -> _Identity:
             if _sealed(identity) == text:
                 return identity
             raise ValueError("it was changed since it was written")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+    except OSError as error:
+        raise ResumeError(
+            f"cannot read {str(file)!r}: {error.strerror}; make it readable, or name another folder"
+        ) from error
+    except (ValueError, AttributeError, RecursionError) as error:
         raise ResumeError(
             f"{str(file)!r} is no campaign of this constparity: {error}; name another folder, or "
             "remove this one"

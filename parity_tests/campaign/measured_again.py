@@ -13,7 +13,6 @@ from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.sides import flipped, pairs_of
-from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Observation, Side
@@ -44,7 +43,7 @@ def measure_again(
         return bool(before and after and beyond_doubt.slower_stages(before, after))
 
     slower = [job for job in jobs if is_slower(job)]
-    running = RunOptions(timeout=options.timeout, memory_limit=options.memory_limit)
+    running = options.once_more()
     found: dict[int, tuple[Observation, ...]] = {}
     for done, side in enumerate(pair if slower else ()):
         progress(done, len(pair), f"measured again: {side}")

@@ -145,8 +145,7 @@ class _Again:
         return left, right
 
     def _how(self, *, fresh: bool) -> RunOptions:
-        timeout, memory_limit = self.options.timeout, self.options.memory_limit
-        return RunOptions(timeout=timeout, memory_limit=memory_limit, steady_calls=0, fresh=fresh)
+        return self.options.once_more(steady_calls=0, fresh=fresh)
 
     def placed(self, finding: NotRepeatable, number: int, draft: RowDraft) -> NotRepeatable:
         """Return a finding with its line."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import turn_folder
 from parity_tests.evidence.records import Recorded
-from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Observation, Side, TimeSamples, metrics
@@ -35,7 +34,7 @@ def time_sides(
 
         time_sides(jobs, folder, CampaignOptions(sides=("legacy", "simplified"), rounds=5))
     """
-    turns, running = [], RunOptions(timeout=options.timeout)
+    turns, running = [], options.once_more(memory_limit=None)
     processes = [
         (turn, side) for turn in range(2 * options.rounds) for side in _order(options.sides, turn)
     ]

@@ -25,7 +25,10 @@ def load(
     """
     in_order = {side: recorded[side] for side in SIDES if side in recorded}
     missing = [side for side in sides if side not in recorded]
-    if not missing:
+    alike = {each.observation.measured_with for each in in_order.values()} - {None}
+    if len(alike) > 1:
+        why = f"its sides were not measured with the same: {'; '.join(sorted(map(str, alike)))}"
+    elif not missing:
         try:
             return {side: each.evidence() for side, each in in_order.items()}, ""
         except (OSError, ValueError, zipfile.BadZipFile) as error:

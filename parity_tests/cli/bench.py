@@ -14,7 +14,7 @@ from parity_tests.cli.exit_codes import Exit, complain, fail
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports.rows.bench import Bench
+    from reports.rows.bench import Bench, BenchQuestion
 
 
 def bench(
@@ -79,6 +79,7 @@ def bench(
     begun = time.monotonic()
     try:
         with terminal.progress() as shown:
+            shown.say(_by_rule(question))
             for found in runner.run(question, timeout=timeout, progress=shown):
                 turns.append(found)
                 if len(turns) == 1:
@@ -126,6 +127,23 @@ def print_bench(console: Console, found: Bench) -> None:
     totals = Counter(line.outcome for line in found.lines if line.outcome is not None)
     texts = (f"{totals[outcome]} {outcome}" for outcome in styles)  # type: ignore[index]
     console.print("targets: " + ", ".join(texts), highlight=False)
+
+
+# What a row takes of a turn, on two busy cores: rows differ, and so do machines.
+_SECONDS_OF_A_ROW = {"quick": 15, "default": 60, "full": 300}
+
+
+def _by_rule(question: BenchQuestion) -> str:
+    """Say how long the turns will take, before the first has shown it."""
+    from parity_tests.campaign.estimates import spoken
+    from reports.views.texts import counted
+
+    turns, rows = 2 * question.rounds, len(question.rows)
+    seconds = _SECONDS_OF_A_ROW[question.size]
+    return (
+        f"{counted(turns, 'turn')} will take {spoken(turns * rows * seconds)} by a rule: "
+        f"{counted(rows, 'row')} in each, at {seconds} s"
+    )
 
 
 def _rendered(format_: str, found: Bench) -> str:

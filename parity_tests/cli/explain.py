@@ -9,7 +9,6 @@ import typer
 from parity_tests.cli.campaign import exit_by_rules, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.options import (
-    ALL_SIDES,
     ExitZero,
     FailOn,
     Jobs,
@@ -18,6 +17,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
+from parity_tests.cli.python_option import Place, Python, places
 from parity_tests.cli.selecting import (
     Expression,
     ListOnly,
@@ -33,7 +33,8 @@ def explain(
         list[str],
         typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
     ],
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
+    python: Python = None,
     expression: Expression = "",
     tag: Tags = None,
     list_only: ListOnly = False,
@@ -60,10 +61,15 @@ def explain(
 
     display, rules = display_of(quiet, verbose, no_color), parse_fail_on(fail_on)
     on_sides, chosen = parse_sides(sides), chosen_programs(targets, expression, tag)
+    if python and len(python) > 1:
+        raise typer.BadParameter("explain runs in one --python; `run` takes several")
+    [where] = places(python or (), sides) or [Place(None, on_sides)]
     if list_only:
-        list_programs(context, display.console(), chosen, timeout)
+        list_programs(context, display.console(), chosen, timeout, where.python)
         return
-    options = CampaignOptions(sides=on_sides, timeout=timeout, steady_calls=0, processes=jobs)
+    options = CampaignOptions(
+        sides=where.sides, python=where.python, timeout=timeout, steady_calls=0, processes=jobs
+    )
     result = run_campaign(context, chosen, options, display)
     if result is not None:
         console = display.console()

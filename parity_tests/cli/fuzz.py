@@ -13,7 +13,6 @@ from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
-    ALL_SIDES,
     FailOn,
     ProgramTimeout,
     Report,
@@ -38,7 +37,7 @@ def fuzz(
             min=0, metavar="S", help="The same seed, the same programs.", rich_help_panel=WHAT
         ),
     ] = 0,
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     timeout: ProgramTimeout = 120.0,
     report: Report = None,
     keep: Annotated[

@@ -7,7 +7,6 @@ import typer
 from parity_tests.cli.campaign import conclude, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.options import (
-    ALL_SIDES,
     ExitZero,
     FailOn,
     Jobs,
@@ -22,7 +21,7 @@ from parity_tests.cli.selecting import Expression, ListOnly, chosen_programs, li
 
 def matrix(
     context: typer.Context,
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     expression: Expression = "",
     list_only: ListOnly = False,
     jobs: Jobs = None,

@@ -32,12 +32,11 @@ OneTarget = Annotated[
     ),
 ]
 Sides = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="The sides to run, separated by commas.", show_default="all four", rich_help_panel=WHAT
     ),
 ]
-ALL_SIDES = "legacy,simplified,jax-legacy,jax-simplified"
 Report = Annotated[
     list[str] | None,
     typer.Option(
@@ -76,17 +75,6 @@ ProgramTimeout = Annotated[
         rich_help_panel=HOW,
     ),
 ]
-Python = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--python",
-        metavar="PATH",
-        help="The Python that the sides run in, as in ~/jax-0.12/bin/python. It needs JAX and the "
-        "user's own packages; nothing is installed there. Repeatable.",
-        show_default=False,
-        rich_help_panel=WHAT,
-    ),
-]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -109,9 +97,19 @@ AttributionTimeout = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+
+
+def _folder(text: str) -> Path:
+    """Read the name of a folder: "" would be the working directory, which nobody means by it."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty; name a folder")
+    return Path(text)
+
+
 Resume = Annotated[
     Path | None,
     typer.Option(
+        parser=_folder,
         metavar="DIR",
         help="Keep what is finished in DIR, and go on with what an earlier run left there.",
         show_default=False,
@@ -141,8 +139,8 @@ def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
         raise typer.BadParameter(f"{where}: {error}") from error
 
 
-def parse_sides(text: str) -> tuple[Side, ...]:
-    """Read the sides of the option --sides. Raises `typer.BadParameter`.
+def parse_sides(text: str | None) -> tuple[Side, ...]:
+    """Read the sides of the option --sides, all four without it. Raises `typer.BadParameter`.
 
     Example::
 
@@ -150,6 +148,8 @@ def parse_sides(text: str) -> tuple[Side, ...]:
     """
     from reports.rows import SIDES
 
+    if text is None:
+        return SIDES
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in SIDES:

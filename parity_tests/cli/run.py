@@ -9,15 +9,14 @@ import typer
 
 from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
-    ALL_SIDES,
     AttributionTimeout,
     ExitZero,
     FailOn,
     Jobs,
     ProgramTimeout,
-    Python,
     Report,
     Resume,
     Sides,
@@ -25,7 +24,9 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
+from parity_tests.cli.python_option import Place, Python, places
 from parity_tests.cli.report_option import check_saving, checked_reports
+from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
     Expression,
     LastFailed,
@@ -42,8 +43,10 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     targets: Targets = None,
-    sides: Sides = ALL_SIDES,
+    sides: Sides = None,
     python: Python = None,
+    jax: JaxVersions = None,
+    with_: WithPackages = None,
     expression: Expression = "",
     tag: Tags = None,
     last_failed: LastFailed = False,
@@ -141,24 +144,35 @@ def run(
 
       constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
 
+      constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
+
+      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
+
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.processes.interpreters import interpreter_at
     from parity_tests.processes.options import STEADY_CALLS
 
     display = display_of(quiet, verbose, no_color)
     on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
-    if list_only:
-        list_programs(context, display.console(), chosen, timeout)
+    requests = [] if list_only else checked_reports(context, report or ())
+    also = ("flatbuffers",) if reload else ()  # which exports are written with
+    given = places(python or (), sides, also=also)
+    made = pythons_of(context, jax, with_)
+    if made is None:
         return
-    if save is not None:
+    first, *others = where = [*given, *places(made, sides, also=also)] or [Place(None, on_sides)]
+    if list_only:
+        list_programs(context, display.console(), chosen, timeout, first.python)
+        return
+    if save is not None and others:
+        check_saving_each(context, save, where, report or ())
+    elif save is not None:
         check_saving(context, save, report or ())
-    requests = checked_reports(context, report or ())
     options = CampaignOptions(
-        sides=on_sides,
-        python=interpreter_at(python[0]) if python else None,
+        sides=first.sides,
+        python=first.python,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,
@@ -175,8 +189,20 @@ def run(
     def is_last(row: ProgramRow) -> bool:
         return any(rule.is_broken_by(row) for rule in rules)
 
-    result = run_campaign(
-        context, chosen, options, display, stops_after=is_last if exit_first else None
-    )
+    stops_after = is_last if exit_first else None
+    if others:
+        run_on_versions(
+            context,
+            chosen,
+            options,
+            where,
+            display,
+            requests,
+            rules,
+            exit_zero=exit_zero,
+            stops_after=stops_after,
+        )
+        return
+    result = run_campaign(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
         remember_failed(result, conclude(context, result, requests, rules, exit_zero, display))

@@ -12,6 +12,8 @@ from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
 from parity_tests.cli.option_panels import WHAT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from parity_tests.campaign.selection import Selection
@@ -106,8 +108,16 @@ def chosen_programs(
     )
 
 
-def list_programs(context: typer.Context, console: Console, chosen: Chosen, timeout: float) -> None:
+def list_programs(
+    context: typer.Context,
+    console: Console,
+    chosen: Chosen,
+    timeout: float,
+    python: Path | None = None,
+) -> None:
     """Print the programs that would run, each with its source, its tags, and why it cannot run.
+
+    They are listed in the interpreter `python`, by default in this one.
 
     Leaves with `Exit.NOTHING_COLLECTED` where there are none.
     """
@@ -120,7 +130,9 @@ def list_programs(context: typer.Context, console: Console, chosen: Chosen, time
 
     try:
         with temporary_folder() as folder:
-            found = collect(chosen.targets, folder, Limits(timeout), chosen.select).programs
+            found = collect(
+                chosen.targets, folder, Limits(timeout, python=python), chosen.select
+            ).programs
     except TargetError as error:
         fail(str(error))
     if not found:

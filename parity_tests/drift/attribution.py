@@ -124,6 +124,8 @@ class _Attribution:
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
             unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
             first = unfolded if unfolded.equation else first
+            if first.written:
+                cause, evidence = "another program", f"{_not_one(first)}; {evidence}"
         elif first.misfit:
             # The modes may write other equations around their bodies, so none is named.
             first = FirstDifference(first.said)
@@ -169,34 +171,33 @@ class _Attribution:
                 )
 
     def _cause(self) -> tuple[DriftCause, str]:
-        wrong = self._wrong()
         failed = []
         for off in PASSES_OFF:
             try:
-                outputs = self.rerun.outputs(off.xla, off.what, barriers=off.barriers)
+                outputs = self.rerun.outputs(
+                    off.xla, off.what, barriers=off.barriers, as_arguments=off.as_arguments
+                )
             except NotAttributedError as error:
                 failed.append(str(error))
                 continue
             if worst_rung(compared(*outputs)) == "bitwise":
-                said = "; ".join(
-                    [*failed, f"bitwise equal with {off.what} (XLA_FLAGS={off.flags})"]
-                )
-                return ("a bug", f"{wrong}; {said}") if wrong else (off.cause, said)
+                remarks = [*failed, f"bitwise equal with {off.said}", *self._wrong()]
+                return off.cause, "; ".join(remarks)
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"
-        if written := self._first.written:
-            return "a bug", f"the two programs are not one: {written}; {said}{self._nearer()}"
+        if self._first.written:
+            return "another program", f"{_not_one(self._first)}; {said}{self._nearer()}"
         if self.drift.rung == "mismatch" and not failed:
             return "a bug", f"{said}, by more than rounding{self._nearer()}"
         if failed:
             return "not attributed", said
         return "not attributed", f"{said}, within rounding ({self.drift.rung})"
 
-    def _wrong(self) -> str:
+    def _wrong(self) -> list[str]:
         """Say which side is wrong, where the arbiter bears out the other one alone."""
         if self.drift.rung != "mismatch":
-            return ""
+            return []
         for path, left, right, truth in self._arbitrated():
             true = truth.array.astype(left.array.dtype)
             holds = [
@@ -206,8 +207,8 @@ class _Attribution:
             if holds[0] != holds[1]:
                 side = self.drift.sides[holds.index(False)]
                 where = path or "the only output"
-                return f"{side} is wrong at {where}, and the other agrees with double precision"
-        return ""
+                return [f"{side} is wrong at {where}, and the other agrees with double precision"]
+        return []
 
     def _nearer(self) -> str:
         for path, left, right, truth in self._arbitrated():
@@ -230,3 +231,7 @@ class _Attribution:
             and true[a.path].array.shape == a.array.shape
             and tolerance_ladder.compare(a.path, a.array, b.array).rung == "mismatch"
         ]
+
+
+def _not_one(first: FirstDifference) -> str:
+    return f"the two programs are not one: {first.written}"

@@ -9,8 +9,9 @@ Bodies of loops and branches are not entered: their equations have a result for 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -41,19 +42,27 @@ class EquationResults:
 
 
 def outputs(
-    program: Program, side: Side, xla: XlaOptions, *, barriers: bool = False
+    program: Program,
+    side: Side,
+    xla: XlaOptions,
+    *,
+    barriers: bool = False,
+    as_arguments: bool = False,
 ) -> tuple[Value, ...]:
     """Call a program once on a side, compiled with XLA's options, and return its output leaves.
 
     With `barriers`, its captured arrays are behind optimization barriers, so that XLA computes
-    nothing of them when it compiles; arrays in the bodies of loops and branches are not.
+    nothing of them when it compiles; arrays in the bodies of loops and branches are not. With
+    `as_arguments` the same arrays are arguments, so that no compiler knows their values.
 
     Example::
 
         outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {})[0].array
     """
-    if barriers:
-        return record(program, side, xla, barriers=True, keep=False).outputs
+    if barriers or as_arguments:
+        return record(
+            program, side, xla, barriers=barriers, as_arguments=as_arguments, keep=False
+        ).outputs
     fun, args, kwargs = program.build()
     return Result.read(_called(jitted_on(fun, side), xla, *args, **kwargs)).arrays
 
@@ -66,12 +75,19 @@ def _called(jitted: Any, xla: XlaOptions, *args: Any, **kwargs: Any) -> Any:
 
 
 def record(
-    program: Program, side: Side, xla: XlaOptions, *, barriers: bool = False, keep: bool = True
+    program: Program,
+    side: Side,
+    xla: XlaOptions,
+    *,
+    barriers: bool = False,
+    as_arguments: bool = False,
+    keep: bool = True,
 ) -> EquationResults:
     """Run a program on a side with the result of every equation among its outputs.
 
-    `xla` and `barriers` are as in `outputs`. Without `keep`, no results of equations are returned.
-    Results of extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted.
+    `xla`, `barriers` and `as_arguments` are as in `outputs`. Without `keep`, no results of
+    equations are returned. Results of extended dtypes are left out; results beyond `MOST_BYTES` are
+    left out and counted.
 
     Example::
 
@@ -80,14 +96,22 @@ def record(
     fun, args, kwargs = program.build()
     traced = jitted_on(fun, side).trace(*args, **kwargs)
     results = _Results(keep)
+    hidden = _Handed() if as_arguments else _behind_a_barrier if barriers else _as_it_is
 
-    def run(*inputs: Any) -> tuple[list[Any], list[Any]]:
+    def run(handed: Sequence[Any], *inputs: Any) -> tuple[list[Any], list[Any]]:
         results.clear()
+        if isinstance(hidden, _Handed):
+            hidden.arguments = handed
         operands = [_Operand(each) for each in inputs]
-        found = evaluate(traced.jaxpr, operands, _Recording(results, barriers))
+        found = evaluate(traced.jaxpr, operands, _Recording(results, hidden))
         return [output.traced for output in found], results.arrays
 
-    found, arrays = _called(jitted_on(run, side), xla, *jax.tree.leaves((args, kwargs)))
+    leaves = jax.tree.leaves((args, kwargs))
+    handed: Sequence[Any] = ()
+    if isinstance(hidden, _Handed):
+        jax.eval_shape(partial(run, ()), *leaves)
+        handed = hidden.delivered_by(side)
+    found, arrays = _called(jitted_on(run, side), xla, handed, *leaves)
     tree = jax.tree.structure(traced.out_info)
     return EquationResults(
         Result.read(jax.tree.unflatten(tree, found)).arrays,
@@ -160,7 +184,7 @@ class _Recording:
     """
 
     results: _Results
-    barriers: bool
+    hidden: Callable[[Any], Any]
     within: tuple[int, ...] = ()
     place: Place = NOWHERE
     _count: int = 0
@@ -179,7 +203,7 @@ class _Recording:
         self._count += 1
         if equation.primitive.name == "jit":
             [body] = bodies_of(equation)
-            inside = _Recording(self.results, self.barriers, position, place)
+            inside = _Recording(self.results, self.hidden, position, place)
             outputs = evaluate(body.jaxpr, operands, inside)
             return [_Operand(output.traced) for output in outputs]
         found = bind(equation, [operand.traced for operand in operands])
@@ -188,11 +212,49 @@ class _Recording:
         return [_Operand(result) for result in found]
 
     def _hidden(self, value: Any) -> Any:
-        """Put an array behind a barrier; scalars and keys stay as they are."""
+        """Hide an array; scalars and keys stay as they are."""
         dtype = getattr(value, "dtype", None)
-        if not self.barriers or dtype is None or not np.ndim(value) or not _is_number(dtype):
+        if dtype is None or not np.ndim(value) or not _is_number(dtype):
             return value
-        return jax.lax.optimization_barrier(value)
+        return self.hidden(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _behind_a_barrier(value: Any) -> Any:
+    return jax.lax.optimization_barrier(value)
+
+
+class _Handed:
+    """Captured arrays as arguments: one trace meets them, and the next one takes the arguments."""
+
+    def __init__(self) -> None:
+        self.arguments: Sequence[Any] = ()
+        self._met: list[Any] = []
+        self._places: dict[int, int] = {}  # the arrays are held in `_met`, so ids are their own
+
+    def __call__(self, value: Any) -> Any:
+        if self.arguments:
+            return self.arguments[self._places[id(value)]]
+        self._places.setdefault(id(value), len(self._met))
+        self._met.append(value)
+        return value
+
+    def delivered_by(self, side: Side) -> Sequence[Any]:
+        """Return the arrays that were met; none where the side gives a program other bits of them.
+
+        Then the side's way to capture is at fault, and arguments would hide the fault.
+        """
+        met = tuple(self._met)
+        given = jitted_on(lambda: met, side)() if met else ()
+        same = (_bits(a) == _bits(b) for a, b in zip(met, given, strict=True))
+        return met if all(same) else ()
+
+
+def _bits(array: Any) -> bytes:
+    return np.asarray(array).tobytes()
 
 
 def _is_number(dtype: Any) -> bool:

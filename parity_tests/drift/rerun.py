@@ -126,10 +126,16 @@ class Reruns:
         return True
 
     def outputs(
-        self, xla: XlaOptions, what: str, *, barriers: bool = False
+        self, xla: XlaOptions, what: str, *, barriers: bool = False, as_arguments: bool = False
     ) -> tuple[Sequence[Value], Sequence[Value]]:
         """Return the outputs of both sides with XLA's options, which `what` puts in words."""
-        order = Rerun(number=self.by.next_run(), target=self.job.target, xla=xla, barriers=barriers)
+        order = Rerun(
+            number=self.by.next_run(),
+            target=self.job.target,
+            xla=xla,
+            barriers=barriers,
+            as_arguments=as_arguments,
+        )
         left, right = self._run(order, what)
         return left.outputs, right.outputs
 

@@ -1,4 +1,4 @@
-"""The passes of XLA that are switched off, one set after the other, to attribute a difference."""
+"""What is switched off, one set after the other, to attribute a difference to the compiler."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ class PassesOff(NamedTuple):
     what: str
     xla: XlaOptions
     barriers: bool = False  # captured arrays behind optimization barriers
+    as_arguments: bool = False  # captured arrays passed as arguments
+
+    @property
+    def said(self) -> str:
+        """What is off, with the flags for a user who tries them."""
+        return f"{self.what} (XLA_FLAGS={self.flags})" if self.flags else self.what
 
     @property
     def flags(self) -> str:
-        """The options as XLA_FLAGS has them, for a user who tries them."""
+        """The options as XLA_FLAGS has them."""
         return " ".join(f"--{name}={_spelled(value)}" for name, value in self.xla.items())
 
 
@@ -69,5 +75,13 @@ PASSES_OFF = (
         "folded before XLA's passes as well",
         {"xla_disable_hlo_passes": "constant_folding"},
         barriers=True,
+    ),
+    # LLVM folds as well, of constants that XLA has left: 0 / 0 is a NaN of the other sign then, and
+    # a subnormal number is not flushed to zero. Only an argument hides a value from all compilers.
+    PassesOff(
+        "constant folding",
+        "the captured arrays as arguments, whose values no compiler knows",
+        {},
+        as_arguments=True,
     ),
 )

@@ -240,6 +240,11 @@ def new_waiting(folder: Path, kind: str, side: Side) -> Path:
     return next_free(folder, f"{kind.replace(' ', '-')}-{side}-")
 
 
+def left_by_waiting(folder: Path) -> Iterator[Path]:
+    """Find the folders of processes that waited for jobs: what they came to is kept elsewhere."""
+    yield from (each for each in folder.glob("serve-*") if each.is_dir())
+
+
 def next_free(folder: Path, prefix: str = "") -> Path:
     """Make the folder of a new process; a campaign that was interrupted has left others there."""
     number = 1

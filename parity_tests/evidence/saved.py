@@ -141,6 +141,17 @@ def _as_bytes(outputs: Sequence[Value]) -> bytes:
     return buffer.getvalue()
 
 
+def _no_archive(file: Path) -> str:
+    """Say why a file is no archive that can be read; "" where it is one."""
+    try:
+        with file.open("rb") as opened:
+            return "" if zipfile.is_zipfile(opened) else "is not an archive"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be opened ({error.strerror})"
+
+
 @dataclass(frozen=True)
 class Saved:
     """A saved campaign; the arrays are read when they are asked for."""
@@ -156,8 +167,7 @@ class Saved:
         """
         saved = cls(path, reports.load_campaign(path, written_by="constparity run --save "))
         archive = archive_of(path)
-        if not zipfile.is_zipfile(archive):
-            what = "is not an archive" if archive.exists() else "is missing"
+        if what := _no_archive(archive):
             raise SavedError(
                 f"the arrays of {str(path)!r} cannot be read: {str(archive)!r} {what}; write both "
                 f"with constparity run --save {path}"

@@ -155,8 +155,9 @@ class PairComparison:
                 yield self._comparison(metric.name, "equal", left, right)
             else:
                 ruling = ruling_on(rule, self.pair, left, right)
-                values = told_apart(self.pair) if metric.name == CAPTURED_VALUES else (left, right)
-                yield self._comparison(metric.name, ruling.outcome, *values, ruling.why)
+                if metric.name == CAPTURED_VALUES:
+                    left, right = told_apart(self.pair)
+                yield self._comparison(metric.name, ruling.outcome, left, right, ruling.why)
 
     def _times(self) -> Iterator[Comparison]:
         for metric in metrics.METRICS:

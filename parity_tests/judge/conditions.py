@@ -87,9 +87,16 @@ def _committed_in_stock_simplified(pair: Pair, left: object, right: object) -> b
 
 
 def _bytes_once(pair: Pair) -> int:
-    """Return the bytes of all captured arrays, each once on every device of the executable."""
+    """Return the bytes of all captured arrays, each once on every device of the executable.
+
+    An array at or below the embed threshold is none of the captured bytes. It may be one that the
+    program computed while it was traced, and then it is on the device all the same.
+    """
     jaxpr, executable = pair.left.jaxpr, pair.left.executable
-    return jaxpr.captured_bytes * (executable.devices if executable else 1) if jaxpr else 0
+    if jaxpr is None:
+        return 0
+    embedded = sum(array.bytes for array in pair.left.ledger if array.fate == "embedded")
+    return (jaxpr.captured_bytes + embedded) * (executable.devices if executable else 1)
 
 
 def _held_once(pair: Pair, left: int, right: int) -> bool:

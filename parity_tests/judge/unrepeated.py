@@ -56,7 +56,10 @@ def changes(first: Evidence, other: Evidence, source: str) -> tuple[Change, ...]
     before, after = first.observation, other.observation
     if before.failure or after.failure:
         return (Change("failure", _failed(before, after), source),)
-    found = [*_arguments(before.arguments, after.arguments, source), *_captured(before, after)]
+    found = [
+        *arguments_changed(before.arguments, after.arguments, source),
+        *captured_changed(before, after),
+    ]
     if _types(before) == _types(after):  # else another program is traced because of them
         found += _trace(first.jaxpr, other.jaxpr)
     return tuple(found or _outputs(first, other, source))
@@ -107,9 +110,10 @@ def _failed(before: Observation, after: Observation) -> str:
     return f"one run gave {said[0]} and another {said[1]}"
 
 
-def _arguments(
+def arguments_changed(
     before: Sequence[ArgumentLeaf], after: Sequence[ArgumentLeaf], source: str
 ) -> list[Change]:
+    """Name the example arguments that are others in a second run."""
     then, now = ({each.path: each for each in leaves} for leaves in (before, after))
     found = []
     for path in {**then, **now}:
@@ -125,7 +129,7 @@ def _arguments(
     return found
 
 
-def _captured(before: Observation, after: Observation) -> list[Change]:
+def captured_changed(before: Observation, after: Observation) -> list[Change]:
     """Name the captured arrays whose digests one of the runs alone has."""
     runs = [Counter(map(_content, each.ledger)) for each in (before, after)]
     alone = runs[0] - runs[1]

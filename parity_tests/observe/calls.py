@@ -20,6 +20,7 @@ from typing import Any
 import jax
 
 from parity_tests.evidence import values
+from parity_tests.observe import jax_events
 from reports.rows import Check, OutputLeaf
 from reports.rows.check_names import DISPATCH, RECOMPILES
 
@@ -74,15 +75,12 @@ def work_of_jax() -> Iterator[Counter[str]]:
     """Count the traces, lowerings and compilations of JAX within the block."""
     counts: Counter[str] = Counter()
 
-    def note(event: str, duration_secs: float, **_: str | int) -> None:
+    def count(event: str) -> None:
         if event in _EVENTS:
             counts[_EVENTS[event]] += 1
 
-    jax.monitoring.register_event_duration_secs_listener(note)
-    try:
+    with jax_events.durations(count):
         yield counts
-    finally:
-        jax.monitoring.unregister_event_duration_listener(note)
 
 
 def check(

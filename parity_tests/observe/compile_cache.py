@@ -21,6 +21,7 @@ from jax.extend import core
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
+from parity_tests.observe import jax_events
 
 # Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
 LONGEST_SECONDS = 10.0
@@ -128,11 +129,8 @@ def cache_events() -> Iterator[Counter[str]]:
     """
     found: Counter[str] = Counter()
 
-    def listen(event: str, **_: str | int) -> None:
+    def count(event: str) -> None:
         found[event] += 1
 
-    jax.monitoring.register_event_listener(listen)
-    try:
+    with jax_events.events(count):
         yield found
-    finally:
-        jax.monitoring.unregister_event_listener(listen)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import platform
 from pathlib import Path
 
-from reports.rows import Environment
+from reports.rows import Environment, MeasuredWith
 
 
 def describe() -> Environment:
@@ -28,6 +29,19 @@ def describe() -> Environment:
         cpu_count=os.cpu_count() or 1,
         system=f"{platform.system()} {platform.machine()}",
         cpu=_cpu(),
+    )
+
+
+@functools.cache
+def measured_with() -> MeasuredWith:
+    """Say what this process measures with; it initializes JAX's backend."""
+    import jax
+
+    return MeasuredWith(
+        python=platform.python_version(),
+        jax=jax.__version__,
+        jaxlib=importlib.metadata.version("jaxlib"),
+        backend=jax.default_backend(),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
+from parity_tests.jaxpr.captured import is_gone
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.observe import (
     calls,
@@ -23,6 +24,7 @@ from parity_tests.observe import (
 )
 from parity_tests.observe.arguments import described
 from parity_tests.observe.checks import const_args, overwritten_arrays, round_trips
+from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
@@ -36,7 +38,7 @@ from parity_tests.observe.stages import (
     StageClock,
 )
 from parity_tests.program import Program
-from reports.rows import CapturedArray, Check, Observation, Side
+from reports.rows import CapturedArray, Check, Failure, Observation, Side
 from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
 
 
@@ -83,15 +85,19 @@ def measure(
         built = stages.build(program, side, clock)
         found = _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
     except failures.WrongSideError as error:
-        failure, proof = failures.wrong_side(error, clock.current), error.proof
-        return Measured(Observation(program=name, side=side, failure=failure, proof=proof))
+        failure = failures.wrong_side(error, clock.current)
+        return Measured(_failed(name, side, failure).model_copy(update={"proof": error.proof}))
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
-        return Measured(Observation(program=name, side=side, failure=failure))
+        return Measured(_failed(name, side, failure))
     on_measured(found)
     last = last_checks.take(built, found.observation, clock)
     checks = (*found.observation.checks, *last)
     return replace(found, observation=found.observation.model_copy(update={"checks": checks}))
+
+
+def _failed(name: str, side: Side, failure: Failure) -> Observation:
+    return Observation(program=name, side=side, measured_with=measured_with(), failure=failure)
 
 
 def _measure(
@@ -174,6 +180,9 @@ def _compile_from_cache(
 ) -> compile_cache.Cached:
     facts = counted.facts
     if not compile_cache.is_affordable(clock.seconds["compile"], facts.captured_bytes):
+        return compile_cache.Cached()
+    # A program may delete what it captured once it is compiled; that says nothing of its side.
+    if any(is_gone(each.value) for each in facts.captured):
         return compile_cache.Cached()
     with clock("compile from a cache"), staged_alone(built.side):
         jit = functools.partial(jitted_on, side=built.side)

@@ -9,6 +9,7 @@ from parity_tests.evidence import placement
 from parity_tests.observe import donating_call
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
+from parity_tests.observe.environment import measured_with
 from parity_tests.observe.stablehlo import ModuleCounts
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
 from reports.rows import (
@@ -44,6 +45,7 @@ def observation_of(
     return Observation(
         program=program,
         side=built.side,
+        measured_with=measured_with(),
         proof=counted.proof,
         jaxpr=_jaxpr(counted, donating_call.types_donated(built, lowered)),
         stablehlo=_stablehlo(counted),

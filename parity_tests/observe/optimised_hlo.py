@@ -52,8 +52,11 @@ def _elements_bytes(type_: str) -> tuple[bool, int]:
 
 
 def _serialized_bytes(compiled: Any) -> int | None:
+    executable = compiled.runtime_executable()
     try:
-        return len(compiled.runtime_executable().serialize())
+        if hasattr(executable, "serialize"):
+            return len(executable.serialize())
+        return len(executable.client.serialize_executable(executable))  # before jaxlib 0.9
     except jax.errors.JaxRuntimeError:
         return None
 

@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 OLDEST = (3, 11)
-# What a process of a stock side imports, by the names that pip has for them.
-NEEDED = ("jax", "jaxlib", "numpy", "pydantic", "psutil")
+# What a process of a side imports, by names that are those of pip as well.
+NEEDED = ("jax", "jaxlib", "numpy", "pydantic")
 _SECONDS = 60.0
 
 # Runs in any Python from 2.7 on, and imports none of the packages that it looks for.
@@ -24,7 +26,13 @@ try:
     from importlib.util import find_spec
 except ImportError:
     find_spec = lambda name: None
+try:
+    from importlib.metadata import version
+    jax = version("jax")
+except ImportError:
+    jax = ""
 print(json.dumps({
+    "jax": jax,
     "version": list(sys.version_info[:3]),
     "missing": [name for name in sys.argv[1:] if find_spec(name) is None],
     "path": sys.path,
@@ -41,12 +49,22 @@ class _Probed:
     version: tuple[int, ...]
     missing: tuple[str, ...]
     path: tuple[str, ...]
+    jax: str
 
 
-def interpreter_at(path: str) -> Path:
+@dataclass(frozen=True)
+class Versions:
+    """The versions of JAX and of Python of an interpreter."""
+
+    jax: str
+    python: str
+
+
+def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
     """Return the interpreter at a path; a virtual environment is the folder of its interpreter.
 
-    Raises `InterpreterError` where it is none, is too old, or lacks a package.
+    `also` are packages that it needs besides `NEEDED`. Raises `InterpreterError` where it is no
+    interpreter, is too old, or lacks a package.
 
     Example::
 
@@ -54,8 +72,8 @@ def interpreter_at(path: str) -> Path:
     """
     python = _executable(path)
     try:
-        found = _probed(python)
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        found = _probed(python, (*NEEDED, *also))
+    except (OSError, subprocess.SubprocessError, InterpreterError) as error:
         raise InterpreterError(f"{path!r} is no Python interpreter: {_said(error)}") from error
     if found.version < OLDEST:
         oldest, version = (".".join(map(str, each)) for each in (OLDEST, found.version))
@@ -67,6 +85,17 @@ def interpreter_at(path: str) -> Path:
             f"{python} -m pip install {missing}"
         )
     return python
+
+
+def versions_of(python: Path) -> Versions:
+    """Return what an interpreter that `interpreter_at` found runs.
+
+    Example::
+
+        versions_of(interpreter_at("~/jax-0.12")) == Versions("0.12.0.1", "3.12.1")
+    """
+    found = _probed(python)
+    return Versions(found.jax, ".".join(map(str, found.version)))
 
 
 def _executable(path: str) -> Path:
@@ -87,10 +116,11 @@ def _executable(path: str) -> Path:
     return given.absolute()
 
 
-def _probed(python: Path) -> _Probed:
-    environment = {n: v for n, v in os.environ.items() if n not in ("PYTHONHOME", "PYTHONPATH")}
+def _probed(python: Path, needed: Sequence[str] = (), *, without: str = "PYTHONHOME") -> _Probed:
+    """Ask an interpreter what it is; `without` is a variable that it does not inherit."""
+    environment = {name: value for name, value in os.environ.items() if name != without}
     done = subprocess.run(
-        [str(python), "-c", _PROBE, *NEEDED],
+        [str(python), "-c", _PROBE, *needed],
         env=environment,
         cwd=python.parent,  # nothing of the user lies here
         stdin=subprocess.DEVNULL,
@@ -99,8 +129,24 @@ def _probed(python: Path) -> _Probed:
         timeout=_SECONDS,
         check=True,
     )
-    told = json.loads(done.stdout.splitlines()[-1])
-    return _Probed(*(tuple(told[name]) for name in ("version", "missing", "path")))
+    told = _answer(done.stdout)
+    return _Probed(
+        version=tuple(told["version"]),
+        missing=tuple(told["missing"]),
+        path=tuple(told["path"]),
+        jax=told["jax"],
+    )
+
+
+def _answer(printed: str) -> dict[str, Any]:
+    """Read the last line, since an interpreter may print more when it starts."""
+    try:
+        told = json.loads(next(reversed(printed.splitlines()), ""))
+    except json.JSONDecodeError:
+        told = None
+    if not isinstance(told, dict):
+        raise InterpreterError("it does not answer as Python does")
+    return told
 
 
 def _said(error: Exception) -> str:
@@ -109,14 +155,15 @@ def _said(error: Exception) -> str:
         return f"exit status {error.returncode}{last and f': {last}'}"
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return f"{type(error).__name__}: {error}"
+    return str(error)
 
 
 @functools.cache
 def _own_paths() -> frozenset[str]:
     """Return the paths that this interpreter has by itself, its installed packages among them."""
     scripts = sysconfig.get_path("scripts")  # which holds the command that was called
-    return frozenset((*_probed(Path(sys.executable)).path, scripts))
+    own = _probed(Path(sys.executable), without="PYTHONPATH")
+    return frozenset((*own.path, scripts))
 
 
 def user_paths() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from parity_tests.processes.protocol import Record
 from reports.rows import Side
@@ -47,6 +48,18 @@ class RunOptions(Record):
     hazards_on: Side | None = None
     processes: int | None = None
     python: Path | None = None
+
+    def once_more(self, **otherwise: Any) -> RunOptions:
+        """Return how programs run another time: within the same limits, in the same interpreter.
+
+        Hazards are not detected again, and `reload` is over. Fields of `otherwise` are others.
+
+        Example::
+
+            options.once_more(fresh=True).python == options.python
+        """
+        same = {"timeout": self.timeout, "memory_limit": self.memory_limit, "python": self.python}
+        return RunOptions(**{**same, **otherwise})
 
     @property
     def limits(self) -> Limits:

@@ -52,13 +52,15 @@ class Rerun(Record):
     """One more run of a program, to look into its drift; `number` counts the runs of its side.
 
     The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
-    optimization barriers, and with `equations` the result of every equation is an output, too.
+    optimization barriers, with `as_arguments` they are arguments, and with `equations` the result
+    of every equation is an output, too.
     """
 
     number: int
     target: str
     xla: XlaOptions = {}
     barriers: bool = False
+    as_arguments: bool = False
     equations: bool = False
 
 
@@ -86,6 +88,18 @@ class Listing(Record):
     programs: tuple[Listed, ...] = ()
     error: str | None = None
     environment: Environment | None = None
+
+
+class SidesThere(Record):
+    """What an interpreter is for sides: its environment, and what keeps sides from running there.
+
+    `has_flag` says whether its JAX has the flag. `engine_refuses` has the engine's reason, "" where
+    it works there.
+    """
+
+    environment: Environment
+    has_flag: bool
+    engine_refuses: str = ""
 
 
 class EquationValue(Record):
@@ -160,6 +174,12 @@ class ListPrograms(Question[Listing]):
 
     kind: Literal["list programs"] = "list programs"
     targets: tuple[str, ...] = ()
+
+
+class DescribeSides(Question[SidesThere]):
+    """Say which sides can run in the interpreter of this process."""
+
+    kind: Literal["describe sides"] = "describe sides"
 
 
 class DetectHazards(Question[HazardsFound]):
@@ -253,6 +273,7 @@ class ServeTruth(Record):
 
 Request = Annotated[
     ListPrograms
+    | DescribeSides
     | DetectHazards
     | FindCulprit
     | SweepThreshold

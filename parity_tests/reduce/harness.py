@@ -51,13 +51,21 @@ def observe(side, folder):
         outputs = jax.block_until_ready(function(*args))
         facts |= measured(lowered, compiled, outputs)
     except Exception as error:  # noqa: BLE001 - whatever the program raises is what is shown
-        facts["raised"] = f"{type(error).__name__}: {error}"
+        facts["raised"] = f"{type(error).__name__}: {said_by(error)}"
     arrays: dict = {
         f"output{n}": np.frombuffer(host(each).tobytes(), np.uint8)
         for n, each in enumerate(outputs)
     }
     np.savez(Path(folder, "outputs.npz"), **arrays)
     Path(folder, "facts.json").write_text(json.dumps(facts))
+
+
+def said_by(error):
+    """Return the text of an exception, or why it has none: its `__str__` may raise itself."""
+    try:
+        return str(error)
+    except Exception as other:  # noqa: BLE001 - as above
+        return f"its text could not be read: __str__ raised {type(other).__name__}"
 
 
 def host(array):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from parity_tests.processes.protocol import (
     Listing,
     PrintedJaxpr,
     ProgramRaised,
+    SidesThere,
     UnknownTarget,
     Unreadable,
 )
@@ -42,6 +44,23 @@ def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
         return Listing(error=str(error))
     names = unique_names([(each.name, each.target) for each in found])
     return Listing(programs=tuple(map(_listed, found, names)), environment=describe())
+
+
+def describe_sides(request: protocol.DescribeSides, desk: Desk) -> SidesThere:
+    """Say which sides can run in this interpreter: has its JAX the flag, does the engine start?"""
+    import jax
+
+    from parity_tests.observe.environment import describe
+    from parity_tests.observe.jaxpr_reads import FLAG
+
+    refusal = ""
+    try:
+        importlib.import_module("engine")
+    except ImportError as error:
+        refusal = str(error)
+    return SidesThere(
+        environment=describe(), has_flag=hasattr(jax.config, FLAG), engine_refuses=refusal
+    )
 
 
 def unique_names(found: Sequence[tuple[str, str]]) -> list[str]:

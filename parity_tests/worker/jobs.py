@@ -187,7 +187,9 @@ def rerun(order: Rerun, side: Side, files: ProcessFiles) -> None:
     files.folder.mkdir()
     program = load(order.target)
     if not order.equations:
-        outputs = equation_values.outputs(program, side, order.xla, barriers=order.barriers)
+        outputs = equation_values.outputs(
+            program, side, order.xla, barriers=order.barriers, as_arguments=order.as_arguments
+        )
         values.save(files.outputs, outputs)
         return
     recorded = equation_values.record(program, side, order.xla, barriers=order.barriers)

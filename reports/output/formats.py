@@ -12,6 +12,7 @@ from typing import Literal
 from reports.output import html_page, json_file, markdown_page
 from reports.output.files import write_atomically
 from reports.rows import Campaign
+from reports.rows.grid import Grid
 
 ReportFormat = Literal["json", "md", "html", "svg"]
 _RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
@@ -19,7 +20,12 @@ _RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
     "md": markdown_page.render,
     "html": html_page.render,
 }
-FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign
+_OF_GRIDS: dict[ReportFormat, Callable[[Grid], str]] = {
+    "json": json_file.render_grid,
+    "md": markdown_page.render_grid,
+    "html": html_page.render_grid,
+}
+FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign, and of a grid
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,16 @@ def render_report(format_: ReportFormat, campaign: Campaign) -> str:
         render_report("md", load_campaign("report.json")).startswith("# constparity")
     """
     return _RENDERERS[format_](campaign)
+
+
+def render_grid(format_: ReportFormat, grid: Grid) -> str:
+    """Render a grid in a format.
+
+    Example::
+
+        render_grid("md", load_grid("grid.json")).startswith("# constparity")
+    """
+    return _OF_GRIDS[format_](grid)
 
 
 def write_report(request: ReportRequest, campaign: Campaign) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from reports.rows import SCHEMA_VERSION, Campaign
+from reports.rows.grid import Grid
 
 _SHOWN_ERRORS = 5
+_Root = TypeVar("_Root", Campaign, Grid)
+_KINDS = ("one campaign", "a grid over several versions of JAX")
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
 # which a terminal obeys as well.
@@ -46,11 +50,24 @@ def render(campaign: Campaign) -> str:
         >>> _strict(leaf.model_dump())["max_rel"]
         'Infinity'
     """
-    # Not Campaign.model_dump_json: it writes infinities as null, which does not load again, and
-    # it raises on the lone surrogates that file names outside UTF-8 bring into messages. JSON can
-    # escape these, and the escape is what "backslashreplace" spells them with.
-    rows = campaign.model_dump()
-    first = ("headline", "provenance")
+    return _text(campaign, first=("headline", "provenance"))
+
+
+def render_grid(grid: Grid) -> str:
+    """Render a grid as JSON text, with the campaign of each version in it.
+
+    Example::
+
+        Path("grid.json").write_text(render_grid(grid), encoding="utf-8")
+    """
+    return _text(grid, first=("headline",))
+
+
+def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
+    # Not model_dump_json: it writes infinities as null, which does not load again, and it raises on
+    # the lone surrogates that file names outside UTF-8 bring into messages. JSON can escape these,
+    # and the escape is what "backslashreplace" spells them with.
+    rows = root.model_dump()
     answer_first = {**{name: rows.pop(name) for name in first}, **rows}
     text = json.dumps(_strict(answer_first), ensure_ascii=False, allow_nan=False, indent=2)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
@@ -73,7 +90,45 @@ def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") ->
         reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
 JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
+    return _load(Campaign, path, written_by)
+
+
+def load_grid(path: str | os.PathLike[str]) -> Grid:
+    """Load the grid that a JSON report holds.
+
+    Raises `ReportReadError` as `load` does.
+
+    Example::
+
+        load_grid("grid.json").headline.question
+    """
+    return _load(Grid, path, "--report json:")
+
+
+def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _Root:
     option = f"{written_by}{os.fspath(path)}"
+    again = f"write it again with {option}"
+    data = _read(path, option)
+    version = data["schema_version"]
+    if type(version) is not int or version != SCHEMA_VERSION:
+        raise _error(
+            path,
+            f"its schema_version is {version!r}, and this constparity reads {SCHEMA_VERSION}",
+            f"read it with the constparity that wrote it, or {again}",
+        )
+    if (is_grid := "versions" in data) != (root is Grid):
+        found, wanted = _KINDS[is_grid], _KINDS[not is_grid]
+        raise _error(path, f"it is the report of {found}", f"name one of {wanted}")
+    try:
+        return root.model_validate(data)
+    except ValidationError as error:
+        raise _error(
+            path, f"its rows do not fit the schema: {_first_errors(error)}", again
+        ) from error
+
+
+def _read(path: str | os.PathLike[str], option: str) -> dict[str, Any]:
+    """Read the JSON of a report, of whatever version."""
     again = f"write it again with {option}"
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
@@ -84,19 +139,7 @@ JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report j
         raise _error(path, f"it is not JSON ({error})", again) from error
     if not isinstance(data, dict) or "schema_version" not in data:
         raise _error(path, "it is JSON, but not a constparity report (no schema_version)", again)
-    version = data["schema_version"]
-    if type(version) is not int or version != SCHEMA_VERSION:
-        raise _error(
-            path,
-            f"its schema_version is {version!r}, and this constparity reads {SCHEMA_VERSION}",
-            f"read it with the constparity that wrote it, or {again}",
-        )
-    try:
-        return Campaign.model_validate(data)
-    except ValidationError as error:
-        raise _error(
-            path, f"its rows do not fit the schema: {_first_errors(error)}", again
-        ) from error
+    return data
 
 
 def _strict(value: Any) -> Any:

@@ -10,7 +10,9 @@ from markupsafe import Markup
 
 from reports.output import templating
 from reports.rows import Campaign
+from reports.rows.grid import Grid
 from reports.views import page
+from reports.views.grid_page import grid_page
 from reports.views.texts import visible
 
 # GitHub rejects step summaries above 1 MiB; some of it is left to what else a job writes there.
@@ -30,7 +32,21 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
         Path("report.md").write_text(render(campaign), encoding="utf-8")
     """
-    return templating.fill(_environment(), "md", page.page(campaign), limit_bytes)
+    return templating.fill(
+        _environment(), "report.md", "program.md", page.page(campaign), limit_bytes
+    )
+
+
+def render_grid(grid: Grid, limit_bytes: int = LIMIT_BYTES) -> str:
+    """Render a grid as Markdown of at most about `limit_bytes`, the table of versions first.
+
+    Example::
+
+        Path("grid.md").write_text(render_grid(grid), encoding="utf-8")
+    """
+    return templating.fill(
+        _environment(), "grid.md", "grid_program.md", grid_page(grid), limit_bytes
+    )
 
 
 def escape(text: str) -> str:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 import reports
-from reports.views.page import Page
 
 _TEMPLATES = Path(reports.__file__).parent / "templates"
+
+
+class Sectioned(Protocol):
+    """A page, whatever it is about: a frame, and sections of which some may be left out."""
+
+    @property
+    def sections(self) -> Sequence[object]:
+        """The sections, in the order in which they are shown."""
 
 
 def environment(finalize: Callable[[object], object]) -> Environment:
@@ -31,17 +39,17 @@ def environment(finalize: Callable[[object], object]) -> Environment:
     )
 
 
-def fill(environment: Environment, suffix: str, page: Page, limit_bytes: int) -> str:
-    """Fill `report.<suffix>` with as many `program.<suffix>` as fit within `limit_bytes` of UTF-8.
+def fill(environment: Environment, frame: str, part: str, page: Sectioned, limit_bytes: int) -> str:
+    """Fill the template `frame` with as many sections, by the template `part`, as fit.
 
-    The page without its programs always comes; the caps in `reports.views.page` bound its size.
+    They fit within `limit_bytes` of UTF-8. The page without its sections always comes; the caps in
+    `reports.views` bound its size.
     """
-    frame = environment.get_template(f"report.{suffix}")
-    program = environment.get_template(f"program.{suffix}")
+    whole, program = environment.get_template(frame), environment.get_template(part)
 
     def text(sections: list[Markup]) -> str:
         left_out = len(page.sections) - len(sections)
-        return frame.render(page=page, sections=sections, left_out=left_out)
+        return whole.render(page=page, sections=sections, left_out=left_out)
 
     room = limit_bytes - _size(text([]))
     sections: list[Markup] = []

@@ -92,9 +92,9 @@ def _question(
     total = f"{len(judged):,} programs"
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
-        "yes, at a price": f"It costs {counts[flip]:,} of {total} something{_listed(names)}",
-        "not known": f"Nothing can be said of {counts[flip]:,} of {total}{_listed(names)}",
-        "no": f"It breaks or changes {counts[flip]:,} of {total}{_listed(names)}",
+        "yes, at a price": f"It costs {counts[flip]:,} of {total} something{listed_names(names)}",
+        "not known": f"Nothing can be said of {counts[flip]:,} of {total}{listed_names(names)}",
+        "no": f"It breaks or changes {counts[flip]:,} of {total}{listed_names(names)}",
     }[flip]
     others = [f"{count:,} {each}" for each, count in counts.items() if each != flip]
     rest = f"; the others: {', '.join(others)}" if others else ""
@@ -102,7 +102,13 @@ def _question(
     return f"flip: {flip}. {said}{rest}{todo}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed_names(names: Sequence[str]) -> str:
+    """Return the first names in brackets, and how many more there are.
+
+    Example::
+
+        listed_names(["step", "init"]) == " (step, init)"
+    """
     more = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
     return f" ({', '.join(names[:_NAMES_SHOWN])}{more})"
 
@@ -132,7 +138,7 @@ def _agreement(programs: Sequence[ProgramRow]) -> str:
     if differing:
         return (
             f"pipelines: constparity's own differ from stock JAX on {len(differing):,} of "
-            f"{len(compared):,} programs{_listed(differing)}{beside}"
+            f"{len(compared):,} programs{listed_names(differing)}{beside}"
         )
     agreeing = compared.count("agree")
     return (

@@ -13,6 +13,15 @@ from reports.rows.effects import Effects
 from reports.rows.row import Row, Side
 
 
+class MeasuredWith(Row):
+    """What the process of a side ran on, told by that process itself."""
+
+    python: str
+    jax: str
+    jaxlib: str
+    backend: str
+
+
 class Proof(Row):
     """Evidence of the side that was really in force, counted in the results of each stage."""
 
@@ -155,6 +164,7 @@ class Failure(Row):
     traceback: str = ""
     where: str = ""  # the user's line that raised, or called what did: "model.py:12"
     limit: float | None = None  # the limit that was exceeded, in seconds or bytes
+    of_jax: bool = False  # JAX raised it, and no line of a user or a library is in its traceback
 
 
 class Observation(Row):
@@ -162,6 +172,8 @@ class Observation(Row):
 
     program: str
     side: Side
+    # None in reports older than this field, and where the process was lost before it told.
+    measured_with: MeasuredWith | None = None
     failure: Failure | None = None
     proof: Proof | None = None  # which side was really in force
     jaxpr: JaxprCounts | None = None  # of the traced program

@@ -22,7 +22,7 @@ from reports.views.texts import cut, left_out
 _MAX_ROWS = 40
 _TEXT_LENGTH = 500
 
-_OUTCOMES: dict[FlipOutcome, Tone] = {
+TONES: dict[FlipOutcome, Tone] = {
     "safe": "good",
     "safe but slower or larger": "warn",
     "numerics drift, explained": "note",
@@ -33,6 +33,7 @@ _OUTCOMES: dict[FlipOutcome, Tone] = {
 _CAUSES: dict[DriftCause, Tone] = {
     "constant folding": "note",
     "layout or fusion": "note",
+    "another program": "bad",
     "a bug": "bad",
     "not attributed": "warn",
 }
@@ -56,7 +57,7 @@ def outcome(flip: FlipVerdict | None) -> Cell:
     if flip is None:
         return NOTHING
     title = cut("; ".join(reason.what for reason in flip.reasons), _TEXT_LENGTH)
-    return Cell(flip.outcome, title, _OUTCOMES[flip.outcome])
+    return Cell(flip.outcome, title, TONES[flip.outcome])
 
 
 def totals(campaign: Campaign) -> str:
@@ -88,7 +89,7 @@ def reasons(flip: FlipVerdict | None) -> Table:
             Cell(cut(reason.what, _TEXT_LENGTH)),
             Cell(cut(reason.where, _TEXT_LENGTH)) if reason.where else NOTHING,
             Cell(cut(reason.action, _TEXT_LENGTH)) if reason.action else NOTHING,
-            Cell(reason.outcome, tone=_OUTCOMES[reason.outcome]),
+            Cell(reason.outcome, tone=TONES[reason.outcome]),
         )
         for reason in flip.reasons[:_MAX_ROWS]
     )

@@ -25,7 +25,7 @@ from reports.views.program import MARKS, Section, section
 from reports.views.texts import cut
 
 MAX_PROGRAMS = 500
-_ANSWERS: dict[FlipAnswer, Tone] = {
+ANSWER_TONES: dict[FlipAnswer, Tone] = {
     "yes": "good",
     "yes, at a price": "note",
     "not known": "warn",
@@ -67,7 +67,7 @@ def page(campaign: Campaign) -> Page:
     mark, tone = MARKS[campaign.verdict]
     title = f"{mark} {campaign.verdict}"
     if headline.flip is not None:
-        title, tone = f"flip: {headline.flip}", _ANSWERS[headline.flip]
+        title, tone = f"flip: {headline.flip}", ANSWER_TONES[headline.flip]
     sides = _sides(campaign)
     programs = worst_first(campaign.programs)
     shown = programs[:MAX_PROGRAMS]

@@ -9,12 +9,26 @@ from parity_tests import program
 
 SIMPLIFIED = os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "1"
 W = np.random.RandomState(0).randn(64, 64).astype(np.float32)
+ZEROS = np.zeros(100, np.float32)
+RAMP = np.linspace(0.1, 7, 1000, dtype=np.float32)
 
 
 @program(args=(np.ones(64, np.float32),))
 def folded(x):
     gram = W.T @ jnp.asarray(W) + jnp.eye(64)
     return (gram @ gram) @ x
+
+
+@program(args=(np.zeros(100, np.float32),))
+def sign_of_a_nan(x):
+    nan = jnp.asarray(ZEROS) / jnp.asarray(ZEROS)
+    return jnp.where(jnp.signbit(nan), 1.0, 2.0) + x
+
+
+@program(args=(RAMP,))
+def equal_to_what_is_folded(x):
+    same = jnp.log(jnp.asarray(RAMP)) == jnp.log(x)
+    return jnp.where(same, x, 0.0)
 
 
 @program(args=(np.float32(2.0),))

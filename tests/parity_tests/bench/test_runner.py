@@ -74,7 +74,8 @@ def test_a_process_that_fails_is_named_with_its_last_words(monkeypatch):
 def test_the_command_prints_and_writes_each_figure_with_its_target(turns, tmp_path, capsys):
     files = [f"--report={kind}:{tmp_path}/out.{kind}" for kind in ("json", "md", "svg")]
     assert app.main(["bench", "--rows", "10", "--rounds", "4", "--quick", *files]) == Exit.PARITY
-    said = capsys.readouterr().out
+    said, progress = capsys.readouterr()
+    assert "8 turns will take about 2 min by a rule: 1 row in each, at 15 s" in progress
     assert "targets: 1 met, 1 missed, 0 inconclusive" in said
 
     found = Bench.model_validate_json((tmp_path / "out.json").read_text())

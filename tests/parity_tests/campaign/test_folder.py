@@ -16,7 +16,13 @@ from program_files import program_file
 from waiting import alive, await_
 
 from parity_tests.campaign import run
-from parity_tests.campaign.folder import FORMAT, ResumeError, Setup, check_same_campaign
+from parity_tests.campaign.folder import (
+    FORMAT,
+    ResumeError,
+    Setup,
+    campaign_folder,
+    check_same_campaign,
+)
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.processes.kept_files import finish
@@ -34,6 +40,14 @@ def module(tmp_path, monkeypatch):
 
 def started(tmp_path):
     return (tmp_path / "log").read_text().split()
+
+
+def test_what_waiting_processes_of_a_killed_campaign_left_is_deleted_by_the_next(tmp_path):
+    for name in ("serve-reruns-jax-legacy-1/0", "serve-truth-jax-legacy-1", "arbiter-0"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "serve-reruns-jax-legacy-1" / "0" / "outputs.npz").touch()
+    with campaign_folder(tmp_path):
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["arbiter-0", "lock"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

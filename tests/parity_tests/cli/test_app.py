@@ -35,6 +35,13 @@ def test_a_campaign_that_judges_no_times_imports_no_scipy():
     assert found.returncode == 0, found.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "aa"])
+def test_an_empty_name_of_a_folder_to_resume_is_an_error(command, capsys):
+    assert app.main([command, "--resume", ""]) == 4
+    assert "--resume" in (said := capsys.readouterr().err)
+    assert "name a folder" in said
+
+
 def test_the_version_is_printed(capsys):
     assert app.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("constparity ")

@@ -6,6 +6,7 @@ from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.drift import equation_values
 from parity_tests.drift.attribution import Drift, attribute
 from parity_tests.drift.first_equation import first_difference
 from parity_tests.drift.rerun import Reruns, warm_sides
@@ -46,6 +47,37 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     assert reason.where.endswith(f"planted_drift.py:{found.line}")
 
 
+def test_what_llvm_folds_on_one_side_is_constant_folding(rows):
+    """No flag of XLA keeps LLVM from it: 0 / 0 is a NaN of the other sign there."""
+    [found] = rows["sign_of_a_nan"].drift
+    assert found.cause == "constant folding"
+    assert found.evidence.startswith("bitwise equal with the captured arrays as arguments")
+    assert found.line == line_with(PLANTED, "    nan = jnp.asarray(ZEROS) / jnp.asarray(ZEROS)")
+    assert rows["sign_of_a_nan"].flip.outcome == "different"
+
+
+def test_a_side_that_the_arbiter_finds_wrong_is_no_bug_where_folding_explains_it(rows):
+    [found] = rows["equal_to_what_is_folded"].drift
+    assert found.cause == "constant folding"
+    assert "jax-legacy is wrong at the only output" in found.evidence
+    assert found.line == line_with(PLANTED, "    same = jnp.log(jnp.asarray(RAMP)) == jnp.log(x)")
+    [reason] = (
+        each for each in rows["equal_to_what_is_folded"].flip.reasons if each.kind == "outputs"
+    )
+    assert reason.outcome == "different"
+    assert reason.action.startswith("compute what is folded before tracing")
+
+
+@pytest.mark.parametrize("delivers", [True, False])
+def test_arrays_that_a_side_gives_other_bits_of_are_no_arguments(monkeypatch, delivers):
+    """As arguments they would hide a fault in how the side captures arrays."""
+    handed, array = equation_values._Handed(), np.arange(3.0)
+    assert handed(array) is array
+    given = array if delivers else array + 1
+    monkeypatch.setattr(equation_values, "jitted_on", lambda *_: lambda: (given,))
+    assert handed.delivered_by("legacy") == ((array,) if delivers else ())
+
+
 def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
     [found] = rows["a_bug_after_folding"].drift
     assert found.cause == "a bug"
@@ -64,9 +96,9 @@ def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
     )  # fmt: skip
 
 
-def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
+def test_two_programs_that_are_not_one_are_told_at_their_line(rows):
     [found] = rows["other_value"].drift
-    assert found.cause == "a bug"
+    assert found.cause == "another program"
     assert "jax-legacy is nearer to the truth" in found.evidence
     assert found.equation == "mul, equation 0"
     assert found.line == line_with(PLANTED, "    return x * (1.5 if SIMPLIFIED else 1.0)")

@@ -16,6 +16,7 @@ from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
 from parity_tests.environments.store import MARKER
+from parity_tests.processes.interpreters import NEEDED
 
 ROOT = Path(__file__).parents[3]
 
@@ -183,6 +184,22 @@ def test_two_makers_at_once_make_one(make, runner):
     assert runner.made() == 1
 
 
+def test_who_waits_to_make_one_looks_again(make, runner):
+    """Two processes may both have seen that it is missing; here the other one was first."""
+    marker = make().path / MARKER
+    making._in_use.pop().close()
+    away = marker.rename(marker.with_name("away"))
+    other = FolderLock(marker.parent)
+    other.share()
+
+    def the_other_finishes_it(_):
+        away.rename(marker)
+        other.close()
+
+    make(say=the_other_finishes_it)
+    assert runner.made() == 1
+
+
 MAKER = """
 import sys
 from pathlib import Path
@@ -271,3 +288,5 @@ def test_the_needs_are_those_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     own = {each.split(">=")[0]: each for each in project["dependencies"]}
     assert [own[each.split(">=")[0]] for each in making.NEEDS] == list(making.NEEDS)
+    # JAX brings jaxlib.
+    assert set(NEEDED) <= {"jax", "jaxlib", *(each.split(">=")[0] for each in making.NEEDS)}

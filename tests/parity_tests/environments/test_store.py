@@ -1,4 +1,5 @@
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def test_a_damaged_marker_is_none(made, text):
 def test_a_copy_is_not_finished_for_its_scripts_are_the_originals(made):
     path = made("one").path
     copy = path.with_name("copy")
-    path.rename(copy)
+    shutil.copytree(path, copy)
     assert store.finished(copy) is None
 
 

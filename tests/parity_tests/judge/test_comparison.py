@@ -6,7 +6,7 @@ import pytest
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.judgement import judge
-from reports.rows import Check, JaxprCounts, Observation, OutputLeaf
+from reports.rows import CapturedArray, Check, JaxprCounts, Observation, OutputLeaf
 
 
 def judged(left, right, **changes):
@@ -82,3 +82,24 @@ LOST = Check(name="flag flips", holds=True, measured=False, statement="it raised
 def test_a_check_that_fails_is_a_difference(left, right, outcome):
     found = judged("legacy", "jax-legacy", checks=(left, right))
     assert found[left[0].name] == outcome
+
+
+@pytest.mark.parametrize(("held", "outcome"), [(48, "expected difference"), (84, "different")])
+def test_an_array_computed_while_tracing_is_on_the_device_though_it_is_embedded(held, outcome):
+    """One hoisted array of 36 bytes, and one of 12 that no const arg is made of."""
+    ledger = tuple(
+        CapturedArray(
+            file="", line=0, function="", shape=(size // 4,), dtype="float32", bytes=size,
+            sharding="", sha256="", uses=1, fate=fate, copies=1,
+        )
+        for size, fate in ((36, "hoisted"), (12, "embedded"))
+    )  # fmt: skip
+    jaxpr = counts(captured_bytes=36)
+    found = judged(
+        "simplified",
+        "jax-simplified",
+        constant_buffers=(held, 12),
+        ledger=(ledger, ledger),
+        jaxpr=(jaxpr, jaxpr),
+    )
+    assert found["device buffers of constants"] == outcome

@@ -1,5 +1,6 @@
 """The harness of a written file finds in outputs what the judge finds, with NumPy alone."""
 
+import json
 import os
 import signal
 import subprocess
@@ -66,6 +67,23 @@ def test_each_output_is_held_to_the_tolerance_of_its_own_dtype():
         "output 1: 1 of 2 elements differ, by up to 0.000999 relative",
         "output 2: 1 of 8 elements differ, by up to 0.5 relative",
     ]
+
+
+class UnreadableError(Exception):
+    def __str__(self):
+        raise LookupError
+
+
+def test_an_exception_whose_text_cannot_be_read_is_named(tmp_path, monkeypatch):
+    def program():
+        raise UnreadableError
+
+    monkeypatch.setattr(harness, "program", program)
+    harness.observe("jax-legacy", tmp_path)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert facts["raised"] == (
+        "UnreadableError: its text could not be read: __str__ raised LookupError"
+    )
 
 
 def test_a_file_that_constparity_judges_becomes_the_command(tmp_path):

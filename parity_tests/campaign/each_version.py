@@ -1,0 +1,160 @@
+"""Run the same campaign in several interpreters, one after the other, and make a grid of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from parity_tests.campaign import run as campaign
+from parity_tests.campaign.estimates import Announce
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.version_grid import RanOn, grid_of, labels_of
+from parity_tests.evidence.saved import Saved
+from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.processes.interpreters import versions_of
+from parity_tests.processes.protocol import Progress
+from parity_tests.targets import TargetError
+from reports.rows import ProgramRow, Side
+from reports.rows.grid import Grid
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """An interpreter that a campaign runs in, its version of JAX, and its label in a grid.
+
+    `sides` are the sides that run there.
+    """
+
+    path: Path
+    jax: str
+    label: str
+    sides: tuple[Side, ...]
+
+
+@dataclass(frozen=True)
+class EachVersion:
+    """A grid, and what went wrong on the way: the grid says the same of the versions concerned."""
+
+    grid: Grid
+    was_interrupted: bool = False
+    not_saved: tuple[str, ...] = ()
+    wrong_targets: tuple[str, ...] = ()
+
+
+def interpreters_at(places: Sequence[tuple[Path, tuple[Side, ...]]]) -> list[Interpreter]:
+    """Ask interpreters for their versions, and give each its label; each comes with its sides.
+
+    Example::
+
+        interpreters_at([(Path("a/bin/python"), ("jax-legacy", "jax-simplified"))])[0].label
+    """
+    versions = [versions_of(path) for path, _ in places]
+    labels = labels_of([(each.jax, each.python) for each in versions])
+    return [
+        Interpreter(path, version.jax, label, sides)
+        for (path, sides), version, label in zip(places, versions, labels, strict=True)
+    ]
+
+
+def run_each(
+    targets: Sequence[str],
+    options: CampaignOptions,
+    interpreters: Sequence[Interpreter],
+    *,
+    progress: Progress = lambda done, total, text: None,
+    announce: Announce = lambda text: None,
+    stops_after: Callable[[ProgramRow], bool] | None = None,
+) -> EachVersion:
+    """Run a campaign in each interpreter, and judge its programs across their versions of JAX.
+
+    The file of `options.save` and the folder of `options.resume` are one for each version, with its
+    label in the name. Targets that are wrong in one interpreter leave its version without a
+    campaign. Where `stops_after` says yes, the versions after it are not run. Raises `ResumeError`.
+
+    Example::
+
+        run_each(["my_model.py"], options, interpreters_at(places)).grid.headline.question
+    """
+    with temporary_folder() as folder:
+        runs = _Runs(targets, options, folder, progress, announce, stops_after)
+        found = [runs.run(each) for each in interpreters]
+        return EachVersion(
+            grid=grid_of(found),
+            was_interrupted=runs.was_interrupted,
+            not_saved=tuple(runs.not_saved),
+            wrong_targets=tuple(runs.wrong_targets),
+        )
+
+
+def file_of(path: Path, label: str) -> Path:
+    """Return the file of one version beside a file that was asked for.
+
+    Example::
+
+        file_of(Path("A.json"), "0.12.0.1") == Path("A-0.12.0.1.json")
+    """
+    return path.with_name(f"{path.stem}-{_in_name(label)}{path.suffix}")
+
+
+@dataclass
+class _Runs:
+    """The campaigns of one command; `why_not` says why those that are left are not run."""
+
+    targets: Sequence[str]
+    options: CampaignOptions
+    folder: Path
+    progress: Progress
+    announce: Announce
+    stops_after: Callable[[ProgramRow], bool] | None
+    why_not: str = ""
+    was_interrupted: bool = False
+    not_saved: list[str] = field(default_factory=list)
+    wrong_targets: list[str] = field(default_factory=list)
+
+    def run(self, interpreter: Interpreter) -> RanOn:
+        """Run the campaign in one interpreter, if nothing has stopped the command before."""
+        label, jax = interpreter.label, interpreter.jax
+        if self.why_not:
+            return RanOn(label, jax, missing=self.why_not)
+        self.announce(f"jax {label}: {interpreter.path}")
+        try:
+            found = self._campaign(interpreter)
+        except TargetError as error:
+            self.wrong_targets.append(str(error))
+            return RanOn(label, jax, missing=str(error))
+        except KeyboardInterrupt:
+            self.was_interrupted, self.why_not = True, "interrupted"
+            return RanOn(label, jax, missing=self.why_not)
+        rows = found.campaign.programs if found.campaign else ()
+        if self.stops_after is not None and any(map(self.stops_after, rows)):
+            self.why_not = f"the campaign on {label} stopped at its first finding (-x)"
+        return found
+
+    def _campaign(self, interpreter: Interpreter) -> RanOn:
+        label, jax = interpreter.label, interpreter.jax
+        # Its results are saved in any case, to be judged across versions.
+        save = file_of(self.options.save or self.folder / "results.json", label)
+        resume = self.options.resume and self.options.resume / _in_name(label)
+        own = {
+            "python": interpreter.path,
+            "sides": interpreter.sides,
+            "save": save,
+            "resume": resume,
+        }
+        try:
+            campaign.run(
+                self.targets,
+                self.options.model_copy(update=own),
+                progress=self.progress,
+                announce=self.announce,
+                stops_after=self.stops_after,
+            )
+        except campaign.NotSavedError as error:
+            self.not_saved.append(str(error))
+            return RanOn(label, jax, without_arrays=error.campaign)
+        return RanOn(label, jax, Saved.read(save))
+
+
+def _in_name(label: str) -> str:
+    return label.replace(" ", "-").replace("(", "").replace(")", "")

@@ -1,0 +1,189 @@
+"""A grid on a terminal: the headline, a line for each program and flag, and what changes when.
+
+The worst program comes first. Programs for which a flip is safe on all versions, and that no
+version changes, are only named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from parity_tests.cli.folded_names import folded
+from parity_tests.cli.terminal import ANSWER_STYLES, say
+from reports.rows.grid import Grid
+from reports.rows.grid_row import GridRow
+from reports.views.cells import Tone
+from reports.views.grid_cells import (
+    FLIP_LINE,
+    SIDE_LINES,
+    Line,
+    counters_of,
+    first_changed,
+    is_quiet,
+    legend,
+    lines,
+    said_of,
+    worst_first,
+)
+from reports.views.grid_page import besides, counts_of, failures
+from reports.views.texts import counted, cut, visible
+
+TONE_STYLES: dict[Tone, str] = {
+    "good": "green",
+    "bad": "bold red",
+    "warn": "yellow",
+    "note": "cyan",
+    "": "",
+}
+_LEAST_WIDTH_OF_CELL = 8  # the longest word, and most versions
+_LEAST_WIDTH_OF_NAME = 22
+_LENGTH_OF_REASON = 200
+
+
+def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
+    """Print the headline; then, unless `details` is 0, the programs and what changes when.
+
+    With 2 all programs are in the table, and counters that changed are printed, too.
+    """
+    print_headline(console, grid)
+    if not details:
+        return
+    rows = worst_first(grid)
+    shown = rows if details > 1 else [row for row in rows if not is_quiet(grid, row)]
+    found = [(row, lines(grid, row)) for row in shown]
+    if found:
+        for versions in _blocks(console.width, grid):
+            console.print()
+            _print_table(console, grid, found, versions)
+        for text in legend([line for _, of in found for line in of]):
+            console.print(text, style="dim", highlight=False, markup=False)
+    if len(shown) < len(rows):
+        quiet = [row.name for row in rows if row not in shown]
+        programs = counted(len(quiet), "program")
+        say(console, f"safe on all versions, which change nothing: {programs}: {', '.join(quiet)}")
+    _print_failures(console, grid)
+    _print_changes(console, grid, shown, counters=details > 1)
+    _print_counters(console, grid, details)
+
+
+def print_headline(console: Console, grid: Grid) -> None:
+    """Print on which versions the default may be flipped, and what versions change."""
+    headline = grid.headline
+    say(console, headline.question, ANSWER_STYLES[headline.flip] if headline.flip else "")
+    say(console, headline.verdicts)
+    say(console, headline.left_alone)
+    for answer in headline.versions:
+        told = counts_of(answer) if answer.counts else answer.first
+        say(console, f"  {answer.version}: {answer.flip or 'not asked'}: {told}")
+    if apart := besides(grid):
+        say(console, apart)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def _blocks(width: int, grid: Grid) -> Iterator[range]:
+    """Yield the versions that stand beside each other: as many as the terminal has room for."""
+    count = len(grid.versions)
+    names = _LEAST_WIDTH_OF_NAME + 1 + _width_of_labels(grid)
+    room = max((width - names) // (_width_of_cells(grid) + 1), 1)
+    for start in range(0, count, room):
+        yield range(start, min(start + room, count))
+
+
+def _width_of_labels(grid: Grid) -> int:
+    return max(len(label) for label in (FLIP_LINE, *(SIDE_LINES[side] for side in grid.sides)))
+
+
+def _width_of_cells(grid: Grid) -> int:
+    heads = (word for each in grid.versions for word in each.label.split())
+    return max(_LEAST_WIDTH_OF_CELL, *map(len, heads))
+
+
+def _print_table(
+    console: Console, grid: Grid, found: Sequence[tuple[GridRow, tuple[Line, ...]]], shown: range
+) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
+    table.add_column("program", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for number in shown:
+        label = escape(grid.versions[number].label.replace(" ", "\n"))
+        table.add_column(label, no_wrap=True, min_width=_LEAST_WIDTH_OF_CELL)
+    room = console.width - (_width_of_labels(grid) + 1) - (_width_of_cells(grid) + 1) * len(shown)
+    for row, of in found:
+        name = folded(visible(row.name), max(room, _LEAST_WIDTH_OF_NAME)).split("\n")
+        # A name takes the lines of its program, and goes on below them where it is longer.
+        for number in range(max(len(name), len(of))):
+            cells = _cells(of[number], shown) if number < len(of) else []
+            table.add_row(escape(name[number]) if number < len(name) else "", *cells)
+    console.print(table)
+
+
+def _cells(line: Line, shown: range) -> list[str]:
+    cells = [line.cells[number] for number in shown]
+    return [line.label, *(_styled(escape(cell.text), cell.tone) for cell in cells)]
+
+
+def _styled(text: str, tone: Tone) -> str:
+    return f"[{TONE_STYLES[tone]}]{text}[/]" if TONE_STYLES[tone] else text
+
+
+# -- what changes ----------------------------------------------------------------------------------
+
+
+def _print_failures(console: Console, grid: Grid) -> None:
+    """Print each failure of a version once, with the programs that it befalls."""
+    table = failures(grid)
+    if table.rows:
+        console.print()
+        say(console, "failures:")
+    for versions, flag, said, place, count, names in table.rows:
+        say(console, f"  {versions.text}, {flag.text}: {said.text} ({place.text})")
+        say(console, f"    {count.text}: {cut(names.text, _LENGTH_OF_REASON)}")
+
+
+def _print_changes(
+    console: Console, grid: Grid, rows: Sequence[GridRow], *, counters: bool
+) -> None:
+    """Print what changes when for each program; programs for which it is the same, together."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        alike.setdefault(tuple(_changes(grid, row, counters=counters)), []).append(row.name)
+    for told, names in alike.items():
+        if told:
+            many = f"{counted(len(names), 'program')}: " if len(names) > 1 else ""
+            say(console, f"{many}{', '.join(names)}", "bold")
+        for line in told:
+            say(console, f"    {line}")
+
+
+def _changes(grid: Grid, row: GridRow, *, counters: bool) -> Iterator[str]:
+    for change in row.changes:
+        yield f"flip: {first_changed(change)}"
+        for cell in (change.before, change.after):
+            if cell.why:
+                yield f"  {cell.version}: {_short(cell.why)}"
+    for cell, version in zip(row.cells, grid.versions, strict=True):
+        if version.campaign is not None and cell.state in ("not there", "not loaded", "not run"):
+            yield f"{cell.version}: {cell.state}: {_short(cell.why)}"
+    for each in grid.changes_of(row.name):
+        if each.is_news or counters:
+            yield f"{SIDE_LINES[each.side]}: {_short(said_of(each))}"
+        if counters and each.counters:
+            yield f"  counters: {'; '.join(counters_of(each))}"
+
+
+def _short(text: str) -> str:
+    return cut(" ".join(text.split()), _LENGTH_OF_REASON)
+
+
+def _print_counters(console: Console, grid: Grid, details: int) -> None:
+    changed = [each for each in grid.changes if each.counters]
+    if changed and details < 2:
+        programs = counted(len({each.program for each in changed}), "program")
+        say(console, f"counters, which nobody judges, change for {programs}: -v shows them")

@@ -1,0 +1,157 @@
+"""`constparity run` in several interpreters: the grid that it prints, and what it exits with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
+from parity_tests.cli.report_option import check_saving, write_texts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from parity_tests.campaign.each_version import EachVersion
+    from parity_tests.campaign.options import CampaignOptions
+    from parity_tests.cli.display import Display
+    from parity_tests.cli.python_option import Place
+    from parity_tests.cli.selecting import Chosen
+    from parity_tests.judge.fail_rules import FailRule
+    from reports import ReportRequest
+    from reports.rows import ProgramRow
+    from reports.rows.grid import Grid
+
+
+def run_on_versions(
+    context: typer.Context,
+    chosen: Chosen,
+    options: CampaignOptions,
+    where: Sequence[Place],
+    display: Display,
+    requests: Sequence[ReportRequest],
+    rules: Sequence[FailRule],
+    *,
+    exit_zero: bool,
+    stops_after: Callable[[ProgramRow], bool] | None,
+) -> None:
+    """Run a campaign in each interpreter, print their grid, write its reports, set the exit status.
+
+    With -v the campaign of each version is printed before the grid.
+    """
+    import reports
+    from parity_tests.cli import campaign_view, grid_view
+    from parity_tests.cli.terminal import say
+
+    found = _found(context, chosen, options, where, display, stops_after)
+    if found is None:
+        return
+    console, grid = display.console(), found.grid
+    for version in grid.versions if display.details > 1 else ():
+        if version.campaign is not None:
+            say(console, f"jax {version.label}", "bold")
+            campaign_view.print_campaign(console, version.campaign, details=display.details)
+            console.print()
+    grid_view.print_grid(console, grid, details=display.details)
+    write_texts(context, console, requests, lambda format_: reports.render_grid(format_, grid))
+    _exit_by_rules(context, console, grid, rules, exit_zero, display)
+    if found.was_interrupted:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+
+
+def check_saving_each(
+    context: typer.Context, file: Path, where: Sequence[Place], texts: Sequence[str]
+) -> None:
+    """Make sure that the results of each version can be saved, and these reports written."""
+    from parity_tests.campaign.each_version import file_of, interpreters_at
+
+    for each in interpreters_at([(each.python, each.sides) for each in where if each.python]):
+        check_saving(context, file_of(file, each.label), texts)
+
+
+def _found(
+    context: typer.Context,
+    chosen: Chosen,
+    options: CampaignOptions,
+    where: Sequence[Place],
+    display: Display,
+    stops_after: Callable[[ProgramRow], bool] | None,
+) -> EachVersion | None:
+    """Run the campaigns with a progress bar; None where none came to anything, which is said."""
+    from parity_tests.campaign.each_version import interpreters_at, run_each
+    from parity_tests.campaign.folder import ResumeError
+
+    try:
+        with display.progress() as shown:
+            found = run_each(
+                chosen.targets,
+                options.model_copy(update={"select": chosen.select}),
+                interpreters_at([(each.python, each.sides) for each in where if each.python]),
+                progress=shown,
+                announce=shown.say,
+                stops_after=stops_after,
+            )
+    except ResumeError as error:
+        fail(str(error))
+    for message in found.not_saved:
+        complain(message)
+        context.obj.code = Exit.INTERNAL_ERROR
+    if found.grid.programs:
+        return found
+    if found.was_interrupted:
+        print("constparity: interrupted", file=sys.stderr)
+        context.obj.code = Exit.INTERRUPTED
+    elif found.wrong_targets:
+        fail(found.wrong_targets[0])
+    else:
+        nothing_collected(context, chosen.named)
+    return None
+
+
+def _exit_by_rules(
+    context: typer.Context,
+    console: Console,
+    grid: Grid,
+    rules: Sequence[FailRule],
+    exit_zero: bool,
+    display: Display,
+) -> None:
+    """Set what the process exits with: the worst of all versions, by the rules of one campaign.
+
+    A version without a campaign is one that could not be compared. With -q each program that breaks
+    a rule is named, too.
+    """
+    from parity_tests.cli import campaign_view, last_failed
+    from parity_tests.cli.terminal import say
+    from parity_tests.judge.fail_rules import broken
+    from reports.views.texts import counted
+
+    codes: list[Exit] = []
+    failed: set[str] = set()
+    for version in grid.versions:
+        if version.campaign is None:
+            for rule in rules:
+                if rule.name == "not-compared":
+                    say(console, f"fails on {rule.text}: nothing was run on {version.label}")
+                    codes.append(code_of(rule.status))
+            continue
+        found = broken(version.campaign, rules)
+        names = {name for each in found for name in each.programs}
+        if names and not display.details:
+            say(console, f"jax {version.label}:")
+            campaign_view.print_failing(console, version.campaign, names)
+        failed |= names
+        for each in found:
+            programs = counted(len(each.programs), "program")
+            say(console, f"fails on {each.rule.text}: {programs} on {version.label}")
+            codes.append(code_of(each.rule.status))
+    if codes and exit_zero:
+        say(console, "exit status 0 all the same (--exit-zero)")
+    code = Exit.PARITY if exit_zero else min(codes, default=Exit.PARITY)
+    context.obj.code = max(context.obj.code, code)
+    rows = {row.name: row for v in grid.versions if v.campaign for row in v.campaign.programs}
+    last_failed.remember(rows.values(), failed)

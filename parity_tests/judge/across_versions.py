@@ -1,0 +1,171 @@
+"""Judge what one side made of a program on two versions of JAX, with the flag left alone.
+
+Outputs, their types and placement, effects and failures are judged, by the rules for one side that
+is measured twice. Counters are shown beside them: a release of JAX or XLA may lower and compile a
+program otherwise, and nobody has to act on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.evidence.values import Value
+from parity_tests.judge import effects
+from parity_tests.judge.comparison import STRUCTURE, PairComparison
+from parity_tests.judge.unrepeated import arguments_changed, captured_changed
+from reports.rows import Comparison, Failure, Side, metrics
+from reports.rows.check_names import AGREE
+from reports.rows.version_change import VersionChange, VersionOutcome
+
+_OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPERTIES), AGREE)
+_JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
+_COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
+
+
+@dataclass(frozen=True)
+class OnVersion:
+    """What the sides left of a program on one version; `not_repeatable` says what varies there.
+
+    `digest` is that of the file of its source, "" where it is not known.
+    """
+
+    label: str
+    evidence: Mapping[Side, Evidence]
+    truth: tuple[Value, ...] = ()
+    not_repeatable: str = ""
+    digest: str = ""
+
+
+def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChange]:
+    """Yield what changed for each side of a program, on each version but the first that ran it.
+
+    A version is compared with the last one before it on which the side has run the program. Where a
+    failure is gone, it is compared with the last one on which the side worked as well, so that no
+    change hides behind the failure.
+
+    Example::
+
+        [each.outcome for each in changes("step", [on_0_10_2, on_0_11_2])] == ["equal", "equal"]
+    """
+    for side in dict.fromkeys(side for each in versions for side in each.evidence):
+        last: OnVersion | None = None
+        last_working: OnVersion | None = None
+        for version in versions:
+            if side not in version.evidence:
+                continue
+            works = version.evidence[side].observation.failure is None
+            if last is not None:
+                yield compare(program, side, last, version)
+            if works and last_working is not None and last_working is not last:
+                yield compare(program, side, last_working, version)
+            last, last_working = version, version if works else last_working
+
+
+def compare(program: str, side: Side, before: OnVersion, after: OnVersion) -> VersionChange:
+    """Judge one side of a program on two versions."""
+    left, right = before.evidence[side], after.evidence[side]
+    change = VersionChange(
+        program=program,
+        side=side,
+        before=before.label,
+        after=after.label,
+        **_judged(left, right, before.truth or after.truth),
+    )
+    if before.digest != after.digest and change.outcome != "equal":
+        causes = ("the file of its source is another", *change.causes)
+        change = change.model_copy(update={"causes": causes})
+    varying = before.not_repeatable or after.not_repeatable
+    if change.is_news and varying:
+        what = f"it does not repeat itself: {varying}"
+        return change.model_copy(update={"outcome": "not compared", "detail": what})
+    return change
+
+
+def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[str, Any]:
+    """Return the fields of a row that say how two versions stand to each other."""
+    one, two = left.observation, right.observation
+    if one.failure or two.failure:
+        outcome, detail = _of_failures(one.failure, two.failure)
+        return {"outcome": outcome, "detail": detail}
+    compared = PairComparison(left, right, truth).comparisons()
+    judged = tuple(each for each in compared if each.metric in _JUDGED)
+    outcome, detail = _of_results(judged)
+    arguments = [each.what for each in arguments_changed(one.arguments, two.arguments, "")]
+    if arguments and outcome != "equal":
+        # Results for other arguments say nothing of each other.
+        outcome, detail = "not compared", f"it was called otherwise: {'; '.join(arguments)}"
+    captured = [each.what for each in captured_changed(one, two)]
+    return {
+        "outcome": outcome,
+        "detail": detail,
+        "causes": () if outcome == "equal" else (*arguments, *captured),
+        "judged": judged,
+        "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
+    }
+
+
+# -- failures --------------------------------------------------------------------------------------
+
+
+def _of_failures(before: Failure | None, after: Failure | None) -> tuple[VersionOutcome, str]:
+    if after is None:
+        assert before is not None
+        return "fixed failure", f"it failed: {_said(before)}"
+    if before is None:
+        return "new failure", _said(after)
+    if _kind(before) == _kind(after):
+        return "same failure", _said(after)
+    return "another failure", f"{_said(before)}; now: {_said(after)}"
+
+
+def _kind(failure: Failure) -> tuple[str, str, str]:
+    # Not its message: that may hold an address or a path, and JAX words messages anew.
+    return failure.kind, failure.stage, failure.type
+
+
+def _said(failure: Failure) -> str:
+    line = next(iter(failure.message.strip().splitlines()), "")
+    return f"{failure.kind} in {failure.stage}: {failure.type}{f': {line}' if line else ''}"
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _of_results(judged: Sequence[Comparison]) -> tuple[VersionOutcome, str]:
+    """Return what the comparisons of two results come to, and the worst of them in words."""
+    different = [each for each in judged if each.outcome == "different"]
+    if different:
+        return "different", "; ".join(_in_words(each) for each in different)
+    [outputs] = [each for each in judged if each.metric == "outputs"]
+    if outputs.outcome == "not compared":
+        return "not compared", outputs.detail
+    near = [each for each in judged if each.outcome == "expected difference"]
+    if near or worst_rung(outputs.leaves) != "bitwise":
+        return "within tolerance", "; ".join(_in_words(each) for each in (outputs, *near))
+    lost = [each for each in judged if each.outcome == "not compared"]
+    if lost:
+        return "not compared", "; ".join(f"{each.metric}: {each.detail}" for each in lost)
+    return "equal", outputs.detail
+
+
+def _in_words(comparison: Comparison) -> str:
+    if comparison.metric == "outputs" or comparison.metric in effects.METRICS:
+        return f"{comparison.metric}: {comparison.detail}"
+    values = f"{comparison.left_value} against {comparison.right_value}"
+    return f"{comparison.metric}: {values} ({comparison.detail})"
+
+
+# -- counters --------------------------------------------------------------------------------------
+
+
+def _is_other_count(comparison: Comparison) -> bool:
+    # Sizes that are others whenever they are measured again are "not judged", and say nothing.
+    return comparison.outcome == "different" and comparison.metric in _COUNTERS
+
+
+def _shown(comparison: Comparison) -> Comparison:
+    return comparison.model_copy(update={"outcome": "not judged", "detail": ""})

@@ -1,0 +1,152 @@
+"""`constparity run` in several interpreters: its exit status, its reports, and one real run."""
+
+import json
+import sys
+from pathlib import Path
+
+import built_grids as built
+import pytest
+
+from parity_tests.campaign import each_version
+from parity_tests.campaign.each_version import EachVersion, Interpreter
+from parity_tests.cli import app, last_failed
+from reports.output.json_file import load_grid
+from reports.rows import SIDES
+from reports.rows.grid_row import GridVersion
+
+STOCK = ["--sides", "jax-legacy,jax-simplified"]
+TWO = ["--python", sys.executable, "--python", sys.executable]
+
+
+@pytest.fixture
+def canned(monkeypatch):
+    """A grid as if it had been run; what else came of the campaigns can be given."""
+
+    def of(*versions, **more):
+        found = EachVersion(built.of(*versions), **more)
+        monkeypatch.setattr(each_version, "run_each", lambda *args, **options: found)
+        named = [Interpreter(Path("python"), each.label, each.label, SIDES) for each in versions]
+        monkeypatch.setattr(each_version, "interpreters_at", lambda paths: named)
+
+    return of
+
+
+def run(*arguments):
+    return app.main(["run", "x", *TWO, *arguments])
+
+
+def safe(label):
+    return built.version(label, built.program("steady"))
+
+
+def different(label):
+    return built.version(label, built.program("steady", "different"))
+
+
+def unknown(label):
+    return built.version(label, built.program("steady", "could not compare"))
+
+
+@pytest.mark.parametrize(
+    ("last", "code"),
+    [(safe, 0), (different, 1), (unknown, 2)],
+)
+def test_the_exit_status_is_the_worst_of_all_versions(canned, last, code, capsys):
+    canned(last("0.9.2"), safe("0.10.2"))
+    assert run() == code
+    assert ("on 0.9.2" in capsys.readouterr().out.splitlines()[-1]) == bool(code)
+    assert run("--exit-zero") == 0
+
+
+def test_a_difference_is_worse_than_what_could_not_be_compared(canned):
+    canned(unknown("0.9.2"), different("0.10.2"))
+    assert run() == 1
+
+
+def test_a_version_without_a_campaign_could_not_be_compared(canned, capsys):
+    canned(GridVersion(label="0.9.2", missing="no module named flax"), safe("0.10.2"))
+    assert run() == 2
+    assert "fails on not-compared: nothing was run on 0.9.2" in capsys.readouterr().out
+    assert run("--fail-on", "different") == 0
+
+
+def test_an_interrupted_run_prints_what_there_is(canned, capsys):
+    canned(safe("0.9.2"), GridVersion(label="0.10.2", missing="interrupted"), was_interrupted=True)
+    assert run() == 130
+    printed = capsys.readouterr()
+    assert "flip: yes on 0.9.2; not known on 0.10.2" in printed.out
+    assert "constparity: interrupted" in printed.err
+
+
+def test_targets_that_are_wrong_everywhere_are_a_wrong_use(canned, capsys):
+    canned(GridVersion(label="0.9.2", missing="no file x"), wrong_targets=("no file x",))
+    assert run() == 4
+    assert "constparity: no file x" in capsys.readouterr().err
+
+
+def test_an_interpreter_that_cannot_run_sides_is_a_wrong_use(capsys, tmp_path):
+    assert run("--python", str(tmp_path / "python")) == 4
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_results_that_cannot_be_saved_are_told_before_anything_runs(canned, capsys, tmp_path):
+    canned(safe("0.9.2"))
+    (tmp_path / "A-0.9.2.json").mkdir()
+    assert run("--save", str(tmp_path / "A.json")) == 4
+    assert "A-0.9.2.json" in capsys.readouterr().err
+
+
+def test_quietly_each_program_that_fails_is_named(canned, capsys):
+    canned(different("0.9.2"), safe("0.10.2"))
+    run("-q")
+    out = capsys.readouterr().out
+    assert "jax 0.9.2:" in out
+    assert "steady (models/steady.py:12): flip: different" in out
+
+
+def test_verbosely_each_campaign_is_printed_before_the_grid(canned, capsys):
+    canned(different("0.9.2"), safe("0.10.2"))
+    run("-v")
+    out = capsys.readouterr().out
+    assert out.index("jax-legacy, jax-simplified on jax 0.9.2") < out.index("flip: no on 0.9.2")
+
+
+def test_every_report_of_a_grid_is_written(canned, tmp_path):
+    canned(*built.rich().versions)
+    files = {name: tmp_path / f"grid.{name}" for name in ("json", "md", "html")}
+    run(*(f"--report={name}:{file}" for name, file in files.items()))
+    assert load_grid(files["json"]).headline.flip == "no"
+    assert files["md"].read_text().startswith("# constparity: flip: no on some versions")
+    assert files["html"].read_text().startswith("<!DOCTYPE html>")
+
+
+def test_what_failed_on_any_version_is_remembered(canned, monkeypatch):
+    remembered = []
+    monkeypatch.setattr(
+        last_failed, "remember", lambda rows, names: remembered.append(([*rows], names))
+    )
+    canned(different("0.9.2"), safe("0.10.2"))
+    run()
+    [(rows, names)] = remembered
+    assert [row.name for row in rows] == ["steady"]
+    assert names == {"steady"}
+
+
+def test_two_interpreters_with_one_jax_agree(good_file, tmp_path):
+    file = tmp_path / "grid.json"
+    options = [*STOCK, *TWO, "--no-times", "--report", f"json:{file}"]
+    assert app.main(["run", str(good_file), *options]) == 0
+    data = json.loads(file.read_text())
+    python = ".".join(map(str, sys.version_info[:2]))
+    jax = data["versions"][0]["campaign"]["environment"]["jax"]
+    labels = [f"{jax} py{python} ({number})" for number in (1, 2)]
+    assert [each["label"] for each in data["versions"]] == labels
+    [program] = data["programs"]
+    assert [(each["version"], each["flip"]) for each in program["cells"]] == [
+        (label, "safe") for label in labels
+    ]
+    assert [(each["side"], each["outcome"]) for each in data["changes"]] == [
+        ("jax-legacy", "equal"),
+        ("jax-simplified", "equal"),
+    ]
+    assert [each["counters"] for each in data["changes"]] == [[], []]

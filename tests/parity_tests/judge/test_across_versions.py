@@ -1,0 +1,237 @@
+"""What one side makes of a program on two versions of JAX: each kind of change, planted once."""
+
+import numpy as np
+import pytest
+
+from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.values import Value
+from parity_tests.judge.across_versions import OnVersion, changes
+from reports.rows import (
+    ArgumentLeaf,
+    CapturedArray,
+    ExecutableCounts,
+    Failure,
+    JaxprCounts,
+    Observation,
+    OutputLeaf,
+    StageTimes,
+)
+from reports.rows.effects import Effect, Effects
+
+ONE = np.float32([1.0, 2.0])
+
+
+COUNTS = JaxprCounts(equations=3, captured_arrays=1, captured_bytes=8)
+
+
+def evidence(value=ONE, *, side="jax-simplified", jaxpr="{ }", counts=COUNTS, leaf=None, **fields):
+    row = {
+        "path": "",
+        "shape": value.shape,
+        "dtype": str(value.dtype),
+        "weak_type": False,
+        "sha256": "",
+        "sharding": "cpu:0",
+    }
+    observed = Observation(
+        program="p",
+        side=side,
+        outputs=(OutputLeaf(**row | (leaf or {})),),
+        jaxpr=counts,
+        **{"tree": "*"} | fields,
+    )
+    return Evidence(observed, (Value("", value),), jaxpr)
+
+
+def failing(type_="TypeError", message="no", *, side="jax-simplified", stage="compile"):
+    failure = Failure(kind="exception", stage=stage, type=type_, message=message)
+    return Evidence(Observation(program="p", side=side, failure=failure))
+
+
+def judged(*versions, **of_last):
+    """The changes of a program whose one side left this evidence on 0.1, 0.2 and so on."""
+    on = [
+        OnVersion(f"0.{number}", {each.observation.side: each} if each else {})
+        for number, each in enumerate(versions, 1)
+    ]
+    last = on[-1]
+    on[-1] = OnVersion(last.label, last.evidence, **of_last)
+    return list(changes("p", on))
+
+
+def outcome(before, after, **of_last):
+    [change] = judged(before, after, **of_last)
+    return change.outcome, change.detail
+
+
+def test_bitwise_equal_outputs_are_equal():
+    assert outcome(evidence(), evidence()) == ("equal", "bitwise equal")
+
+
+@pytest.mark.parametrize(
+    ("relative", "expected", "rung"),
+    [
+        (1e-7, "within tolerance", "ulp"),
+        (8e-7, "within tolerance", "tolerance"),
+        (1e-5, "different", "mismatch"),
+    ],
+)
+def test_outputs_stand_on_the_ladder(relative, expected, rung):
+    found, detail = outcome(evidence(), evidence(ONE * np.float32(1 + relative)))
+    assert found == expected
+    assert f"outputs: {rung} at the only output" in detail
+
+
+def test_values_that_are_as_near_to_the_truth_are_within_tolerance():
+    truth = (Value("", np.float64([1.0, 2.0]) * (1 + 1e-5)),)
+    found, detail = outcome(evidence(), evidence(ONE * np.float32(1 + 2e-5)), truth=truth)
+    assert found == "within tolerance"
+    assert "double precision" in detail
+
+
+@pytest.mark.parametrize(
+    ("change", "metric"),
+    [
+        ({"leaf": {"weak_type": True}}, "output weak types"),
+        ({"leaf": {"sharding": "cpu:1"}}, "output shardings"),
+        ({"tree": "{'a': *}"}, "output structure"),
+        ({"leaf": {"dtype": "float16"}}, "output dtypes"),
+    ],
+)
+def test_types_and_placement_are_judged(change, metric):
+    found, detail = outcome(evidence(), evidence(**change))
+    assert found == "different"
+    assert metric in detail
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected", "said"),
+    [
+        (evidence(), failing(), "new failure", "exception in compile: TypeError: no"),
+        (failing(), evidence(), "fixed failure", "it failed: exception in compile: TypeError: no"),
+        (failing(), failing(message="not"), "same failure", "exception in compile: TypeError: not"),
+        (
+            failing(),
+            failing("AttributeError", "gone"),
+            "another failure",
+            "exception in compile: TypeError: no; now: exception in compile: AttributeError: gone",
+        ),
+        (
+            failing(),
+            failing(stage="call"),
+            "another failure",
+            "exception in compile: TypeError: no; now: exception in call: TypeError: no",
+        ),
+    ],
+)
+def test_failures_are_judged(before, after, expected, said):
+    assert outcome(before, after) == (expected, said)
+
+
+def test_behind_a_failure_outputs_are_compared_with_the_last_version_that_worked():
+    found = judged(evidence(), failing(), evidence(ONE * 2))
+    assert [(each.before, each.after, each.outcome) for each in found] == [
+        ("0.1", "0.2", "new failure"),
+        ("0.2", "0.3", "fixed failure"),
+        ("0.1", "0.3", "different"),
+    ]
+
+
+def test_a_version_without_the_program_is_stepped_over():
+    [change] = judged(evidence(), None, evidence())
+    assert (change.before, change.after, change.outcome) == ("0.1", "0.3", "equal")
+
+
+def test_counters_are_shown_and_decide_nothing():
+    more = JaxprCounts(equations=4, captured_arrays=1, captured_bytes=8)
+    [change] = judged(evidence(), evidence(jaxpr="{ a }", counts=more))
+    assert change.outcome == "equal"
+    assert [(e.metric, e.left_value, e.right_value, e.outcome) for e in change.counters] == [
+        ("jaxpr equations", "3", "4", "not judged")
+    ]
+
+
+def test_sizes_that_differ_in_every_run_are_not_shown():
+    counts = ExecutableCounts(
+        instructions=3, fusions=1, constants=0, constant_bytes=0, serialized_bytes=900
+    )
+    other = counts.model_copy(update={"serialized_bytes": 904})
+    [change] = judged(evidence(executable=counts), evidence(executable=other))
+    assert change.counters == ()
+    other = counts.model_copy(update={"instructions": 4})
+    [change] = judged(evidence(executable=counts), evidence(executable=other))
+    assert [each.metric for each in change.counters] == ["optimised HLO instructions"]
+
+
+def test_times_are_neither_judged_nor_shown():
+    times = StageTimes(trace=1, lower=1, compile=1, first_call=1, call=None, call_samples=0)
+    slower = times.model_copy(update={"compile": 100.0})
+    [change] = judged(evidence(times=times), evidence(times=slower))
+    assert (change.outcome, change.counters) == ("equal", ())
+
+
+def test_effects_are_judged():
+    called = Effect(
+        kind="io_callback", function="log", place="model.py:3", ordered=True, types=(), calls=1,
+        calls_of_compiled=1, sha256="", sha256_of_compiled="",
+    )  # fmt: skip
+    twice = called.model_copy(update={"calls": 2})
+    found, detail = outcome(
+        evidence(effects=Effects(found=(called,))), evidence(effects=Effects(found=(twice,)))
+    )
+    assert found == "different"
+    assert "log (model.py:3) is called 1 time against 2 times" in detail
+
+
+def test_other_arguments_say_nothing_of_the_outputs():
+    one, two = (
+        ArgumentLeaf(path="x", shape=(2,), dtype="float32", sha256=digest) for digest in "ab"
+    )
+    found, detail = outcome(evidence(arguments=(one,)), evidence(ONE * 2, arguments=(two,)))
+    assert found == "not compared"
+    assert detail == "it was called otherwise: argument x float32[2] has other values"
+    assert outcome(evidence(arguments=(one,)), evidence(arguments=(two,)))[0] == "equal"
+
+
+def test_other_captured_values_are_named_as_a_cause():
+    one, two = (
+        CapturedArray(
+            file="model.py", line=3, function="f", shape=(2,), dtype="float32", bytes=8,
+            sharding="", sha256=digest, uses=1, fate="hoisted", copies=1,
+        )
+        for digest in "ab"
+    )  # fmt: skip
+    [change] = judged(evidence(ledger=(one,)), evidence(ONE * 2, ledger=(two,)))
+    assert change.outcome == "different"
+    assert change.causes == ("captured array float32[2] holds other values",)
+    [change] = judged(evidence(ledger=(one,)), evidence(ledger=(two,)))
+    assert (change.outcome, change.causes) == ("equal", ())
+
+
+def test_a_program_that_does_not_repeat_itself_is_not_compared():
+    for after in (evidence(ONE * 2), failing()):
+        found = outcome(evidence(), after, not_repeatable="captured array float32[2] changes")
+        assert found == (
+            "not compared",
+            "it does not repeat itself: captured array float32[2] changes",
+        )
+
+
+def test_each_side_is_compared_with_itself():
+    left = {"jax-legacy": evidence(side="jax-legacy"), "jax-simplified": evidence()}
+    right = {"jax-legacy": evidence(ONE * 2, side="jax-legacy"), "jax-simplified": evidence()}
+    found = changes("p", [OnVersion("0.1", left), OnVersion("0.2", right)])
+    assert [(each.side, each.outcome) for each in found] == [
+        ("jax-legacy", "different"),
+        ("jax-simplified", "equal"),
+    ]
+
+
+def test_another_source_is_named_as_a_cause():
+    for after, causes in (
+        (evidence(ONE * 2), ("the file of its source is another",)),
+        (failing(), ("the file of its source is another",)),
+        (evidence(), ()),
+    ):
+        [change] = judged(evidence(), after, digest="another")
+        assert change.causes == causes
