@@ -105,7 +105,9 @@ def _uses(closed_jaxpr: ClosedJaxpr) -> Iterator[_Use]:
     for body in bodies_in(closed_jaxpr):
         consts = consts_of(body)
         values = dict(zip(body.constvars, consts, strict=True)) if consts else {}
-        found = [(value, var, None) for var, value in values.items()]
+        found: list[tuple[Any, Any, JaxprEqn | None]] = [
+            (value, var, None) for var, value in values.items()
+        ]
         found += [(atom.val, atom, None) for atom in body.outvars if isinstance(atom, Literal)]
         for eqn in body.eqns:
             for atom in eqn.invars:
@@ -141,7 +143,11 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
     for constant, users in users_of.values():
         if jax_internals.nbytes(constant.value) >= max(limit, 1):
             for use in users:
+                assert use.eqn is not None
                 jax_internals.warn_of_constant(use.value, use.aval, use.eqn, use.debug_info)
     jax_internals.warn_of_total(
-        [(each.value, each.aval, [use.eqn for use in users]) for each, users in users_of.values()]
+        [
+            (each.value, each.aval, [use.eqn for use in users if use.eqn is not None])
+            for each, users in users_of.values()
+        ]
     )

@@ -37,10 +37,10 @@ def compare(
     """Judge every program of two saved campaigns; a program that one of them lacks is not compared.
 
     With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
-    out why, if its source and the environment have not changed. That imports the modules that the
-    files name, so use it on trusted files. Between two versions of JAX, counts and printed jaxprs are
-    shown and not judged. `timeout` is in seconds for one run, and
-    `attribution_timeout` for all runs of one program. Times of other sources, versions or machines
+    out why, if its source and the environment have not changed. That imports the modules that
+    the files name, so use it on trusted files. Between two versions of JAX, counts and printed
+    jaxprs are shown and not judged. `timeout` is in seconds for one run, and `attribution_timeout`
+    for all runs of one program. Times of other sources, versions or machines
     are left out, and `provenance` of the campaign says so. Raises `SavedError` where arrays cannot
     be read.
 
