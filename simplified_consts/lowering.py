@@ -116,7 +116,8 @@ def _hoist(
         converted,
         tuple(map(deduplication.representative, const_args) if deduplication else const_args),
         jax_hoists_the_rest=bool(conversion.unconverted),
-        says_hoisted=True,
+        # JAX would hoist what a policy leaves embedded, above its threshold.
+        says_hoisted=bool(conversion.unconverted or not selection.embeds_by_policy),
         leaves_arrays=bool(conversion.unconverted or selection.chosen),
         choices=choices,
     )

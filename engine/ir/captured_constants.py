@@ -132,22 +132,18 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
     # programs stay below the limit; only the others pay for the search by array and place.
     if sum(map(jax_internals.nbytes, values_in(closed_jaxpr))) < limit:
         return
-    users_of: dict[Hashable, tuple[_Use, list[_Use]]] = {}
+    users_of: dict[Hashable, tuple[_Use, list[tuple[JaxprEqn, Any]]]] = {}
     for use in _uses(closed_jaxpr):
         _, users = users_of.setdefault(constant_key(use.value), (use, []))
         if use.eqn is not None:
-            users.append(use)
+            users.append((use.eqn, use.debug_info))
     total = sum(jax_internals.nbytes(use.value) for use, _ in users_of.values())
     if not total or total < limit:
         return
-    for constant, users in users_of.values():
-        if jax_internals.nbytes(constant.value) >= max(limit, 1):
-            for use in users:
-                assert use.eqn is not None
-                jax_internals.warn_of_constant(use.value, use.aval, use.eqn, use.debug_info)
+    for each, users in users_of.values():
+        if jax_internals.nbytes(each.value) >= max(limit, 1):
+            for eqn, debug_info in users:
+                jax_internals.warn_of_constant(each.value, each.aval, eqn, debug_info)
     jax_internals.warn_of_total(
-        [
-            (each.value, each.aval, [use.eqn for use in users if use.eqn is not None])
-            for each, users in users_of.values()
-        ]
+        [(each.value, each.aval, [eqn for eqn, _ in users]) for each, users in users_of.values()]
     )

@@ -62,7 +62,8 @@ def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> d
     while pending:
         for use in pending.pop().uses:
             # By name first: a view of each operation would take as long as all else here.
-            if use.owner.name not in _PASS_OPERANDS_ON:
+            # Of the operation: the view of a composite has the composite's own name.
+            if use.owner.operation.name not in _PASS_OPERANDS_ON:
                 continue
             op, index = use.owner.opview, use.operand_number
             if not isinstance(op, _hlo.WhileOp):
