@@ -9,6 +9,7 @@ import pytest
 from other_python import other_python
 from program_files import program_file
 
+from parity_tests import processes
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app
@@ -25,6 +26,7 @@ from parity_tests.targets import TargetError
 from reports.rows import SIDES
 
 STOCK = ("jax-legacy", "jax-simplified")
+ROOT = str(Path(__file__).parents[3])
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,10 @@ def test_a_process_finds_what_its_interpreter_has_and_what_is_the_users(
     users.mkdir()
     (users / "only_on_the_users_path.py").write_text("")
     monkeypatch.chdir(tmp_path)  # the working directory is a user's, and here it has the engine
+    # The tests may have the checkout on PYTHONPATH, where it would be the user's.
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    own_paths = {*processes.interpreters._own_paths(), ROOT}
+    monkeypatch.setattr(processes.interpreters, "_own_paths", lambda: own_paths)
     monkeypatch.setattr(sys, "path", [*sys.path, str(users)])
     options = CampaignOptions(steady_calls=0, python=other)
     rows = run.run([str(program_file("what_a_process_finds"))], options).programs
