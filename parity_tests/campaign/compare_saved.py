@@ -37,12 +37,13 @@ def compare(
     """Judge every program of two saved campaigns; a program that one of them lacks is not compared.
 
     With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
-    out why, if its source and the environment have not changed. That imports the modules that
-    the files name, so use it on trusted files. Between two versions of JAX, counts and printed
-    jaxprs are shown and not judged. `timeout` is in seconds for one run, and `attribution_timeout`
-    for all runs of one program. Times of other sources, versions or machines
-    are left out, and `provenance` of the campaign says so. Raises `SavedError` where arrays cannot
-    be read.
+    out why, if its source and the environment have not changed. That imports the modules that the
+    files name, so use it on trusted files. `timeout` is in seconds for one run, and
+    `attribution_timeout` for all runs of one program.
+
+    Times of other sources, versions or machines are left out, and `provenance` of the campaign says
+    so. Where a side is compared with itself on two versions of JAX, counts and printed jaxprs are
+    shown and not judged. Raises `SavedError` where arrays cannot be read.
 
     Example::
 
@@ -95,7 +96,7 @@ def _draft(
     truth = left.truth(name) or right.truth(name)
     row = left.rows()[name]
     comparisons = compare_pairs(compared, truth)
-    if _version(left) != _version(right):
+    if any(a == b for a, b in pairs) and _version(left) != _version(right):
         comparisons = counts_not_judged(comparisons)
     findings = Findings(
         observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),

@@ -15,7 +15,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge import effects
-from parity_tests.judge.comparison import STRUCTURE, PairComparison
+from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
 from reports.rows import Comparison, Failure, Side, metrics
 from reports.rows.check_names import AGREE
@@ -42,7 +42,7 @@ class OnVersion:
 
 
 def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Return comparisons of two versions in which counts and printed jaxprs are no differences.
+    """Return comparisons of one side on two versions; counts and printed jaxprs are not judged.
 
     Example::
 
@@ -50,7 +50,7 @@ def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ..
     """
     return tuple(
         each.model_copy(update={"outcome": "not judged", "detail": _OTHER_VERSION})
-        if each.metric not in _JUDGED and each.outcome == "different"
+        if each.metric in (*_COUNTERS, PRINTED) and each.outcome == "different"
         else each
         for each in comparisons
     )

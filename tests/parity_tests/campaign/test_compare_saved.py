@@ -289,6 +289,34 @@ def test_the_command_compares_and_exits_as_run_does(saved, tmp_path, capsys):
     assert "No such file" in capsys.readouterr().err
 
 
+def test_counts_are_not_judged_between_two_versions_of_jax(saved):
+    left, _ = halves_of(saved[0])
+
+    def changed(row):
+        first, *others = row.observations
+        if row.name != "good":
+            return row
+        more = first.jaxpr.model_copy(update={"equations": first.jaxpr.equations + 1})
+        tree = first.model_copy(update={"jaxpr": more})
+        return row.model_copy(update={"observations": (tree, *others)})
+
+    rows = tuple(map(changed, left.campaign.programs))
+    right = replace(left, campaign=left.campaign.model_copy(update={"programs": rows}))
+
+    def equations(result):
+        [row] = [each for each in result.programs if each.name == "good"]
+        [found] = [
+            each
+            for each in row.comparisons
+            if each.metric == "jaxpr equations" and each.left == "legacy"
+        ]
+        return row.verdict, found.outcome, int(found.right_value) - int(found.left_value)
+
+    assert equations(compare(left, right)) == ("difference", "different", 1)
+    later = with_environment(right, jax="0.99.0")
+    assert equations(compare(left, later)) == ("parity", "not judged", 1)
+
+
 def with_environment(saved, **changed):
     environment = saved.campaign.environment.model_copy(update=changed)
     return replace(saved, campaign=saved.campaign.model_copy(update={"environment": environment}))
