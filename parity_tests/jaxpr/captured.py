@@ -52,6 +52,7 @@ def captured_value(value: Any) -> CapturedValue | None:
 
         captured_value(np.arange(3.0)).shape == (3,)
     """
+    value = unwrapped(value)
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
     key = is_key(dtype)
     if (shape == () and not key) or not hasattr(value, "nbytes"):
@@ -66,10 +67,20 @@ def identity(value: Any) -> Hashable:
     JAX hands NumPy arrays on as new views. So two NumPy objects are one array if they see the same
     memory in the same way. A `jax.Array` is one array with itself alone.
     """
+    value = unwrapped(value)
     if isinstance(value, np.ndarray):
         pointer = value.__array_interface__["data"][0]
         return (pointer, value.shape, value.strides, value.dtype.str)
     return id(value)
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the NumPy array in what JAX makes of one before 0.9; later JAX has a subclass of it.
+
+    Any other value is returned unchanged.
+    """
+    inside = getattr(value, "val", None) if not isinstance(value, np.ndarray) else None
+    return inside if isinstance(inside, np.ndarray) else value
 
 
 def digest_of(value: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from packaging.version import Version
+
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
@@ -51,6 +53,9 @@ _OF_LIMITS: dict[str, str] = {
 
 _SEED = ACTIONS["outputs"]
 
+# With its flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, 0.8.3 and 0.9.2
+# none that captures an array of NumPy's.
+_FLAG_WORKS = Version("0.10.0")
 _ONE_PROGRAM = (
     "find what reads the flag, the text of a jaxpr or a lowered module: both forms are meant to be "
     "one program"
@@ -91,6 +96,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         action = cause[0].fix
     elif exceeds:
         action = f"find out what {flip.right} does in {failure.stage}: {flip.left} needs little"
+    elif broken and failure.of_jax and (release := _with_a_broken_flag(after)):
+        action = f"nothing in the program: {release} fails with its flag; use 0.10.0 or newer"
     elif broken:
         action = flip.how_to_find_the_culprit
     else:
@@ -102,6 +109,12 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _with_a_broken_flag(after: Observation) -> str:
+    """Name the release of JAX that a side ran on if its flag is broken; "" where it works."""
+    jax = after.measured_with.jax if after.measured_with else ""
+    return f"jax {jax}" if jax and Version(jax) < _FLAG_WORKS else ""
 
 
 def _said(failure: Failure) -> str:
