@@ -107,7 +107,7 @@ def test_nothing_runs_unless_it_is_asked_for(saved, asked, capsys):
     assert {name.rpartition(":")[2] for name, *_ in asked} == {
         "other_value", "other_rounding", "other_order"
     }  # fmt: skip
-    assert "cause: a bug" in capsys.readouterr().out
+    assert ": a bug" in capsys.readouterr().out  # the drift, beside the line that reads the flag
 
 
 @pytest.mark.parametrize(
