@@ -16,6 +16,7 @@ import jax
 
 from engine import jax_internals
 from engine.configuration.parsing import Side
+from engine.configuration.trace_side import tracing_for
 from engine.pipeline import Pipeline
 from engine.runtime.device_pool import place
 from engine.runtime.executable_cache import compile_shared
@@ -58,6 +59,12 @@ class Traced(jax.stages.Traced):
     def side(self) -> Side:
         """The side whose form `jaxpr` has, and whose lowering `lower` does."""
         return self._pipeline.side
+
+    @property
+    def lojax(self) -> Any:
+        """The program in types that can be lowered; JAX traces anew where it has other ones."""
+        with tracing_for(self.side):
+            return super().lojax
 
     @property
     def consts(self) -> list[Any]:
