@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-from jax._src import config, mesh
+from jax._src import config, mesh, pjit
 from jax._src.export import _export
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax.extend.core import ClosedJaxpr, Jaxpr
@@ -97,6 +97,11 @@ def holder_of(name: str) -> Any:
 def is_reference_type(aval: Any) -> bool:
     """Say whether an aval is the type of mutable state; only JAX before 0.11.1 has such avals."""
     return bool(getattr(aval, "has_qdd", False))
+
+
+# A program that has hijax primitives, but neither arguments nor results of hijax types, is expanded
+# before it is called, so that later calls run no Python: since jax 0.12.0. Before, JAX binds it.
+EXPANDS_BEFORE_A_CALL = "lower_jaxpr2" in pjit._run_python_pjit.__code__.co_names
 
 
 def exported_fields() -> dict[str, Any]:

@@ -19,9 +19,13 @@ class PassesOff(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What is off, with the options as XLA_FLAGS has them, for a user who tries them."""
-        flags = " ".join(f"--{name}={_spelled(value)}" for name, value in self.xla.items())
-        return f"{self.what} (XLA_FLAGS={flags})" if flags else self.what
+        """What is off, with the flags for a user who tries them."""
+        return f"{self.what} (XLA_FLAGS={self.flags})" if self.flags else self.what
+
+    @property
+    def flags(self) -> str:
+        """The options as XLA_FLAGS has them."""
+        return " ".join(f"--{name}={_spelled(value)}" for name, value in self.xla.items())
 
 
 def _spelled(value: bool | int | str) -> str:
