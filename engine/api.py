@@ -238,14 +238,17 @@ def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_interna
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a traced program or apply it to tracers; return the results and the fast-path data."""
     params = program.params
-    closed_jaxpr = params["jaxpr"]
-    if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
+    executes = jax_internals.outside_of_transformations()
+    if executes and jax_internals.is_expanded_before_a_call(params["jaxpr"]):
+        with tracing_for(pipeline.side), while_tracing():
+            params = params | {"jaxpr": jax_internals.expanded(params["jaxpr"])}
+    if params["jaxpr"].is_high or not executes:
         # JAX traces the user's rules for derivatives here.
         with tracing_for(pipeline.side), while_tracing():
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
-    plan = plan_of(pipeline, closed_jaxpr, params["name"].choices)
+    plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args

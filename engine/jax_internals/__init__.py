@@ -4,8 +4,8 @@ A linter and a test check the rest of the tree, so porting to another JAX means 
 A version in a comment is the JAX that the code was read and run against; where versions differ,
 `differences.py` probes for the capability.
 
-Why private names at all: three needs of this project have no public API. JAX latches the flag for
-its representation at import, in two places, so both pipelines need its thread-local half. A call
+Why private names at all: three needs of this project have no public API. JAX's flag for its
+representation will go, so this project decides the form of a trace where JAX asks for it. A call
 that runs no Python needs jaxlib's dispatcher with a cache miss of ours. And a lowered computation
 has to carry const args that JAX did not hoist itself.
 
@@ -130,7 +130,9 @@ from engine.jax_internals.tracing import (
     bind_jit,
     check_arguments,
     check_tracing_is_allowed,
+    expanded,
     infer_params,
+    is_expanded_before_a_call,
     jit_info,
     outside_of_transformations,
     staged_by_jax,

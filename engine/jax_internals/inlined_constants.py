@@ -12,6 +12,8 @@ from jax._src import core, source_info_util
 from jax._src.interpreters import mlir
 from jax._src.interpreters import partial_eval as _partial_eval
 
+from engine.jax_internals.differences import dead_code_rule
+
 
 class Arrays(tuple):
     """The arrays that an equation makes; a param of it, told apart by identity."""
@@ -86,4 +88,4 @@ def _remove_dead_code(
     return [], eqn.replace(outvars=[var for var, _ in kept], params=params)
 
 
-_partial_eval.dce_rules[inlined_constants_p] = _remove_dead_code
+_partial_eval.dce_rules[inlined_constants_p] = dead_code_rule(_remove_dead_code)

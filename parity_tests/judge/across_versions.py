@@ -23,6 +23,7 @@ from reports.rows.version_change import VersionChange, VersionOutcome
 
 _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPERTIES), AGREE)
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
+_OTHER_VERSION = "another version of JAX may trace, lower and compile a program otherwise"
 _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
 
 
@@ -38,6 +39,21 @@ class OnVersion:
     truth: tuple[Value, ...] = ()
     not_repeatable: str = ""
     digest: str = ""
+
+
+def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return comparisons of two versions in which counts and printed jaxprs are no differences.
+
+    Example::
+
+        counts_not_judged(compare_pairs([(of_0_10_2, of_0_12)]))
+    """
+    return tuple(
+        each.model_copy(update={"outcome": "not judged", "detail": _OTHER_VERSION})
+        if each.metric not in _JUDGED and each.outcome == "different"
+        else each
+        for each in comparisons
+    )
 
 
 def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChange]:

@@ -29,3 +29,8 @@ def test_an_export_gets_the_fields_that_it_has_in_this_jax(monkeypatch, fields, 
     of_this_jax = exported.__dataclass_fields__
     monkeypatch.setattr(jax.export.Exported, "__dataclass_fields__", of_this_jax)
     assert ("_has_named_shardings" in differences.exported_fields()) is expected
+
+
+def test_the_oldest_jax_does_not_expand_a_program_before_a_call():
+    """Once no supported version binds hijax programs, the probe can go."""
+    assert differences.EXPANDS_BEFORE_A_CALL is (jax.__version_info__ >= (0, 12))
