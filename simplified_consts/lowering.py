@@ -67,7 +67,7 @@ def plan(
         return LoweringPlan(inline(lift(closed_jaxpr, each_function_its_own=True)))
     precompute = choices.precompute == "auto"
     if policy is None and not precompute and not _captures(closed_jaxpr, embed_threshold):
-        return LoweringPlan(closed_jaxpr)
+        return LoweringPlan(closed_jaxpr, says_hoisted=True)
     live = live_part(closed_jaxpr)
     if policy is not None:
         selection = select(live, embed_threshold, policy)
@@ -86,7 +86,7 @@ def plan(
             fields = {**vars(rest), "choices": choices, "otherwise": without_preamble}
             return PlanWithPreamble(**fields, preamble=extraction.preamble)
         if policy is None and not _captures(closed_jaxpr, embed_threshold):
-            return LoweringPlan(closed_jaxpr)
+            return LoweringPlan(closed_jaxpr, says_hoisted=True)
     return _hoist(live, selection, deduplication, without_preamble)
 
 
@@ -116,6 +116,8 @@ def _hoist(
         converted,
         tuple(map(deduplication.representative, const_args) if deduplication else const_args),
         jax_hoists_the_rest=bool(conversion.unconverted),
+        # JAX would hoist what a policy leaves embedded, above its threshold.
+        says_hoisted=bool(conversion.unconverted or not selection.embeds_by_policy),
         leaves_arrays=bool(conversion.unconverted or selection.chosen),
         choices=choices,
     )

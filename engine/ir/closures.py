@@ -34,7 +34,7 @@ class Operand(NamedTuple):
     """A closed-over operand; `index` is its place among the equation's own ones, None if new."""
 
     atom: Any
-    index: int | None
+    index: int | None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from engine.jax_internals.bodies import (
     open_part,
     replaced,
 )
+from engine.jax_internals.captured_warnings import warn_of_constant, warn_of_total
 from engine.jax_internals.compiling import (
     Executables,
     compile_into,
@@ -48,6 +49,7 @@ from engine.jax_internals.differences import (
 )
 from engine.jax_internals.dispatch import (
     CallCache,
+    Trace,
     call_errors,
     count_cache_miss,
     fastpath_data,
@@ -110,7 +112,7 @@ from engine.jax_internals.placement import (
 )
 from engine.jax_internals.settings import (
     TracedSetting,
-    captured_constants_limits,
+    captured_constants_warn_bytes,
     jax_embedded_constants_max_bytes,
     settings,
 )

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -36,7 +37,7 @@ from engine.jax_internals.dispatch import EngineJitInfo
 from engine.jax_internals.literals import decide
 from engine.jax_internals.names import api_boundary
 from engine.jax_internals.source_info import hide_from_tracebacks
-from engine.jax_internals.tracing import ProgramName, stock_jit
+from engine.jax_internals.tracing import ProgramName, infer_params, stock_jit
 
 
 @functools.cache  # `importlib.reload(engine)` must not put a hook around a hook
@@ -134,14 +135,17 @@ def _trace_dispatchers() -> None:
     `lower`, `eval_shape` and `jax.eval_shape` begin with `pjit.jit_trace`. This rebinds the name in
     the module, because `jax.jit` sets the class's method again for each function (jax 0.10.2).
     """
-    stock = pjit.jit_trace
+    stock = inspect.unwrap(pjit.jit_trace)  # without its own `api_boundary`, a frame more
 
     @functools.wraps(stock)
     @api_boundary
     def jit_trace(jit_func: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(jit_func._jit_info) is EngineJitInfo:
-            return jit_func._jit_info.trace(*args, **kwargs)
-        return stock(jit_func, *args, **kwargs)
+        if type(jit_func._jit_info) is not EngineJitInfo:
+            return stock(jit_func, *args, **kwargs)
+        trace = jit_func._jit_info.trace
+        with trace.context() as in_force:
+            program, operands = infer_params(trace.fun, trace.jit_info, args, kwargs)
+        return trace.stage(in_force, program, operands)
 
     pjit.jit_trace = jit_trace
     stock_jit(lambda: None)  # sets the class's method

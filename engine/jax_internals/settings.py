@@ -60,12 +60,9 @@ def jax_flag_in_lowering(simplified: bool) -> contextlib.AbstractContextManager[
     return config.use_simplified_jaxpr_constants(True)
 
 
-def captured_constants_limits() -> tuple[int, int]:
-    """Return JAX's `captured_constants_warn_bytes` and `captured_constants_report_frames`."""
-    return (
-        config.captured_constants_warn_bytes.value,
-        config.captured_constants_report_frames.value,
-    )
+def captured_constants_warn_bytes() -> int:
+    """Return JAX's limit above which captured constants are reported; below 0 they never are."""
+    return config.captured_constants_warn_bytes.value
 
 
 class Settings:

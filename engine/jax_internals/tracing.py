@@ -40,11 +40,11 @@ def check_tracing_is_allowed(jit_info: JitInfo) -> None:
         )
 
 
-def infer_params(
-    fun: Callable, jit_info: JitInfo, args: tuple, kwargs: dict
-) -> tuple[PjitParams, list]:
-    """Trace a function for a call; return JAX's record of the traced program, and its operands."""
-    return pjit._infer_params(fun, jit_info, args, kwargs)
+# Traces a function for a call; returns JAX's record of the traced program, and its operands. JAX's
+# own function, because a function around it would make the user's stack deeper than `jax.jit` does.
+infer_params: Callable[[Callable, JitInfo, tuple, dict], tuple[PjitParams, list]] = (
+    pjit._infer_params
+)
 
 
 def argument_types(args: Sequence[Any]) -> list:

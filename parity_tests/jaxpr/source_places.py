@@ -95,10 +95,11 @@ def raised_at(error: BaseException) -> Place:
 
 def is_raised_by_jax(error: BaseException) -> bool:
     """Say whether the line that raised an exception is one of JAX's own."""
-    last = None
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        last = frame.f_code.co_filename
-    return last is not None and last.startswith(_JAX)
+    # JAX may take its own lines out of the traceback, and leaves them to the exception's cause.
+    if type(error.__cause__).__module__.startswith("jax."):
+        return True
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(files) and files[-1].startswith(_JAX)
 
 
 def relative(file: str) -> str:

@@ -15,7 +15,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge import effects
-from parity_tests.judge.comparison import STRUCTURE, PairComparison
+from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
 from reports.rows import Comparison, Failure, Side, metrics
 from reports.rows.check_names import AGREE
@@ -23,6 +23,7 @@ from reports.rows.version_change import VersionChange, VersionOutcome
 
 _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPERTIES), AGREE)
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
+_OTHER_VERSION = "another version of JAX may trace, lower and compile a program otherwise"
 _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
 
 
@@ -38,6 +39,21 @@ class OnVersion:
     truth: tuple[Value, ...] = ()
     not_repeatable: str = ""
     digest: str = ""
+
+
+def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return comparisons of one side on two versions; counts and printed jaxprs are not judged.
+
+    Example::
+
+        counts_not_judged(compare_pairs([(of_0_10_2, of_0_12)]))
+    """
+    return tuple(
+        each.model_copy(update={"outcome": "not judged", "detail": _OTHER_VERSION})
+        if each.metric in (*_COUNTERS, PRINTED) and each.outcome == "different"
+        else each
+        for each in comparisons
+    )
 
 
 def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChange]:

@@ -24,9 +24,8 @@ from jax.extend import core
 
 from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
+from parity_tests.observe.environment import FLAG
 from parity_tests.observe.module_reads import ModuleReads
-
-FLAG = "jax_use_simplified_jaxpr_constants"
 
 Subject: TypeAlias = Literal[
     "consts", "constvars", "invars", "outvars", "operands", "params", "text", "module", "flag"

@@ -10,8 +10,7 @@ from other_python import other_python
 from program_files import program_file
 
 from parity_tests import processes
-from parity_tests.campaign import interpreters, run
-from parity_tests.campaign.interpreters import Interpreter, sides_in
+from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app
 from parity_tests.observe.environment import describe
@@ -22,8 +21,8 @@ from parity_tests.processes.interpreters import (
     user_paths,
 )
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import SidesThere
 from parity_tests.processes.worker_process import Worker
+from parity_tests.targets import TargetError
 from reports.rows import SIDES
 
 STOCK = ("jax-legacy", "jax-simplified")
@@ -116,72 +115,32 @@ def test_packages_may_be_on_the_users_own_path(tmp_path, other, monkeypatch):
 # -- which sides run there -------------------------------------------------------------------------
 
 
-def described(refuses="", *, has_flag=True, jax="0.13.0"):
-    environment = describe().model_copy(update={"jax": jax})
-    there = SidesThere(environment=environment, has_flag=has_flag, engine_refuses=refuses)
-    return Interpreter(Path("other/bin/python"), there)
-
-
-def test_all_sides_run_where_the_engine_does():
-    assert sides_in(described(), None) == SIDES
-    assert sides_in(described(), ("legacy", "simplified")) == ("legacy", "simplified")
-
-
-def test_stock_sides_run_where_the_engine_refuses():
-    assert sides_in(described("no"), None) == STOCK
-    assert sides_in(described("no"), STOCK) == STOCK
-    with pytest.raises(InterpreterError) as caught:
-        sides_in(described("up to 0.12"), ("legacy", "jax-legacy"))
-    assert str(caught.value) == (
-        "legacy cannot run in 'other/bin/python': the engine refuses jax 0.13.0 there (up to "
-        "0.12); the sides that run there: jax-legacy, jax-simplified"
-    )
-
-
-def test_a_jax_without_the_flag_has_nothing_to_flip():
-    assert sides_in(described(has_flag=False), None) == ("legacy", "simplified", "jax-legacy")
-    with pytest.raises(InterpreterError, match=r"jax 0.6.2 has no flag to be flipped"):
-        sides_in(described(has_flag=False, jax="0.6.2"), STOCK)
-    with pytest.raises(InterpreterError, match="no two sides can run"):
-        sides_in(described("no", has_flag=False), None)
-
-
-def test_a_process_of_the_interpreter_says_so_itself(other):
-    found = interpreters.interpreter(str(other))
-    assert found.sides == SIDES
-    assert found.jax == describe().jax
-
-
-def test_a_jax_that_does_not_start_is_an_error(tmp_path):
+def test_a_jax_that_does_not_start_is_named_with_what_it_says(tmp_path):
     python = other_python(tmp_path / "broken", packages=("jaxlib", "numpy", "pydantic"))
-    [own] = python.parent.parent.glob("lib/python*/site-packages")
-    (own / "jax.py").write_text("raise RuntimeError('no device')\n")
-    with pytest.raises(InterpreterError, match=r"(?s)no side starts in .*no device"):
-        interpreters.interpreter(str(python))
+    [site] = python.parent.parent.glob("lib/python*/site-packages")
+    (site / "jax.py").write_text("raise RuntimeError('no device')\n")
+    with pytest.raises(TargetError, match=r"(?s)importing .*: exit status 1.*no device"):
+        run.run([str(program_file("good_programs"))], CampaignOptions(python=python))
 
 
-@pytest.fixture
-def refusing(monkeypatch):
-    monkeypatch.setattr(interpreters, "interpreter", lambda path, also=(): described("too new"))
-
-
-def test_the_command_says_which_sides_still_run(refusing, capsys):
-    assert app.main(["run", "x", "--python", "p", "--sides", "legacy,simplified"]) == 4
-    assert "the sides that run there: jax-legacy, jax-simplified" in capsys.readouterr().err
-
-
-def test_the_command_says_in_a_line_which_sides_are_left_out(refusing, capsys, monkeypatch):
-    asked = []
-
-    def campaign(targets, options, **how):
-        asked.append(options)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "run", campaign)
-    app.main(["run", "x", "--python", "p", "-q"])
-    [line, *_] = capsys.readouterr().err.splitlines()
-    assert line.endswith("the engine refuses jax 0.13.0 there, so jax-legacy, jax-simplified run")
-    assert [each.sides for each in asked] == [STOCK]
+@pytest.mark.parametrize(
+    ("sides", "code", "said"),
+    [
+        (["--sides", "legacy,simplified"], 4, "cannot run legacy and simplified: constparity's"),
+        ([], 0, "legacy and simplified are left out: constparity's"),
+    ],
+)
+def test_the_command_says_which_sides_cannot_run(tmp_path, capsys, sides, code, said):
+    """In an interpreter whose JAX says that it is a later one."""
+    python = other_python(tmp_path / "later")
+    [site] = python.parent.parent.glob("lib/python*/site-packages")
+    (site / "sitecustomize.py").write_text("import jax\njax.__version__ = '0.99.0'\n")
+    target = f"{program_file('good_programs')}:good"
+    options = ["--no-times", "--python", str(python)]
+    assert app.main(["run", target, *options, *sides]) == code
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert ("jax-legacy, jax-simplified on jax 0.99.0" in printed.out) == (code == 0)
 
 
 # -- what a process finds there --------------------------------------------------------------------
