@@ -13,7 +13,6 @@ from engine import jax_internals, stages
 from engine.configuration import settings, trace_side
 from engine.ir.lifting import lift
 from engine.jax_internals import lowering
-from engine.pipeline import LoweringPlan
 from engine.runtime import executable_cache, program_equality
 from engine.runtime import lowering as engine_lowering
 from simplified_consts import execution
