@@ -46,6 +46,14 @@ from engine.configuration.settings import (
 )
 from engine.configuration.trace_side import standing_alone
 
+
+def __getattr__(name: str) -> Any:
+    """Return a public name that only later versions have: `symbolic_dim_bounds` (jax 0.11.2)."""
+    if name in jax.export.__all__:
+        return getattr(jax.export, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # Read at import, so that a user may replace it: `jax.export.export = engine.export.export`.
 _jax_export: Any = jax.export.export
 

@@ -17,6 +17,7 @@ import jax
 from engine import jax_internals
 from engine.configuration.parsing import Side
 from engine.configuration.trace_side import tracing_for
+from engine.ir.array_snapshots import while_tracing
 from engine.pipeline import Pipeline
 from engine.runtime.device_pool import place
 from engine.runtime.executable_cache import compile_shared
@@ -61,15 +62,19 @@ class Traced(jax.stages.Traced):
         return self._pipeline.side
 
     @property
-    def lojax(self) -> Any:
-        """The program in types that can be lowered; JAX traces anew where it has other ones."""
-        with tracing_for(self.side):
-            return super().lojax
-
-    @property
     def consts(self) -> list[Any]:
         """The values of the constvars of `jaxpr`."""
         return list(self.jaxpr.consts)
+
+    @property
+    def lojax(self) -> Any:
+        """JAX's stage that is lowered: the program without primitives that have rules in Python.
+
+        JAX expands such primitives when it is first asked for this stage, and so traces functions
+        of the user: they take the form of the program's side.
+        """
+        with tracing_for(self.side), while_tracing():
+            return super().lojax
 
     def lower(
         self,

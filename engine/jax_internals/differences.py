@@ -68,9 +68,11 @@ def is_shape_alone(tree: Any) -> bool:
 
 
 def _is_of_builtins(tree: Any) -> bool:
-    """Say whether a tree's nodes are lists and tuples; others may hold objects of the user."""
-    node = tree.node_data()
-    return (node is None or node[0] in (list, tuple)) and all(map(_is_of_builtins, tree.children()))
+    """Say whether a tree's nodes are lists, tuples and None; others may hold the user's objects."""
+    node = tree.node_data()  # None for a leaf
+    return (node is None or node[0] in (list, tuple, type(None))) and all(
+        map(_is_of_builtins, tree.children())
+    )
 
 
 def dead_code_rule(rule: Callable[[list[bool], Any], Any]) -> Callable[..., Any]:

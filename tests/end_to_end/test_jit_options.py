@@ -38,12 +38,17 @@ def test_unused_arguments_are_dropped_or_kept(jit):
         np.testing.assert_array_equal(jitted(X, X), TABLE)
 
 
+# Since jax 0.11.2 a call of an inlined function stays in the jaxpr, and goes when it is lowered.
+INLINED_WHEN_LOWERED = jax.__version_info__ >= (0, 11, 2)
+
+
 @pytest.mark.parametrize("inline", [True, False])
-def test_inline_leaves_no_call_in_the_jaxpr(jit, inline):
+def test_inline_leaves_no_call_in_the_module(jit, inline):
     inner = jit(lambda x: x * TABLE, inline=inline)
     traced = jit(lambda x: inner(x) + 1).trace(X)
     names = [eqn.primitive.name for eqn in traced.jaxpr.eqns]
-    assert ("jit" in names) is not inline
+    assert ("jit" in names) is (not inline or INLINED_WHEN_LOWERED)
+    assert ("call @" in traced.lower().as_text()) is not inline
     np.testing.assert_array_equal(jit(lambda x: inner(x) + 1)(X), TABLE + 1)
 
 

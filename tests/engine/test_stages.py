@@ -278,3 +278,25 @@ def test_const_args_are_marked_beside_captured_references():
     arguments = [argument.partition("%arg")[2] for argument in main.split(", %")]
     assert main.count("jax.const") == 1
     assert "jax.const" in main[: main.index("%arg1")], arguments
+
+
+def test_functions_that_jax_traces_when_it_lowers_take_the_form_of_the_side(side, table):
+    """A root's derivative: since jax 0.12 a primitive that holds functions of the user."""
+
+    def root(x):
+        return jax.lax.custom_root(
+            lambda v: v - x * table * table,
+            x,
+            lambda residual, v: v - residual(v),
+            lambda linear, y: y / linear(jnp.ones_like(y)),
+        )
+
+    def fun(x):
+        y, tangent_of = jax.linearize(root, x)
+        return y + tangent_of(x)
+
+    x = jnp.ones((7, 7))
+    lowered = engine.jit(fun, constants=side).lower(x)
+    assert (inlined_bytes(lowered.as_text()) == 0) is (side == "simplified")
+    assert len(lowered.const_args) == (1 if side == "simplified" else 0)
+    np.testing.assert_allclose(lowered.compile()(x), jax.jit(fun)(x), rtol=1e-6)

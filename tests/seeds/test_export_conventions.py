@@ -95,7 +95,7 @@ def auto_mesh(devices, *axes):
 
 @pytest.mark.parametrize("concrete", [False, True])
 def test_an_export_does_not_depend_on_devices(exporting, concrete):
-    mesh = AbstractMesh((4,), ("a",))
+    mesh = AbstractMesh((4,), ("a",), axis_types=(AxisType.Auto,))
     if concrete:
         mesh = auto_mesh(jax.devices()[:4], "a")
     exported = exporting(lambda x: x.T * TABLE[1])(spec(32, sharding=NamedSharding(mesh, P("a"))))

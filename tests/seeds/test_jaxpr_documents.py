@@ -1,18 +1,20 @@
 """The examples of JAX's jaxpr documents print as docs/jaxpr_examples.md shows.
 
-Stock JAX printed that page, so these tests compare both of our representations with stock JAX.
+Stock JAX printed that page, in each version that prints something else, so these tests compare both
+of our representations with stock JAX.
 
 Source: JAX's documents "Understanding jaxprs" and "JAX internals: The jaxpr language".
 """
 
 import functools
 
+import jax
 import pytest
 from write_jaxpr_examples import printed, sections
 
 import engine
 
-PAGE = sections()
+PAGE = sections(jax.__version_info__)
 
 
 @pytest.fixture(scope="module", params=engine.SIDES)

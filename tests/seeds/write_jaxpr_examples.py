@@ -1,8 +1,9 @@
 """Write docs/jaxpr_examples.md: what stock JAX prints for the seeds' examples, in both modes.
 
-    python tests/seeds/write_jaxpr_examples.py
+    python tests/seeds/write_jaxpr_examples.py PYTHON...
 
-Each mode is printed by a fresh process of stock JAX, which does not import the engine.
+Each PYTHON has another version of JAX, the oldest first. Each mode is printed by a fresh process of
+stock JAX, which does not import the engine.
 """
 
 import inspect
@@ -18,12 +19,18 @@ PAGE = ROOT / "docs" / "jaxpr_examples.md"
 MODULE = "parity_tests.corpus.seed_jaxprs"
 INTRO = """# The examples of the jaxpr documents, in both representations
 
-What JAX {version} prints for the functions of two documents (`func1` to `func13`), "Understanding
+What JAX {oldest} prints for the functions of two documents (`func1` to `func13`), "Understanding
 jaxprs" and "JAX internals: The jaxpr language" ([sources.md](sources.md)). The page is written by
 `tests/seeds/write_jaxpr_examples.py` with stock JAX; `tests/seeds/test_jaxpr_documents.py` holds
 `engine.make_jaxpr` to it. The functions ending in `_captured` capture an array where those of the
-documents, on today's JAX, stage the operation out.
+documents, on today's JAX, stage the operation out. A text with a version beside it is what that JAX
+and later ones print; where no text has one, all of {versions} print the same.
 """
+
+LABELLED = re.compile(
+    r"^(legacy|simplified|legacy and simplified)(?:, jax ([\d.]+))?:\n\n```\n(.*?)\n```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def examples():
@@ -43,25 +50,28 @@ def printed(make_jaxpr):
     return texts
 
 
-def sections():
-    """The texts on the page: `{name: {side: text}}`."""
+def sections(version):
+    """The texts on the page that a version of JAX prints: `{name: {side: text}}`.
+
+    `version` is a tuple of numbers.
+    """
     found = {}
     for section in PAGE.read_text().split("\n## ")[1:]:
-        name = section.split("\n", 1)[0].strip()
-        blocks = re.findall(r"^(legacy|simplified):\n\n```\n(.*?)\n```$", section, re.M | re.S)
-        both = re.findall(r"^legacy and simplified:\n\n```\n(.*?)\n```$", section, re.M | re.S)
-        found[name] = dict(blocks) or dict.fromkeys(("legacy", "simplified"), both[0])
+        texts = found[section.split("\n", 1)[0].strip()] = {}
+        for sides, since, text in LABELLED.findall(section):  # the oldest version comes first
+            if not since or tuple(map(int, since.split("."))) <= version:
+                texts.update(dict.fromkeys(sides.split(" and "), text))
     return found
 
 
-def _stock(flag):
+def _stock(python, flag):
     script = (
         "import json, jax; from write_jaxpr_examples import printed;"
-        "print(json.dumps(printed(jax.make_jaxpr)))"
+        "print(json.dumps([jax.__version__, printed(jax.make_jaxpr)]))"
     )
     paths = os.pathsep.join((str(ROOT), str(Path(__file__).parent)))
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [python, "-c", script],
         env=os.environ | {"JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": flag, "PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         check=True,
@@ -70,21 +80,36 @@ def _stock(flag):
     return json.loads(done.stdout)
 
 
-def main():
-    """Print in both modes and write the page."""
-    import jax
+def _texts(name, by_version):
+    """Yield the labelled texts of an example, and each version's that differ from the one before.
 
-    legacy, simplified = _stock("0"), _stock("1")
-    parts = [INTRO.format(version=jax.__version__)]
+    `by_version` is a list of `(version, {side: {name: text}})`.
+    """
+    before = None
+    for version, by_side in by_version:
+        texts = {side: printed[name] for side, printed in by_side.items()}
+        since = f", jax {version}" if before else ""
+        if texts != before:
+            legacy, simplified = texts.values()
+            both = {"legacy and simplified": legacy} if legacy == simplified else texts
+            for sides, text in both.items():
+                yield f"{sides}{since}:\n\n```\n{text}\n```\n"
+        before = texts
+
+
+def main(pythons):
+    """Print in both modes with each interpreter, and write the page."""
+    by_version = []
+    for python in pythons:
+        version, legacy = _stock(python, "0")
+        by_version.append((version, {"legacy": legacy, "simplified": _stock(python, "1")[1]}))
+    versions = [version for version, _ in by_version]
+    parts = [INTRO.format(oldest=versions[0], versions=", ".join(versions))]
     for name, source, *_ in examples():
         parts.append(f"## {name}\n\n```python\n{source.strip()}\n```\n")
-        if legacy[name] == simplified[name]:
-            parts.append(f"legacy and simplified:\n\n```\n{legacy[name]}\n```\n")
-            continue
-        parts.append(f"legacy:\n\n```\n{legacy[name]}\n```\n")
-        parts.append(f"simplified:\n\n```\n{simplified[name]}\n```\n")
+        parts.extend(_texts(name, by_version))
     PAGE.write_text("\n".join(parts))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or [sys.executable])

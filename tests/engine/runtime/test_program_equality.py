@@ -236,13 +236,13 @@ SETTINGS = {
     "jax_traceback_in_locations_limit": 1,
     "jax_disable_most_optimizations": True,
     "jax_optimization_level": "O1",
-    "jax_exec_time_optimization_effort": 0.5,
-    "jax_memory_fitting_effort": 0.5,
     "jax_memory_fitting_level": "O1",
     "jax_compiler_enable_remat_pass": False,
     "jax_default_matmul_precision": "highest",
     "jax_numpy_dtype_promotion": "strict",
 }
+if jax.__version_info__ < (0, 11, 2):  # removed there
+    SETTINGS |= {"jax_exec_time_optimization_effort": 0.5, "jax_memory_fitting_effort": 0.5}
 
 
 @contextlib.contextmanager

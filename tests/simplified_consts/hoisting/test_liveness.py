@@ -1,5 +1,6 @@
 """The quick check of liveness agrees with JAX's own pass."""
 
+import re
 import unittest.mock
 
 import jax
@@ -35,6 +36,11 @@ def is_plainly_live(closed_jaxpr):
     return not jax_pass.called
 
 
+def printed(closed_jaxpr):
+    """A program as text without the trees of scans: JAX's pass writes them anew (jax 0.11.2)."""
+    return re.sub(r"^ *ft_(in|out)=.*\n", "", str(closed_jaxpr), flags=re.MULTILINE)
+
+
 def test_jax_finds_nothing_dead_in_plainly_live_programs_of_the_corpus():
     plainly_live, has_dead = set(), set()
     for program in targets.load([]):
@@ -42,7 +48,9 @@ def test_jax_finds_nothing_dead_in_plainly_live_programs_of_the_corpus():
         closed_jaxpr = closed_jaxpr_of(fun, *args, **kwargs)
         if is_plainly_live(closed_jaxpr):
             plainly_live.add(program.name)
-            assert str(jax_internals.live_part(closed_jaxpr)) == str(closed_jaxpr), program.name
+            assert printed(jax_internals.live_part(closed_jaxpr)) == printed(closed_jaxpr), (
+                program.name
+            )
         if equations(jax_internals.live_part(closed_jaxpr)) < equations(closed_jaxpr):
             has_dead.add(program.name)
     assert not plainly_live & has_dead
