@@ -7,16 +7,17 @@ constants: static and donated arguments, shardings, names.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import jax
 
 from engine import jax_internals
-from engine.configuration.choices import JitKeywords, choices_now, parse_jit_keywords
+from engine.configuration.choices import Choices, JitKeywords, choices_now, parse_jit_keywords
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
 from engine.configuration.trace_side import side_now, tracing_for
@@ -113,17 +114,24 @@ def jit(
 
     def cache_miss(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         jax_internals.check_tracing_is_allowed(jit_info)
-        pipeline, program, operands = _trace(fun, jit_info, constants, keywords, args, kwargs)
+        with tracing() as in_force:
+            traced, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
+        program = _named(traced, in_force)
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
-            return *_call(pipeline, program, operands), False
+            return *_call(in_force.pipeline, program, operands), False
 
-    def trace(*args: Any, **kwargs: Any) -> Traced:
-        pipeline, program, operands = _trace(fun, jit_info, constants, keywords, args, kwargs)
+    def stage(in_force: _InForce, traced: jax_internals.PjitParams, operands: list) -> Traced:
         types = jax_internals.argument_types(operands)
-        return Traced(pipeline, types, program, jit_info.fun_sourceinfo)
+        program = _named(traced, in_force)
+        return Traced(in_force.pipeline, types, program, jit_info.fun_sourceinfo)
 
+    tracing = functools.partial(_tracing, constants, keywords)
     return _call_caches[constants].dispatcher(
-        fun, jit_info, keywords, jax_internals.api_boundary(cache_miss), trace
+        fun,
+        jit_info,
+        keywords,
+        jax_internals.api_boundary(cache_miss),
+        jax_internals.Trace(fun, jit_info, tracing, stage),
     )
 
 
@@ -192,44 +200,55 @@ _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | Non
 )
 
 
-def _trace(
-    fun: Callable,
-    jit_info: jax_internals.JitInfo,
-    constants: Side | None,
-    keywords: JitKeywords,
-    args: tuple,
-    kwargs: dict,
-) -> tuple[Pipeline, jax_internals.PjitParams, list]:
-    """Trace a function for the side in force, then normalize and name its program."""
-    side = side_now(constants)
-    choices = choices_now(keywords)
-    pipeline = pipeline_of(side)
+class _InForce(NamedTuple):
+    """The pipeline and the choices in force when a function is traced."""
+
+    pipeline: Pipeline
+    choices: Choices
+
+
+@contextlib.contextmanager
+def _tracing(constants: Side | None, keywords: JitKeywords) -> Iterator[_InForce]:
+    """Trace within this block for the side in force.
+
+    A context and not a function: while a function is traced, the Python stack is as deep as under
+    `jax.jit`, which a program near the limit of recursion depends on.
+    """
+    side, choices = side_now(constants), choices_now(keywords)
     with tracing_for(side), while_tracing():
-        program, operands = jax_internals.infer_params(fun, jit_info, args, kwargs)
-    closed_jaxpr = program.params["jaxpr"]
+        yield _InForce(pipeline_of(side), choices)
+
+
+def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_internals.PjitParams:
+    """Normalize a program that was just traced, and name it after what was in force."""
+    pipeline, closed_jaxpr = in_force.pipeline, program.params["jaxpr"]
     by_side = _normalized.setdefault(closed_jaxpr, {})
-    if side not in by_side:
+    if pipeline.side not in by_side:
         normalized = snapshot(pipeline.normalize(closed_jaxpr))
-        by_side[side] = None if normalized is closed_jaxpr else normalized
+        by_side[pipeline.side] = None if normalized is closed_jaxpr else normalized
+    name = program.params["name"]
     params = {
         **program.params,
-        "jaxpr": by_side[side] or closed_jaxpr,
-        "name": jax_internals.ProgramName(program.params["name"], side, choices),
+        "jaxpr": by_side[pipeline.side] or closed_jaxpr,
+        "name": jax_internals.ProgramName(name, pipeline.side, in_force.choices),
     }
-    return pipeline, program._replace(params=params), operands
+    return program._replace(params=params)
 
 
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a traced program or apply it to tracers; return the results and the fast-path data."""
     params = program.params
-    closed_jaxpr = params["jaxpr"]
-    if closed_jaxpr.is_high or not jax_internals.outside_of_transformations():
+    executes = jax_internals.outside_of_transformations()
+    if executes and jax_internals.is_expanded_before_a_call(params["jaxpr"]):
+        with tracing_for(pipeline.side), while_tracing():
+            params = params | {"jaxpr": jax_internals.expanded(params["jaxpr"])}
+    if params["jaxpr"].is_high or not executes:
         # JAX traces the user's rules for derivatives here.
         with tracing_for(pipeline.side), while_tracing():
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
-    plan = plan_of(pipeline, closed_jaxpr, params["name"].choices)
+    plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args

@@ -25,6 +25,9 @@ class LoweringPlan:
     - `const_args`: one value for each const arg.
     - `jax_hoists_the_rest`: JAX is to hoist the constants inside primitives whose operands no rule
       of this project can extend.
+    - `says_hoisted`: lowering rules of primitives are told that constants are hoisted. JAX then
+      hoists the Literals that are left above the threshold, so none may be meant to stay.
+    - `leaves_arrays`: Literals of arrays are left in the program, for JAX to find when it lowers.
     - `choices`: the choices, without those that make no difference to this plan.
     - `otherwise`: the choices to plan with where `Pipeline.const_args` has none for this plan.
     """
@@ -32,6 +35,8 @@ class LoweringPlan:
     closed_jaxpr: ClosedJaxpr
     const_args: tuple[Any, ...] = ()
     jax_hoists_the_rest: bool = False
+    says_hoisted: bool = False
+    leaves_arrays: bool = False
     choices: Choices = NO_CHOICES
     otherwise: Choices | None = None
 

@@ -1,9 +1,8 @@
 """Tracing, legacy: every captured array is a constvar.
 
-Bodies of control flow take the arrays that they use as leading operands. JAX's tracer emits this
-form, with one exception: where `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS` was set when JAX was imported,
-0-d `jax.Array`s stay Literals for the life of the process (`array.py` latches the flag, jax
-0.10.2). So `normalize` lifts every array that is a Literal.
+Bodies of control flow take the arrays that they use as leading operands. A trace for this side
+emits the form (`trace_side.tracing_for` in `engine/configuration/`), so `normalize` finds nothing
+to do but in bodies that JAX traced before, and where the tracer is not asked.
 
 Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """

@@ -26,6 +26,7 @@ from typing import Any
 
 from engine.configuration.choices import NO_CHOICES, Choices
 from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.ir.inlining import inline
 from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
 from engine.ir.lifting import lift
 from engine.ir.unsupported import refuse_unsupported
@@ -63,11 +64,10 @@ def plan(
     if policy is None or not hoist_constants_as_args:
         refuse_unsupported(closed_jaxpr, selection.is_hoisted)
     if not hoist_constants_as_args:
-        # JAX inlines an array once per function if it is a constvar, and once per use as a Literal.
-        return LoweringPlan(lift(closed_jaxpr))
+        return LoweringPlan(inline(lift(closed_jaxpr, each_function_its_own=True)))
     precompute = choices.precompute == "auto"
     if policy is None and not precompute and not _captures(closed_jaxpr, embed_threshold):
-        return LoweringPlan(closed_jaxpr)
+        return LoweringPlan(closed_jaxpr, says_hoisted=True)
     live = live_part(closed_jaxpr)
     if policy is not None:
         selection = select(live, embed_threshold, policy)
@@ -86,7 +86,7 @@ def plan(
             fields = {**vars(rest), "choices": choices, "otherwise": without_preamble}
             return PlanWithPreamble(**fields, preamble=extraction.preamble)
         if policy is None and not _captures(closed_jaxpr, embed_threshold):
-            return LoweringPlan(closed_jaxpr)
+            return LoweringPlan(closed_jaxpr, says_hoisted=True)
     return _hoist(live, selection, deduplication, without_preamble)
 
 
@@ -109,9 +109,15 @@ def _hoist(
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     converted = conversion.body(live, constants)
     const_args = constants.values()
+    if selection.chosen:
+        inlined = selection.is_inlined_by_policy
+        converted = inline(lift(converted, inlined, each_function_its_own=True))
     return LoweringPlan(
-        lift(converted, selection.is_inlined_by_policy) if selection.chosen else converted,
+        converted,
         tuple(map(deduplication.representative, const_args) if deduplication else const_args),
         jax_hoists_the_rest=bool(conversion.unconverted),
+        # JAX would hoist what a policy leaves embedded, above its threshold.
+        says_hoisted=bool(conversion.unconverted or not selection.embeds_by_policy),
+        leaves_arrays=bool(conversion.unconverted or selection.chosen),
         choices=choices,
     )

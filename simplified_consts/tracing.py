@@ -1,9 +1,9 @@
 """Tracing, simplified: every captured array is a Literal in the equation or output that uses it.
 
 Bodies of control flow hold Literals of the arrays that they use, so their operands are the user's.
-JAX's tracer emits this form on request (`trace_side.tracing_for` in `engine/configuration/`), with
-one exception: values that cannot be Literals, typed PRNG keys and mutable references, stay
-constvars. So `normalize` changes nothing (jax 0.10.2).
+Values that cannot be Literals, typed PRNG keys and mutable references, stay constvars. A trace for
+this side emits the form (`trace_side.tracing_for` in `engine/configuration/`), so `normalize` finds
+nothing to do but in bodies that JAX traced before, and where the tracer is not asked.
 
 Source: JAX's note "Handling of closed-over constants", section "Tracing".
 """
@@ -11,8 +11,12 @@ Source: JAX's note "Handling of closed-over constants", section "Tracing".
 from __future__ import annotations
 
 from engine.ir.jaxprs import ClosedJaxpr
+from engine.ir.sinking import sink
 
 
 def normalize(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program unchanged: it has the form already; idempotent."""
-    return closed_jaxpr
+    """Sink every array that is a constvar into Literals; idempotent.
+
+    Returns its argument where there is nothing to sink, which is the usual case.
+    """
+    return sink(closed_jaxpr)

@@ -62,6 +62,25 @@ class Setting:
         return f"<setting {self.name}={self.value!r}>"
 
 
+class FollowingSetting(Setting):
+    """A setting with the value of one of JAX's until it is set; None lets it follow JAX again."""
+
+    def __init__(
+        self, name: str, parse: Callable[[Any, str], Any], jax_value: Callable[[], Any], doc: str
+    ) -> None:
+        def parse_or_none(value: Any, what: str) -> Any:
+            return None if value is None else parse(value, what)
+
+        super().__init__(name, parse_or_none, None, doc, traced=False)
+        self._jax_value = jax_value
+
+    @property
+    def value(self) -> Any:
+        """The value in force in this thread."""
+        own = self._state.value
+        return self._jax_value() if own is None else own
+
+
 def _jax_flag() -> bool:
     """Read JAX's environment variable: the flag's initial value where ours is unset."""
     variable = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
@@ -87,15 +106,16 @@ use_simplified_constants = Setting(
     traced=True,
 )
 
-embedded_constants_max_bytes = Setting(
+embedded_constants_max_bytes = FollowingSetting(
     "embedded_constants_max_bytes",
     parse_bytes,
-    jax_internals.jax_embedded_constants_max_bytes(),
+    jax_internals.jax_embedded_constants_max_bytes,
     """Size in bytes up to which the simplified pipeline embeds a constant instead of hoisting it.
 
-    Scalars are always embedded. The default is JAX's (32).
+    Scalars are always embedded. Until this is set, the value of JAX's setting is in force (32),
+    also where that changes. None lets it be in force again.
 
-    Raises ValueError for anything but a whole number of bytes, 0 or more.
+    Raises ValueError for anything but None or a whole number of bytes, 0 or more.
 
     Example::
 
@@ -104,7 +124,6 @@ embedded_constants_max_bytes = Setting(
 
     Source: `jax_embedded_constants_max_bytes`.
     """,
-    traced=False,  # it decides what is hoisted, not what is traced
 )
 
 strict_placement = Setting(

@@ -2,22 +2,29 @@
 
 JAX's settings decide: `jax_captured_constants_warn_bytes` (-1 never warns) and
 `jax_captured_constants_report_frames` (0 reports no places, -1 all frames). Both pipelines warn
-about the total of a program and about each constant that reaches the limit alone. Stock JAX warns
-about totals in one mode and about single constants in the other (jax 0.10.2), so each mode misses
-programs that the other one reports.
+about the total of a program and about each use of a constant that reaches the limit alone. Stock
+JAX warns about totals in one mode and about single constants in the other (jax 0.10.2), so each
+mode misses programs that the other one reports.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from engine import jax_internals
-from engine.ir.jaxprs import ClosedJaxpr, Literal, bodies_in, constant_key, consts_of, values_in
+from engine.ir.jaxprs import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Literal,
+    bodies_in,
+    constant_key,
+    consts_of,
+    values_in,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,28 +77,10 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
             print(constant.describe(), constant.captured_at())
     """
     found: dict[Hashable, tuple[Any, list[Any]]] = {}
-
-    def note(value: Any, source_info: Any = None) -> None:
-        if np.ndim(value) == 0 or jax_internals.is_tracer(value):
-            return
-        _, source_infos = found.setdefault(constant_key(value), (value, []))
-        if source_info is not None:
-            source_infos.append(source_info)
-
-    for body in bodies_in(closed_jaxpr):
-        consts = consts_of(body)
-        values = dict(zip(body.constvars, consts, strict=True)) if consts else {}
-        for value in values.values():
-            note(value)
-        for atom in body.outvars:
-            if isinstance(atom, Literal):
-                note(atom.val)
-        for eqn in body.eqns:
-            for atom in eqn.invars:
-                if isinstance(atom, Literal):
-                    note(atom.val, eqn.source_info)
-                elif atom in values:
-                    note(values[atom], eqn.source_info)
+    for use in _uses(closed_jaxpr):
+        _, source_infos = found.setdefault(constant_key(use.value), (use.value, []))
+        if use.eqn is not None:
+            source_infos.append(use.eqn.source_info)
     constants = [
         CapturedConstant(value, jax_internals.nbytes(value), tuple(source_infos))
         for value, source_infos in found.values()
@@ -99,50 +88,62 @@ def captured_constants(closed_jaxpr: ClosedJaxpr) -> list[CapturedConstant]:
     return sorted(constants, key=lambda constant: -constant.nbytes)
 
 
+class _Use(NamedTuple):
+    """An occurrence of a captured array: a variable with its value, or a Literal.
+
+    `eqn` is None for a constvar itself, and for an output.
+    """
+
+    value: Any
+    aval: Any
+    eqn: JaxprEqn | None
+    debug_info: Any
+
+
+def _uses(closed_jaxpr: ClosedJaxpr) -> Iterator[_Use]:
+    """Yield the uses of captured arrays in a program, in program order; scalars are left out."""
+    for body in bodies_in(closed_jaxpr):
+        consts = consts_of(body)
+        values = dict(zip(body.constvars, consts, strict=True)) if consts else {}
+        found: list[tuple[Any, Any, JaxprEqn | None]] = [
+            (value, var, None) for var, value in values.items()
+        ]
+        found += [(atom.val, atom, None) for atom in body.outvars if isinstance(atom, Literal)]
+        for eqn in body.eqns:
+            for atom in eqn.invars:
+                if isinstance(atom, Literal):
+                    found.append((atom.val, atom, eqn))
+                elif atom in values:
+                    found.append((values[atom], atom, eqn))
+        for value, atom, user in found:
+            if np.ndim(value) and not jax_internals.is_tracer(value):
+                yield _Use(value, atom.aval, user, body.debug_info)
+
+
 def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
-    """Warn (UserWarning) if the captured arrays of a program reach the limit in JAX's settings."""
-    limit, frames = jax_internals.captured_constants_limits()
+    """Warn (UserWarning) if the captured arrays of a program reach the limit in JAX's settings.
+
+    JAX writes the text, so that it has the words of the installed version.
+    """
+    limit = jax_internals.captured_constants_warn_bytes()
     if limit < 0:
         return
     # This sum counts an array at each use, so it is an upper bound of the total. Nearly all
     # programs stay below the limit; only the others pay for the search by array and place.
     if sum(map(jax_internals.nbytes, values_in(closed_jaxpr))) < limit:
         return
-    constants = captured_constants(closed_jaxpr)
-    total = sum(constant.nbytes for constant in constants)
+    users_of: dict[Hashable, tuple[_Use, list[tuple[JaxprEqn, Any]]]] = {}
+    for use in _uses(closed_jaxpr):
+        _, users = users_of.setdefault(constant_key(use.value), (use, []))
+        if use.eqn is not None:
+            users.append((use.eqn, use.debug_info))
+    total = sum(jax_internals.nbytes(use.value) for use, _ in users_of.values())
     if not total or total < limit:
         return
-    where = closed_jaxpr.jaxpr.debug_info.func_src_info
-    for constant in constants:
-        if constant.nbytes >= limit:
-            warnings.warn(
-                f"Closed-over constant {constant.describe()} in {where}"
-                + _places(constant, frames, " used at:"),
-                stacklevel=2,
-            )
-    report = "".join(
-        f"\n  {constant.describe()}{_places(constant, frames, ' captured at:')}"
-        for constant in constants
+    for each, users in users_of.values():
+        if jax_internals.nbytes(each.value) >= max(limit, 1):
+            for eqn, debug_info in users:
+                jax_internals.warn_of_constant(each.value, each.aval, eqn, debug_info)
+    jax_internals.warn_of_total(
+        [(each.value, each.aval, [eqn for eqn, _ in users]) for each, users in users_of.values()]
     )
-    hint = (
-        "To obtain a report of where these constants were encountered, set "
-        "JAX_CAPTURED_CONSTANTS_REPORT_FRAMES=-1."
-        if frames == 0
-        else f"They are, largest first:{report}"
-    )
-    warnings.warn(
-        f"A large amount of constants were captured during lowering of {where}: {total} bytes in "
-        f"{len(constants)} arrays. If this is intentional, disable this warning by setting "
-        f"JAX_CAPTURED_CONSTANTS_WARN_BYTES=-1. {hint}",
-        stacklevel=2,
-    )
-
-
-def _places(constant: CapturedConstant, frames: int, intro: str) -> str:
-    if frames == 0:
-        return ""
-    lines = [intro]
-    for info in constant.source_infos:
-        for file, line, function in jax_internals.user_frames(info, frames):
-            lines.append(f"    {file}:{line} ({function})")
-    return "\n".join(lines) if len(lines) > 1 else ""

@@ -4,8 +4,8 @@ A linter and a test check the rest of the tree, so porting to another JAX means 
 A version in a comment is the JAX that the code was read and run against; where versions differ,
 `differences.py` probes for the capability.
 
-Why private names at all: three needs of this project have no public API. JAX latches the flag for
-its representation at import, in two places, so both pipelines need its thread-local half. A call
+Why private names at all: three needs of this project have no public API. JAX's flag for its
+representation will go, so this project decides the form of a trace where JAX asks for it. A call
 that runs no Python needs jaxlib's dispatcher with a cache miss of ours. And a lowered computation
 has to carry const args that JAX did not hoist itself.
 
@@ -32,6 +32,7 @@ from engine.jax_internals.bodies import (
     open_part,
     replaced,
 )
+from engine.jax_internals.captured_warnings import warn_of_constant, warn_of_total
 from engine.jax_internals.compiling import (
     Executables,
     compile_into,
@@ -48,6 +49,7 @@ from engine.jax_internals.differences import (
 )
 from engine.jax_internals.dispatch import (
     CallCache,
+    Trace,
     call_errors,
     count_cache_miss,
     fastpath_data,
@@ -68,6 +70,7 @@ from engine.jax_internals.export_parts import (
     exported_shardings,
     tangent_aval,
 )
+from engine.jax_internals.inlined_constants import inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,
     argument_names,
@@ -85,6 +88,7 @@ from engine.jax_internals.jaxprs import (
     stand_in_for,
     typeof,
 )
+from engine.jax_internals.literals import jax_emits_simplified_jaxprs, simplified_jaxprs
 from engine.jax_internals.lowering import (
     Computation,
     Hoisted,
@@ -108,11 +112,9 @@ from engine.jax_internals.placement import (
 )
 from engine.jax_internals.settings import (
     TracedSetting,
-    captured_constants_limits,
+    captured_constants_warn_bytes,
     jax_embedded_constants_max_bytes,
-    jax_emits_simplified_jaxprs,
     settings,
-    simplified_jaxprs,
 )
 from engine.jax_internals.source_info import (
     NO_NAMES,
@@ -128,7 +130,9 @@ from engine.jax_internals.tracing import (
     bind_jit,
     check_arguments,
     check_tracing_is_allowed,
+    expanded,
     infer_params,
+    is_expanded_before_a_call,
     jit_info,
     outside_of_transformations,
     staged_by_jax,

@@ -40,6 +40,13 @@ def mark_const_args(module: Any, count: int, after: int) -> None:
             function.arg_attrs = _ir.ArrayAttr.get(attributes)
 
 
+_PASS_OPERANDS_ON = (
+    _func.CallOp.OPERATION_NAME,
+    _hlo.CompositeOp.OPERATION_NAME,
+    _hlo.WhileOp.OPERATION_NAME,
+)
+
+
 def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> dict[str, set[int]]:
     """Return the indices of the const args of each function: in main, `first` up to `end`.
 
@@ -55,11 +62,12 @@ def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> d
     while pending:
         for use in pending.pop().uses:
             # By name first: a view of each operation would take as long as all else here.
-            if use.owner.name not in (_func.CallOp.OPERATION_NAME, _hlo.WhileOp.OPERATION_NAME):
+            # Of the operation: the view of a composite has the composite's own name.
+            if use.owner.operation.name not in _PASS_OPERANDS_ON:
                 continue
             op, index = use.owner.opview, use.operand_number
-            if isinstance(op, _func.CallOp):
-                callee = _symbol(op.callee)
+            if not isinstance(op, _hlo.WhileOp):
+                callee = _symbol(op.callee if isinstance(op, _func.CallOp) else op.decomposition)
                 if callee not in arguments:
                     arguments[callee], indices_of[callee] = list(functions[callee].arguments), set()
                 if index not in indices_of[callee]:

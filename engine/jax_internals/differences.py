@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-from jax._src import config, mesh
+from jax._src import config, mesh, pjit
 from jax._src.export import _export
+from jax._src.interpreters import partial_eval as _partial_eval
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 _HAS_FLAT_TREES = importlib.util.find_spec("jax._src.flattree") is not None
@@ -74,6 +75,16 @@ def _is_of_builtins(tree: Any) -> bool:
     )
 
 
+def dead_code_rule(rule: Callable[[list[bool], Any], Any]) -> Callable[..., Any]:
+    """Return a rule for dead code as JAX calls it: since jax 0.12.0 with liveness of the inputs.
+
+    `rule` takes which outputs are used, and the equation.
+    """
+    if "live_ins" in inspect.signature(_partial_eval._default_dce_rule).parameters:
+        return lambda used, live, eqn: rule(used, eqn)
+    return rule
+
+
 def traced_fields(source_info: str | None) -> tuple[Any, ...]:
     """Return the last arguments of the constructor of `Traced`: since jax 0.11.1, a place."""
     takes_it = "fun_sourceinfo" in inspect.signature(jax.stages.Traced.__init__).parameters
@@ -88,6 +99,11 @@ def holder_of(name: str) -> Any:
 def is_reference_type(aval: Any) -> bool:
     """Say whether an aval is the type of mutable state; only JAX before 0.11.1 has such avals."""
     return bool(getattr(aval, "has_qdd", False))
+
+
+# A program that has hijax primitives, but neither arguments nor results of hijax types, is expanded
+# before it is called, so that later calls run no Python: since jax 0.12.0. Before, JAX binds it.
+EXPANDS_BEFORE_A_CALL = "lower_jaxpr2" in pjit._run_python_pjit.__code__.co_names
 
 
 def exported_fields() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax._src import api_util, core, dtypes, pjit
 from jax._src import tree_util as _tree_util
@@ -66,6 +66,19 @@ def count_cache_miss() -> None:
     _util.test_event("jit_cpp_cache_miss")
 
 
+class Trace(NamedTuple):
+    """How a dispatcher's function is traced: in a context, and what becomes of the result.
+
+    `stage` takes the context's value, JAX's record of the traced program and its operands. The
+    steps are apart because the hook calls JAX's tracer itself, with no frame of ours around it.
+    """
+
+    fun: Callable
+    jit_info: JitInfo
+    context: Callable[[], contextlib.AbstractContextManager[Any]]
+    stage: Callable[[Any, PjitParams, list], Any]
+
+
 class CallCache:
     """The table of the C++ dispatcher for one value of `constants`.
 
@@ -91,12 +104,12 @@ class CallCache:
         return []
 
     def dispatcher(
-        self, fun: Callable, info: JitInfo, choices: Any, cache_miss: Callable, trace: Callable
+        self, fun: Callable, info: JitInfo, choices: Any, cache_miss: Callable, trace: Trace
     ) -> Any:
         """Make jaxlib's callable for `fun`, which calls `cache_miss` for arguments of unseen types.
 
-        `choices` completes JAX's key: two dispatchers of one function may differ in it. `trace`
-        becomes the callable's method of that name; its `lower` and `eval_shape` begin with it.
+        `choices` completes JAX's key: two dispatchers of one function may differ in it. `trace` is
+        done by the callable's method of that name; its `lower` and `eval_shape` begin with it.
         """
         key = pxla.JitGlobalCppCacheKeys(
             donate_argnums=info.donate_argnums,
@@ -182,4 +195,4 @@ class EngineJitInfo(pjit.PjitInfo):
     jit options are copied too, but `jax.jit` overwrites them.
     """
 
-    trace: Callable
+    trace: Trace

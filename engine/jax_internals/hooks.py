@@ -1,4 +1,4 @@
-"""The five hooks into JAX: nothing else in this project changes what JAX does.
+"""The six hooks into JAX: nothing else in this project changes what JAX does.
 
 `engine/__init__.py` calls `install` once; importing a file patches nothing. Each hook calls JAX's
 own function for programs that are not the engine's.
@@ -6,6 +6,7 @@ own function for programs that are not the engine's.
 | hook | replaces | acts when |
 |---|---|---|
 | `_capture_numpy_arrays` | `DynamicJaxprTrace.new_const` | a trace meets a NumPy array |
+| `_decide_literals` | `core.is_literalable` | a program of the engine is traced |
 | `_execute_named_programs` | the implementation of `jit_p` | the program has a `ProgramName` |
 | `_transpose_named_programs` | the transposition of `jit_p` | the program has a `ProgramName` |
 | `_trace_dispatchers` | `pjit.jit_trace` | the function has an `EngineJitInfo` |
@@ -19,22 +20,24 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from jax._src import pjit
+from jax._src import core, pjit
 from jax._src.interpreters import ad as _ad
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters import pxla
 
 from engine.jax_internals.compiling import MOST_OF_ONE_TEXT, being_compiled
 from engine.jax_internals.dispatch import EngineJitInfo
+from engine.jax_internals.literals import decide
 from engine.jax_internals.names import api_boundary
 from engine.jax_internals.source_info import hide_from_tracebacks
-from engine.jax_internals.tracing import ProgramName, stock_jit
+from engine.jax_internals.tracing import ProgramName, infer_params, stock_jit
 
 
 @functools.cache  # `importlib.reload(engine)` must not put a hook around a hook
@@ -45,13 +48,14 @@ def install(
     tracing_for: Callable[[Any], AbstractContextManager[None]],
     packages: tuple[str, ...],
 ) -> None:
-    """Put the five hooks into JAX, and hide the frames of `packages` from its tracebacks.
+    """Put the six hooks into JAX, and hide the frames of `packages` from its tracebacks.
 
     `capture` takes a NumPy array that a trace meets and returns the array to use in its place.
     `execute` takes the operands and params of jit and runs a program that JAX derived from an
     engine program. `tracing_for(side)` is a context in which JAX traces in the form of a side.
     """
     _capture_numpy_arrays(capture)
+    _decide_literals()
     _execute_named_programs(execute)
     _transpose_named_programs(tracing_for)
     _trace_dispatchers()
@@ -82,6 +86,11 @@ def _capture_numpy_arrays(capture: Callable[[np.ndarray], np.ndarray]) -> None:
 
     for name in ("new_const", "pure", "lift"):  # one function by three names (jax 0.10.2)
         setattr(trace, name, new_const)
+
+
+def _decide_literals() -> None:
+    """Let the side of a program decide whether an array is a Literal or a constvar in it."""
+    core.is_literalable = decide(core.is_literalable)
 
 
 def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
@@ -126,14 +135,17 @@ def _trace_dispatchers() -> None:
     `lower`, `eval_shape` and `jax.eval_shape` begin with `pjit.jit_trace`. This rebinds the name in
     the module, because `jax.jit` sets the class's method again for each function (jax 0.10.2).
     """
-    stock = pjit.jit_trace
+    stock = inspect.unwrap(pjit.jit_trace)  # without its own `api_boundary`, a frame more
 
     @functools.wraps(stock)
     @api_boundary
     def jit_trace(jit_func: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(jit_func._jit_info) is EngineJitInfo:
-            return jit_func._jit_info.trace(*args, **kwargs)
-        return stock(jit_func, *args, **kwargs)
+        if type(jit_func._jit_info) is not EngineJitInfo:
+            return stock(jit_func, *args, **kwargs)
+        trace = jit_func._jit_info.trace
+        with trace.context() as in_force:
+            program, operands = infer_params(trace.fun, trace.jit_info, args, kwargs)
+        return trace.stage(in_force, program, operands)
 
     pjit.jit_trace = jit_trace
     stock_jit(lambda: None)  # sets the class's method

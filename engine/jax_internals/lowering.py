@@ -17,9 +17,10 @@ from jax._src.sharding_impls import UNSPECIFIED
 from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.const_marks import mark_const_args
+from engine.jax_internals.literals import simplified_jaxprs
 from engine.jax_internals.names import LoweringParameters
 from engine.jax_internals.placement import devices_of
-from engine.jax_internals.settings import simplified_jaxprs
+from engine.jax_internals.settings import jax_flag_in_lowering
 
 
 class Hoisted(NamedTuple):
@@ -27,14 +28,17 @@ class Hoisted(NamedTuple):
 
     - `simplified`: the form of the program. JAX traces while it lowers, to discharge mutable
       references, and must trace in the same form.
-    - `jax_hoists_the_rest`: whether JAX hoists the constants that are left in the program.
+    - `says_hoisted`: `hoist_constants_as_args` of the parameters that lowering rules read. With it
+      JAX hoists the constants that are left in the program.
+    - `leaves_arrays`: whether Literals of arrays are left in the program.
     - `embed_threshold`: in bytes, as in the program's plan.
     - `follow_arguments`: whether a const arg on other devices goes to the arguments' devices.
     """
 
     const_args: tuple[Any, ...]
     simplified: bool
-    jax_hoists_the_rest: bool
+    says_hoisted: bool
+    leaves_arrays: bool
     embed_threshold: int
     follow_arguments: bool
 
@@ -52,7 +56,7 @@ class Computation(pxla.MeshComputation):
         self.const_args = list(const_args)
 
 
-# The parameters of a plain lowering, by `jax_hoists_the_rest`.
+# The parameters of a plain lowering, by `says_hoisted`.
 _LOWERING_PARAMETERS = {
     hoists: LoweringParameters(hoist_constants_as_args=hoists) for hoists in (False, True)
 }
@@ -74,13 +78,14 @@ def lower(
     The `const_args` of the returned computation begin with those that JAX hoisted.
     """
     if lowering_parameters is None:
-        lowering_parameters = _LOWERING_PARAMETERS[hoisted.jax_hoists_the_rest]
-    elif lowering_parameters.hoist_constants_as_args != hoisted.jax_hoists_the_rest:
+        lowering_parameters = _LOWERING_PARAMETERS[hoisted.says_hoisted]
+    elif lowering_parameters.hoist_constants_as_args != hoisted.says_hoisted:
         lowering_parameters = dataclasses.replace(
-            lowering_parameters, hoist_constants_as_args=hoisted.jax_hoists_the_rest
+            lowering_parameters, hoist_constants_as_args=hoisted.says_hoisted
         )
     with (
         simplified_jaxprs(hoisted.simplified),
+        jax_flag_in_lowering(hoisted.leaves_arrays),
         config.embedded_constants_max_bytes(hoisted.embed_threshold),
         config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):

@@ -50,26 +50,19 @@ def jax_embedded_constants_max_bytes() -> int:
     return config.embedded_constants_max_bytes.value
 
 
-def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager[None]:
-    """Choose, for this thread, which of its two forms JAX's tracer emits.
+def jax_flag_in_lowering(simplified: bool) -> contextlib.AbstractContextManager[None]:
+    """Set JAX's own flag in this thread while JAX lowers Literals of arrays, which it then finds.
 
-    Only tracing reads this half of JAX's flag. The half latched at import (whether JAX hoists when
-    it lowers) has no effect here, because the engine tells each lowering whether to hoist.
+    A JAX without the flag always does. Tracing does not depend on it: see `literals.py`.
     """
-    return config.use_simplified_jaxpr_constants(enabled)
+    if not simplified or not hasattr(config, "use_simplified_jaxpr_constants"):
+        return contextlib.nullcontext()
+    return config.use_simplified_jaxpr_constants(True)
 
 
-def jax_emits_simplified_jaxprs() -> bool:
-    """Return the value of JAX's own flag in this thread."""
-    return config.use_simplified_jaxpr_constants.value
-
-
-def captured_constants_limits() -> tuple[int, int]:
-    """Return JAX's `captured_constants_warn_bytes` and `captured_constants_report_frames`."""
-    return (
-        config.captured_constants_warn_bytes.value,
-        config.captured_constants_report_frames.value,
-    )
+def captured_constants_warn_bytes() -> int:
+    """Return JAX's limit above which captured constants are reported; below 0 they never are."""
+    return config.captured_constants_warn_bytes.value
 
 
 class Settings:

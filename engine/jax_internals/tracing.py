@@ -10,7 +10,9 @@ import jax
 import jax.experimental.layout
 from jax._src import config, core, dispatch, pjit
 from jax._src.interpreters import partial_eval as _partial_eval
+from jax.extend.core import ClosedJaxpr
 
+from engine.jax_internals.differences import EXPANDS_BEFORE_A_CALL
 from engine.jax_internals.names import JitInfo, PjitParams
 
 # Read at import, so that a user may replace it: `jax.jit = engine.jit`.
@@ -38,11 +40,11 @@ def check_tracing_is_allowed(jit_info: JitInfo) -> None:
         )
 
 
-def infer_params(
-    fun: Callable, jit_info: JitInfo, args: tuple, kwargs: dict
-) -> tuple[PjitParams, list]:
-    """Trace a function for a call; return JAX's record of the traced program, and its operands."""
-    return pjit._infer_params(fun, jit_info, args, kwargs)
+# Traces a function for a call; returns JAX's record of the traced program, and its operands. JAX's
+# own function, because a function around it would make the user's stack deeper than `jax.jit` does.
+infer_params: Callable[[Callable, JitInfo, tuple, dict], tuple[PjitParams, list]] = (
+    pjit._infer_params
+)
 
 
 def argument_types(args: Sequence[Any]) -> list:
@@ -63,6 +65,23 @@ def staged_by_jax() -> bool:
 def outside_of_transformations() -> bool:
     """Say whether a call made now executes, rather than being traced or differentiated."""
     return core.trace_state_clean() and not config.debug_key_reuse.value
+
+
+def is_expanded_before_a_call(closed_jaxpr: ClosedJaxpr) -> bool:
+    """Say whether a program has hijax primitives, and JAX expands them before it calls it."""
+    return (
+        EXPANDS_BEFORE_A_CALL
+        and closed_jaxpr.is_high
+        and not any(aval.is_high for aval in (*closed_jaxpr.in_avals, *closed_jaxpr.out_avals))
+    )
+
+
+def expanded(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a program with each hijax primitive replaced by what its rule traces, in Python.
+
+    JAX remembers the result, and its stages have the same one.
+    """
+    return _partial_eval.lower_jaxpr2(closed_jaxpr)
 
 
 def check_arguments(args: Sequence[Any]) -> list:

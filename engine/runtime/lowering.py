@@ -132,7 +132,8 @@ def _lower(
     hoisted = jax_internals.Hoisted(
         const_args,
         pipeline.side == "simplified",
-        plan.jax_hoists_the_rest,
+        plan.says_hoisted,
+        plan.leaves_arrays,
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,
     )

@@ -13,6 +13,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.evidence.values import Value
+from parity_tests.judge.across_versions import counts_not_judged
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
@@ -38,9 +39,11 @@ def compare(
     With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
     out why, if its source and the environment have not changed. That imports the modules that the
     files name, so use it on trusted files. `timeout` is in seconds for one run, and
-    `attribution_timeout` for all runs of one program. Times of other sources, versions or machines
-    are left out, and `provenance` of the campaign says so. Raises `SavedError` where arrays cannot
-    be read.
+    `attribution_timeout` for all runs of one program.
+
+    Times of other sources, versions or machines are left out, and `provenance` of the campaign says
+    so. Where a side is compared with itself on two versions of JAX, counts and printed jaxprs are
+    shown and not judged. Raises `SavedError` where arrays cannot be read.
 
     Example::
 
@@ -92,15 +95,23 @@ def _draft(
         compared = [(together[a], together[b]) for a, b in pairs if {a, b} <= set(together)]
     truth = left.truth(name) or right.truth(name)
     row = left.rows()[name]
+    comparisons = compare_pairs(compared, truth)
+    if any(a == b for a, b in pairs) and _version(left) != _version(right):
+        comparisons = counts_not_judged(comparisons)
     findings = Findings(
         observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),
-        comparisons=compare_pairs(compared, truth),
+        comparisons=comparisons,
         times=times,
         hazards=row.hazards,
         no_arbiter="" if truth else "neither of the files has its outputs",
     )
     shown = tuple(each.observation for each in {**in_right, **in_left}.values())
     return _draft_of(row, findings, shown)
+
+
+def _version(saved: Saved) -> tuple[str, str]:
+    environment = saved.campaign.environment
+    return environment.jax, environment.jaxlib
 
 
 def _only_in(saved: Saved, row: ProgramRow) -> RowDraft:

@@ -9,27 +9,24 @@ from pathlib import Path
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.estimates import Announce
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.sides_that_run import SidesError
 from parity_tests.campaign.version_grid import RanOn, grid_of, labels_of
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.interpreters import versions_of
 from parity_tests.processes.protocol import Progress
 from parity_tests.targets import TargetError
-from reports.rows import ProgramRow, Side
+from reports.rows import ProgramRow
 from reports.rows.grid import Grid
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """An interpreter that a campaign runs in, its version of JAX, and its label in a grid.
-
-    `sides` are the sides that run there.
-    """
+    """An interpreter that a campaign runs in, its version of JAX, and its label in a grid."""
 
     path: Path
     jax: str
     label: str
-    sides: tuple[Side, ...]
 
 
 @dataclass(frozen=True)
@@ -39,21 +36,21 @@ class EachVersion:
     grid: Grid
     was_interrupted: bool = False
     not_saved: tuple[str, ...] = ()
-    wrong_targets: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
-def interpreters_at(places: Sequence[tuple[Path, tuple[Side, ...]]]) -> list[Interpreter]:
-    """Ask interpreters for their versions, and give each its label; each comes with its sides.
+def interpreters_at(paths: Sequence[Path]) -> list[Interpreter]:
+    """Ask interpreters for their versions, and give each its label.
 
     Example::
 
-        interpreters_at([(Path("a/bin/python"), ("jax-legacy", "jax-simplified"))])[0].label
+        interpreters_at([Path("a/bin/python")])[0].label == "0.12.0.1"
     """
-    versions = [versions_of(path) for path, _ in places]
+    versions = [versions_of(path) for path in paths]
     labels = labels_of([(each.jax, each.python) for each in versions])
     return [
-        Interpreter(path, version.jax, label, sides)
-        for (path, sides), version, label in zip(places, versions, labels, strict=True)
+        Interpreter(path, version.jax, label)
+        for path, version, label in zip(paths, versions, labels, strict=True)
     ]
 
 
@@ -69,12 +66,13 @@ def run_each(
     """Run a campaign in each interpreter, and judge its programs across their versions of JAX.
 
     The file of `options.save` and the folder of `options.resume` are one for each version, with its
-    label in the name. Targets that are wrong in one interpreter leave its version without a
-    campaign. Where `stops_after` says yes, the versions after it are not run. Raises `ResumeError`.
+    label in the name. Targets that are wrong in one interpreter, and sides that cannot run there,
+    leave its version without a campaign. Where `stops_after` says yes, the versions after it are
+    not run. Raises `ResumeError`.
 
     Example::
 
-        run_each(["my_model.py"], options, interpreters_at(places)).grid.headline.question
+        run_each(["my_model.py"], options, interpreters_at(paths)).grid.headline.question
     """
     with temporary_folder() as folder:
         runs = _Runs(targets, options, folder, progress, announce, stops_after)
@@ -83,7 +81,7 @@ def run_each(
             grid=grid_of(found),
             was_interrupted=runs.was_interrupted,
             not_saved=tuple(runs.not_saved),
-            wrong_targets=tuple(runs.wrong_targets),
+            refused=tuple(runs.refused),
         )
 
 
@@ -110,7 +108,7 @@ class _Runs:
     why_not: str = ""
     was_interrupted: bool = False
     not_saved: list[str] = field(default_factory=list)
-    wrong_targets: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
     def run(self, interpreter: Interpreter) -> RanOn:
         """Run the campaign in one interpreter, if nothing has stopped the command before."""
@@ -120,8 +118,8 @@ class _Runs:
         self.announce(f"jax {label}: {interpreter.path}")
         try:
             found = self._campaign(interpreter)
-        except TargetError as error:
-            self.wrong_targets.append(str(error))
+        except (TargetError, SidesError) as error:
+            self.refused.append(str(error))
             return RanOn(label, jax, missing=str(error))
         except KeyboardInterrupt:
             self.was_interrupted, self.why_not = True, "interrupted"
@@ -138,7 +136,6 @@ class _Runs:
         resume = self.options.resume and self.options.resume / _in_name(label)
         own = {
             "python": interpreter.path,
-            "sides": interpreter.sides,
             "save": save,
             "resume": resume,
         }

@@ -53,7 +53,7 @@ def setup_of(options: CampaignOptions) -> Setup:
 
 # Of the folder, with the number of the schema that its records have. It goes up with every change
 # after which a campaign cannot go on; format 1 had no number and no digests.
-FORMAT = f"2.{SCHEMA_VERSION}"
+FORMAT = f"3.{SCHEMA_VERSION}"
 
 
 class _Identity(Record):

@@ -25,12 +25,12 @@ class CampaignOptions(RunOptions):
     `save` is a file for the results; the arrays of all outputs are written beside it, so that both
     can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
     equal are run again to find out why, for at most `attribution_timeout` seconds. `select` says
-    which of the programs of the targets are run. With `own_sides_may_miss`, our own sides are left
-    out where the engine refuses the JAX that is installed.
+    which of the programs of the targets are run. With `sides_may_miss`, sides are left out
+    that cannot run under the JAX of the campaign.
     """
 
     sides: tuple[Side, ...] = SIDES
-    own_sides_may_miss: bool = False
+    sides_may_miss: bool = False
     resume: Path | None = None
     rounds: int = 0
     save: Path | None = None

@@ -68,7 +68,7 @@ def run(
     of each program that has run on all sides; after the first yes the others are not run, and have
     no rows. Times and causes of drift are not known at that point.
 
-    Raises `TargetError`, `OwnSidesError` and `ResumeError` before anything runs, and
+    Raises `TargetError`, `SidesError` and `ResumeError` before anything runs, and
     `NotSavedError`, which has the campaign, where the file of `options.save` cannot be written.
 
     Example::
@@ -77,7 +77,8 @@ def run(
     """
     with campaign_folder(options.resume) as folder:
         collected = collect(targets, folder, options.time_limit, options.select)
-        options = with_sides_that_run(options, collected.environment.jax, announce)
+        jax = collected.environment.jax
+        options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
         if options.rounds and collected.jobs and stops_after is None:

@@ -1,30 +1,40 @@
-"""The sides of a campaign that run under its JAX; the engine refuses a JAX it does not know."""
+"""The sides of a campaign that run under its JAX.
+
+The engine refuses a JAX that it does not know, and a JAX without the flag has no second mode.
+"""
 
 from __future__ import annotations
 
 from parity_tests.campaign.estimates import Announce
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.judge.sides import pairs_of
 from parity_tests.processes.own_sides import is_own, refusal_of
+from reports.rows import Side
 
 
-class OwnSidesError(ValueError):
-    """Our own sides were asked for, and the engine refuses the JAX of the campaign."""
+class SidesError(ValueError):
+    """A side cannot run under the JAX of the campaign; the message says which, and why."""
 
 
 def with_sides_that_run(
-    options: CampaignOptions, jax_version: str, announce: Announce
+    options: CampaignOptions, jax_version: str, announce: Announce, *, has_flag: bool = True
 ) -> CampaignOptions:
     """Return the options with the sides that run under a version of JAX.
 
-    Our own sides are left out with `options.own_sides_may_miss`, which is announced. Raises
-    `OwnSidesError` without it.
+    Sides that cannot run are left out with `options.sides_may_miss`, which is announced. Raises
+    `SidesError` without it, and where no two sides are left that can be compared.
     """
-    own = [side for side in options.sides if is_own(side)]
-    reason = refusal_of(jax_version) if own else None
-    if reason is None:
+    refused = {each: refusal_of(jax_version) for each in options.sides if is_own(each)}
+    missing: dict[Side, str] = {side: why for side, why in refused.items() if why}
+    if not has_flag and "jax-simplified" in options.sides:
+        missing["jax-simplified"] = f"jax {jax_version} has no flag to be flipped"
+    if not missing:
         return options
-    stock = tuple(side for side in options.sides if not is_own(side))
-    if not (options.own_sides_may_miss and stock):
-        raise OwnSidesError(f"cannot run {' and '.join(own)}: {reason}")
-    announce(f"{' and '.join(own)} are left out: {reason}")
-    return options.model_copy(update={"sides": stock})
+    left = tuple(side for side in options.sides if side not in missing)
+    whys = "; ".join(dict.fromkeys(missing.values()))
+    if not (options.sides_may_miss and pairs_of(left)):
+        still = f"; {' and '.join(left)} can run" if left else ""
+        raise SidesError(f"cannot run {' and '.join(missing)}: {whys}{still}")
+    verb = "are" if len(missing) > 1 else "is"
+    announce(f"{' and '.join(missing)} {verb} left out: {whys}")
+    return options.model_copy(update={"sides": left})

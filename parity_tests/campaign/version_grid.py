@@ -93,7 +93,13 @@ def _changes(found: Sequence[RanOn]) -> Iterator[VersionChange]:
     names = dict.fromkeys(row.name for _, each in saved for row in each.campaign.programs)
     for name in names:
         on_versions = [
-            OnVersion(label, each.evidence(name), each.truth(name), _varies(rows[name]))
+            OnVersion(
+                label,
+                each.evidence(name),
+                each.truth(name),
+                _varies(rows[name]),
+                rows[name].digest,
+            )
             for label, each in saved
             if name in (rows := each.rows())
         ]

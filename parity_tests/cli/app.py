@@ -16,6 +16,7 @@ from parity_tests.cli.aa import aa
 from parity_tests.cli.bench import bench
 from parity_tests.cli.compare import compare
 from parity_tests.cli.culprit import culprit
+from parity_tests.cli.doctor import doctor
 from parity_tests.cli.environments import environments
 from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.explain import explain
@@ -126,7 +127,20 @@ def constparity(
     """
 
 
-for command in (run, explain, matrix, compare, fuzz, aa, bench, culprit, sweep, tune, reduce):
+for command in (
+    run,
+    explain,
+    matrix,
+    compare,
+    fuzz,
+    aa,
+    bench,
+    culprit,
+    sweep,
+    tune,
+    reduce,
+    doctor,
+):
     app.command()(command)
 app.add_typer(export, name="export")
 app.add_typer(environments, name="environments")

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from reports.rows import Campaign, ProgramRow
 
 
+def selected(context: typer.Context, chosen: Chosen, options: CampaignOptions) -> CampaignOptions:
+    """Return options with the programs that were chosen; sides that nobody named may miss."""
+    source = context.get_parameter_source("sides")
+    by_default = source is not None and source.name == "DEFAULT"
+    return options.model_copy(update={"select": chosen.select, "sides_may_miss": by_default})
+
+
 def run_campaign(
     context: typer.Context,
     chosen: Chosen,
@@ -36,24 +43,19 @@ def run_campaign(
     """
     from parity_tests.campaign import run as campaign
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.campaign.sides_that_run import OwnSidesError
+    from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.targets import TargetError
 
-    source = context.get_parameter_source("sides")
-    by_default = source is not None and source.name == "DEFAULT"
-    selected = options.model_copy(
-        update={"select": chosen.select, "own_sides_may_miss": by_default}
-    )
     try:
         with display.progress() as shown:
             result = campaign.run(
                 chosen.targets,
-                selected,
+                selected(context, chosen, options),
                 progress=shown,
                 announce=shown.say,
                 stops_after=stops_after,
             )
-    except (TargetError, OwnSidesError, ResumeError) as error:
+    except (TargetError, SidesError, ResumeError) as error:
         fail(str(error))
     except campaign.NotSavedError as error:
         complain(str(error))

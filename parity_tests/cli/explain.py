@@ -17,7 +17,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.python_option import Place, Python, places
+from parity_tests.cli.python_option import Python, interpreters
 from parity_tests.cli.selecting import (
     Expression,
     ListOnly,
@@ -63,12 +63,12 @@ def explain(
     on_sides, chosen = parse_sides(sides), chosen_programs(targets, expression, tag)
     if python and len(python) > 1:
         raise typer.BadParameter("explain runs in one --python; `run` takes several")
-    [where] = places(python or (), sides) or [Place(None, on_sides)]
+    where = next(iter(interpreters(python or ())), None)
     if list_only:
-        list_programs(context, display.console(), chosen, timeout, where.python)
+        list_programs(context, display.console(), chosen, timeout, where)
         return
     options = CampaignOptions(
-        sides=where.sides, python=where.python, timeout=timeout, steady_calls=0, processes=jobs
+        sides=on_sides, python=where, timeout=timeout, steady_calls=0, processes=jobs
     )
     result = run_campaign(context, chosen, options, display)
     if result is not None:

@@ -64,7 +64,7 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
-    from parity_tests.campaign.sides_that_run import OwnSidesError
+    from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.cli import campaign_view
     from reports.views.texts import counted
 
@@ -88,7 +88,7 @@ def fuzz(
         write_reports(context, console, requests, fuzzed.campaign)
         for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
-    except OwnSidesError as error:
+    except SidesError as error:
         fail(str(error))
     except KeyboardInterrupt:
         print("constparity: interrupted", file=sys.stderr)

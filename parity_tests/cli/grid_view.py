@@ -30,7 +30,7 @@ from reports.views.grid_cells import (
     said_of,
     worst_first,
 )
-from reports.views.grid_page import counts_of, failures
+from reports.views.grid_page import besides, counts_of, failures
 from reports.views.texts import counted, cut, visible
 
 TONE_STYLES: dict[Tone, str] = {
@@ -40,7 +40,7 @@ TONE_STYLES: dict[Tone, str] = {
     "note": "cyan",
     "": "",
 }
-_WIDTH_OF_CELL = 8  # the longest word, and most versions
+_LEAST_WIDTH_OF_CELL = 8  # the longest word, and most versions
 _LEAST_WIDTH_OF_NAME = 22
 _LENGTH_OF_REASON = 200
 
@@ -80,6 +80,8 @@ def print_headline(console: Console, grid: Grid) -> None:
     for answer in headline.versions:
         told = counts_of(answer) if answer.counts else answer.first
         say(console, f"  {answer.version}: {answer.flip or 'not asked'}: {told}")
+    if apart := besides(grid):
+        say(console, apart)
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -89,13 +91,18 @@ def _blocks(width: int, grid: Grid) -> Iterator[range]:
     """Yield the versions that stand beside each other: as many as the terminal has room for."""
     count = len(grid.versions)
     names = _LEAST_WIDTH_OF_NAME + 1 + _width_of_labels(grid)
-    room = max((width - names) // (_WIDTH_OF_CELL + 1), 1)
+    room = max((width - names) // (_width_of_cells(grid) + 1), 1)
     for start in range(0, count, room):
         yield range(start, min(start + room, count))
 
 
 def _width_of_labels(grid: Grid) -> int:
     return max(len(label) for label in (FLIP_LINE, *(SIDE_LINES[side] for side in grid.sides)))
+
+
+def _width_of_cells(grid: Grid) -> int:
+    heads = (word for each in grid.versions for word in each.label.split())
+    return max(_LEAST_WIDTH_OF_CELL, *map(len, heads))
 
 
 def _print_table(
@@ -106,8 +113,8 @@ def _print_table(
     table.add_column("", no_wrap=True)
     for number in shown:
         label = escape(grid.versions[number].label.replace(" ", "\n"))
-        table.add_column(label, no_wrap=True, min_width=_WIDTH_OF_CELL)
-    room = console.width - (_width_of_labels(grid) + 1) - (_WIDTH_OF_CELL + 1) * len(shown)
+        table.add_column(label, no_wrap=True, min_width=_LEAST_WIDTH_OF_CELL)
+    room = console.width - (_width_of_labels(grid) + 1) - (_width_of_cells(grid) + 1) * len(shown)
     for row, of in found:
         name = folded(visible(row.name), max(room, _LEAST_WIDTH_OF_NAME)).split("\n")
         # A name takes the lines of its program, and goes on below them where it is longer.

@@ -1,20 +1,15 @@
-"""The option --python: the interpreters that sides run in, and the sides that run in each."""
+"""The option --python: the interpreters that sides run in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import complain, fail
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import WHAT
-from parity_tests.cli.options import parse_sides
-
-if TYPE_CHECKING:
-    from reports.rows import Side
 
 Python = Annotated[
     list[str] | None,
@@ -22,39 +17,27 @@ Python = Annotated[
         "--python",
         metavar="PATH",
         help="Run the sides in this Python, as in ~/jax-0.12/bin/python, with the JAX and the "
-        "packages that are installed there. Repeatable.",
+        "packages that are installed there. Repeatable: several give a grid of their versions of "
+        "JAX.",
         show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
 
 
-@dataclass(frozen=True)
-class Place:
-    """An interpreter, None for this one, and the sides that run in it."""
+def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[Path]:
+    """Return the interpreters of --python or --jax; `reload` says that exports are written there.
 
-    python: Path | None
-    sides: tuple[Side, ...]
+    Leaves with `Exit.USAGE` where sides cannot run in one of them.
 
+    Example::
 
-def places(python: Sequence[str | Path], sides: str | None) -> tuple[Place, ...]:
-    """Return the interpreters of --python or --jax, and the sides of --sides that run in each.
-
-    Without --sides all that can run in one do, and what cannot is said. Raises
-    `typer.BadParameter`, and leaves with `Exit.USAGE` where an interpreter does not serve.
+        interpreters(["~/jax-0.12"])
     """
-    from parity_tests.campaign.interpreters import interpreter, sides_in
-    from parity_tests.processes.interpreters import InterpreterError
+    from parity_tests.processes.interpreters import InterpreterError, interpreter_at
 
-    found = []
+    also = ("flatbuffers",) if reload else ()  # which exports are written with
     try:
-        for path in map(str, python):
-            each = interpreter(path)
-            chosen = sides_in(each, parse_sides(sides) if sides is not None else None)
-            if sides is None and each.missing:
-                why = "; ".join(dict.fromkeys(each.missing.values()))
-                complain(f"{path}: {why}, so {', '.join(chosen)} run")
-            found.append(Place(each.python, chosen))
+        return [interpreter_at(str(path), also) for path in paths]
     except InterpreterError as error:
         fail(str(error))
-    return tuple(found)

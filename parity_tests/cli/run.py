@@ -24,7 +24,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.python_option import Place, Python, places
+from parity_tests.cli.python_option import Python, interpreters
 from parity_tests.cli.report_option import check_saving, checked_reports
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
@@ -157,21 +157,22 @@ def run(
     on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
     requests = [] if list_only else checked_reports(context, report or ())
-    given = places(python or (), sides)
+    given = interpreters(python or (), reload=reload)
     made = pythons_of(context, jax, with_)
     if made is None:
         return
-    first, *others = where = [*given, *places(made, sides)] or [Place(None, on_sides)]
+    pythons = [*given, *interpreters(made, reload=reload)]
+    first = pythons[0] if pythons else None
     if list_only:
-        list_programs(context, display.console(), chosen, timeout, first.python)
+        list_programs(context, display.console(), chosen, timeout, first)
         return
-    if save is not None and others:
-        check_saving_each(context, save, where, report or ())
+    if save is not None and len(pythons) > 1:
+        check_saving_each(context, save, pythons, report or ())
     elif save is not None:
         check_saving(context, save, report or ())
     options = CampaignOptions(
-        sides=first.sides,
-        python=first.python,
+        sides=on_sides,
+        python=first,
         timeout=timeout,
         memory_limit=memory_limit * 2**20 if memory_limit else None,
         processes=jobs,
@@ -189,12 +190,12 @@ def run(
         return any(rule.is_broken_by(row) for rule in rules)
 
     stops_after = is_last if exit_first else None
-    if others:
+    if len(pythons) > 1:
         run_on_versions(
             context,
             chosen,
             options,
-            where,
+            pythons,
             display,
             requests,
             rules,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from parity_tests.cli.campaign import selected
 from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
 from parity_tests.cli.report_option import check_saving, write_texts
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from parity_tests.campaign.each_version import EachVersion
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
-    from parity_tests.cli.python_option import Place
     from parity_tests.cli.selecting import Chosen
     from parity_tests.judge.fail_rules import FailRule
     from reports import ReportRequest
@@ -30,7 +30,7 @@ def run_on_versions(
     context: typer.Context,
     chosen: Chosen,
     options: CampaignOptions,
-    where: Sequence[Place],
+    paths: Sequence[Path],
     display: Display,
     requests: Sequence[ReportRequest],
     rules: Sequence[FailRule],
@@ -46,7 +46,7 @@ def run_on_versions(
     from parity_tests.cli import campaign_view, grid_view
     from parity_tests.cli.terminal import say
 
-    found = _found(context, chosen, options, where, display, stops_after)
+    found = _found(context, chosen, options, paths, display, stops_after)
     if found is None:
         return
     console, grid = display.console(), found.grid
@@ -64,12 +64,12 @@ def run_on_versions(
 
 
 def check_saving_each(
-    context: typer.Context, file: Path, where: Sequence[Place], texts: Sequence[str]
+    context: typer.Context, file: Path, paths: Sequence[Path], texts: Sequence[str]
 ) -> None:
     """Make sure that the results of each version can be saved, and these reports written."""
     from parity_tests.campaign.each_version import file_of, interpreters_at
 
-    for each in interpreters_at([(each.python, each.sides) for each in where if each.python]):
+    for each in interpreters_at(paths):
         check_saving(context, file_of(file, each.label), texts)
 
 
@@ -77,7 +77,7 @@ def _found(
     context: typer.Context,
     chosen: Chosen,
     options: CampaignOptions,
-    where: Sequence[Place],
+    paths: Sequence[Path],
     display: Display,
     stops_after: Callable[[ProgramRow], bool] | None,
 ) -> EachVersion | None:
@@ -89,8 +89,8 @@ def _found(
         with display.progress() as shown:
             found = run_each(
                 chosen.targets,
-                options.model_copy(update={"select": chosen.select}),
-                interpreters_at([(each.python, each.sides) for each in where if each.python]),
+                selected(context, chosen, options),
+                interpreters_at(paths),
                 progress=shown,
                 announce=shown.say,
                 stops_after=stops_after,
@@ -105,8 +105,8 @@ def _found(
     if found.was_interrupted:
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
-    elif found.wrong_targets:
-        fail(found.wrong_targets[0])
+    elif found.refused:
+        fail(found.refused[0])
     else:
         nothing_collected(context, chosen.named)
     return None

@@ -45,6 +45,7 @@ FLIP_STYLES: dict[FlipOutcome, str] = {
 DRIFT_STYLES: dict[DriftCause, str] = {
     "constant folding": "cyan",
     "layout or fusion": "cyan",
+    "another program": "bold red",
     "a bug": "bold red",
     "not attributed": "yellow",
 }

@@ -124,6 +124,8 @@ class _Attribution:
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
             unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
             first = unfolded if unfolded.equation else first
+            if first.written:
+                cause, evidence = "another program", f"{_not_one(first)}; {evidence}"
         elif first.misfit:
             # The modes may write other equations around their bodies, so none is named.
             first = FirstDifference(first.said)
@@ -184,8 +186,8 @@ class _Attribution:
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"
-        if written := self._first.written:
-            return "a bug", f"the two programs are not one: {written}; {said}{self._nearer()}"
+        if self._first.written:
+            return "another program", f"{_not_one(self._first)}; {said}{self._nearer()}"
         if self.drift.rung == "mismatch" and not failed:
             return "a bug", f"{said}, by more than rounding{self._nearer()}"
         if failed:
@@ -229,3 +231,7 @@ class _Attribution:
             and true[a.path].array.shape == a.array.shape
             and tolerance_ladder.compare(a.path, a.array, b.array).rung == "mismatch"
         ]
+
+
+def _not_one(first: FirstDifference) -> str:
+    return f"the two programs are not one: {first.written}"

@@ -19,17 +19,21 @@ class PassesOff(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What is off, with the options as XLA_FLAGS has them, for a user who tries them."""
-        flags = " ".join(f"--{name}={_spelled(value)}" for name, value in self.xla.items())
-        return f"{self.what} (XLA_FLAGS={flags})" if flags else self.what
+        """What is off, with the flags for a user who tries them."""
+        return f"{self.what} (XLA_FLAGS={self.flags})" if self.flags else self.what
+
+    @property
+    def flags(self) -> str:
+        """The options as XLA_FLAGS has them."""
+        return " ".join(f"--{name}={_spelled(value)}" for name, value in self.xla.items())
 
 
 def _spelled(value: bool | int | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# The options and passes of jaxlib 0.10.2. An unknown option makes a compilation fail. An unknown
-# pass is ignored, so passes of the GPU stand among them.
+# The passes of jaxlib 0.10.2, with options that jaxlib 0.8.0 to 0.12.0.1 have. An unknown option
+# makes a compilation fail. An unknown pass is ignored, so passes of the GPU stand among them.
 _UNFUSED = (
     "constant_folding,algsimp,fusion,priority-fusion,multi_output_fusion,fusion_merger,"
     "horizontal_loop_fusion,simplify-fp-conversions"

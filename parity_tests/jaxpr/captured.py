@@ -27,12 +27,20 @@ class CapturedValue:
         return self._digest
 
     def has_changed(self) -> bool:
-        """Say whether a NumPy array holds other bytes than when `digest` read it first."""
-        return isinstance(self.value, np.ndarray) and digest_of(self.value) != self._digest
+        """Say whether it holds other bytes than when `digest` read it first.
+
+        A `jax.Array` may share the memory of a NumPy array, through DLPack or `jax.device_put`.
+        """
+        return not is_gone(self.value) and digest_of(self.value) != self._digest
 
     @cached_property
     def _digest(self) -> str:
         return digest_of(self.value)
+
+
+def is_gone(value: Any) -> bool:
+    """Say whether an array cannot be read: it was deleted, or lies partly on other hosts."""
+    return isinstance(value, jax.Array) and (value.is_deleted() or not value.is_fully_addressable)
 
 
 def captured_value(value: Any) -> CapturedValue | None:
@@ -44,6 +52,7 @@ def captured_value(value: Any) -> CapturedValue | None:
 
         captured_value(np.arange(3.0)).shape == (3,)
     """
+    value = unwrapped(value)
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
     key = is_key(dtype)
     if (shape == () and not key) or not hasattr(value, "nbytes"):
@@ -58,10 +67,20 @@ def identity(value: Any) -> Hashable:
     JAX hands NumPy arrays on as new views. So two NumPy objects are one array if they see the same
     memory in the same way. A `jax.Array` is one array with itself alone.
     """
+    value = unwrapped(value)
     if isinstance(value, np.ndarray):
         pointer = value.__array_interface__["data"][0]
         return (pointer, value.shape, value.strides, value.dtype.str)
     return id(value)
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the NumPy array in what JAX makes of one before 0.9; later JAX has a subclass of it.
+
+    Any other value is returned unchanged.
+    """
+    inside = getattr(value, "val", None) if not isinstance(value, np.ndarray) else None
+    return inside if isinstance(inside, np.ndarray) else value
 
 
 def digest_of(value: Any) -> str:

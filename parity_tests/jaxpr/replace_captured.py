@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
+from parity_tests.jaxpr.captured import unwrapped
+
 # Takes a captured value and returns the one to put in its place, of the same type.
 Replace = Callable[[Any], Any]
 
@@ -39,6 +41,9 @@ def with_other_elements(value: Any) -> Any:
         other = value.copy(order="K")  # of JAX's own class of arrays, which keeps 64 bits
         other[...] = value == 0
         return other
+    inside = unwrapped(value)
+    if inside is not value:
+        return type(value)(with_other_elements(inside), value.weak_type)
     with jax.enable_x64(True):
         changed = jnp.equal(value, 0).astype(dtype)
     return jax.device_put(changed, value.sharding) if value.committed else changed

@@ -27,8 +27,9 @@ NOWHERE = Place("", 0, "")
 _HERE = os.path.dirname(os.path.abspath(parity_tests.__file__)) + os.sep
 # JAX, the tester and the engine stand between a user's line and the equation that it made.
 # The corpus lies in the tester's folder and is a user like others.
+_JAX = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
 _MACHINERY = (
-    os.path.dirname(os.path.abspath(jax.__file__)) + os.sep,
+    _JAX,
     _HERE,
     *(
         os.path.join(os.path.dirname(os.path.dirname(_HERE)), package) + os.sep
@@ -90,6 +91,15 @@ def raised_at(error: BaseException) -> Place:
         place = Place(relative(code.co_filename), line, code.co_name)
         found[kind_of_file(code.co_filename)] = place
     return found["library"] if found["user"] is NOWHERE else found["user"]
+
+
+def is_raised_by_jax(error: BaseException) -> bool:
+    """Say whether the line that raised an exception is one of JAX's own."""
+    # JAX may take its own lines out of the traceback, and leaves them to the exception's cause.
+    if type(error.__cause__).__module__.startswith("jax."):
+        return True
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(files) and files[-1].startswith(_JAX)
 
 
 def relative(file: str) -> str:

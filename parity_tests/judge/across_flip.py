@@ -91,8 +91,15 @@ class AcrossFlip:
     def how_to_find_the_culprit(self) -> str:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
         if not self.hoists_nothing:
-            return "constparity culprit names the captured arrays that it takes"
-        if read := self.hazard("reads the flag", "reads jaxpr constants"):
+            culprit = "constparity culprit names the captured arrays that it takes"
+            # Callbacks may decide by it, although the program is traced alike.
+            if read := self.hazard("reads the flag", "reads lowered modules"):
+                what = "the flag" if read[0].kind == "reads the flag" else "a lowered module"
+                return (
+                    f"find out what the read of {what} at {_places(read)} decides, else {culprit}"
+                )
+            return culprit
+        if read := self.hazard("reads the flag", "reads lowered modules", "reads jaxpr constants"):
             return (
                 f"no captured array is hoisted: find out what the read at {_places(read)} decides"
             )

@@ -15,7 +15,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge import effects
-from parity_tests.judge.comparison import STRUCTURE, PairComparison
+from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
 from reports.rows import Comparison, Failure, Side, metrics
 from reports.rows.check_names import AGREE
@@ -23,17 +23,37 @@ from reports.rows.version_change import VersionChange, VersionOutcome
 
 _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPERTIES), AGREE)
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
+_OTHER_VERSION = "another version of JAX may trace, lower and compile a program otherwise"
 _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
 
 
 @dataclass(frozen=True)
 class OnVersion:
-    """What the sides left of a program on one version; `not_repeatable` says what varies there."""
+    """What the sides left of a program on one version; `not_repeatable` says what varies there.
+
+    `digest` is that of the file of its source, "" where it is not known.
+    """
 
     label: str
     evidence: Mapping[Side, Evidence]
     truth: tuple[Value, ...] = ()
     not_repeatable: str = ""
+    digest: str = ""
+
+
+def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return comparisons of one side on two versions; counts and printed jaxprs are not judged.
+
+    Example::
+
+        counts_not_judged(compare_pairs([(of_0_10_2, of_0_12)]))
+    """
+    return tuple(
+        each.model_copy(update={"outcome": "not judged", "detail": _OTHER_VERSION})
+        if each.metric in (*_COUNTERS, PRINTED) and each.outcome == "different"
+        else each
+        for each in comparisons
+    )
 
 
 def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChange]:
@@ -71,6 +91,9 @@ def compare(program: str, side: Side, before: OnVersion, after: OnVersion) -> Ve
         after=after.label,
         **_judged(left, right, before.truth or after.truth),
     )
+    if before.digest != after.digest and change.outcome != "equal":
+        causes = ("the file of its source is another", *change.causes)
+        change = change.model_copy(update={"causes": causes})
     varying = before.not_repeatable or after.not_repeatable
     if change.is_news and varying:
         what = f"it does not repeat itself: {varying}"

@@ -29,6 +29,7 @@ DIFF_LINES = 12
 DIFF_WIDTH = 160
 
 STRUCTURE = "output structure"
+PRINTED = "printed jaxpr"
 
 
 def compare_pairs(
@@ -248,7 +249,7 @@ class PairComparison:
 
     def _printed_jaxprs(self) -> Comparison:
         """Compare the printed jaxprs of one mode, which have to be the same text."""
-        metric, left, right = "printed jaxpr", self.left.jaxpr, self.right.jaxpr
+        metric, left, right = PRINTED, self.left.jaxpr, self.right.jaxpr
         if not left or not right:
             detail = "the printed jaxprs were not handed on"
             return self._comparison(metric, "not compared", "", "", detail)

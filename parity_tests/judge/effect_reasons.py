@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from parity_tests.judge import effects
 from parity_tests.judge.across_flip import AcrossFlip
+from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import FlipOutcome, FlipReason
 
 _OUTCOMES: dict[tuple[str, str], tuple[FlipOutcome, str]] = {
@@ -38,6 +39,11 @@ def of_effects(flip: AcrossFlip, metric: str) -> Iterator[FlipReason]:
         if each.metric == metric:
             outcome, action = _OUTCOMES[each.metric, each.outcome]
             what = f"{each.metric}: {each.what}"
+            if outcome == "different" and (read := read_that_changes(flip)):
+                yield of_read("structure or count", what, read)
+                continue
+            if outcome == "different" and flip.hazard("reads the flag"):
+                action = flip.how_to_find_the_culprit
             yield FlipReason(
                 outcome=outcome,
                 kind="structure or count",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.reading_reasons import read_that_changes
 from reports.rows import (
     FlipReason,
     Hazard,
@@ -105,8 +106,11 @@ def is_work(flip: AcrossFlip, hazard: Hazard) -> bool:
 def _slower(flip: AcrossFlip, stage: TimeMetric, ratio: float, what: str) -> FlipReason:
     """Return the reason that a slower stage is, with its probable cause."""
     [metric] = [each for each in metrics.METRICS if each.stage == stage]
-    folded = flip.hazard("folded by legacy alone")
-    if metric.folding_helps and folded:
+    folded, read = flip.hazard("folded by legacy alone"), _read_that_costs(flip, stage)
+    if read:
+        where = lines_of(read)
+        action = read[0].fix if read[0].changes_program else flip.how_to_find_the_culprit
+    elif metric.folding_helps and folded:
         where, action = lines_of(folded), folded[0].fix
         what += f": {folded[0].what}"
     elif not flip.hoisted:
@@ -129,6 +133,15 @@ def _slower(flip: AcrossFlip, stage: TimeMetric, ratio: float, what: str) -> Fli
         where=where,
         action=action,
     )
+
+
+def _read_that_costs(flip: AcrossFlip, stage: TimeMetric) -> tuple[Hazard, ...] | None:
+    """Return a read that may decide how long a stage takes: Python's work, or another program's."""
+    of_flag = flip.hazard("reads the flag")
+    is_of_python = stage == "trace" or bool(
+        flip.after and flip.after.effects and flip.after.effects.found
+    )
+    return read_that_changes(flip) or (of_flag if is_of_python else None)
 
 
 def of_size(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from packaging.version import Version
+
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
@@ -51,6 +53,14 @@ _OF_LIMITS: dict[str, str] = {
 
 _SEED = ACTIONS["outputs"]
 
+# With its flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, 0.8.3 and 0.9.2
+# none that captures an array of NumPy's.
+_FLAG_WORKS = Version("0.10.0")
+_ONE_PROGRAM = (
+    "find what reads the flag, the text of a jaxpr or a lowered module: both forms are meant to be "
+    "one program"
+)
+
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
@@ -86,6 +96,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         action = cause[0].fix
     elif exceeds:
         action = f"find out what {flip.right} does in {failure.stage}: {flip.left} needs little"
+    elif broken and failure.of_jax and (release := _with_a_broken_flag(after)):
+        action = f"nothing in the program: {release} fails with its flag; use 0.10.0 or newer"
     elif broken:
         action = flip.how_to_find_the_culprit
     else:
@@ -97,6 +109,12 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _with_a_broken_flag(after: Observation) -> str:
+    """Name the release of JAX that a side ran on if its flag is broken; "" where it works."""
+    jax = after.measured_with.jax if after.measured_with else ""
+    return f"jax {jax}" if jax and Version(jax) < _FLAG_WORKS else ""
 
 
 def _said(failure: Failure) -> str:
@@ -171,6 +189,12 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
         what = f"{what}; {_cause_of(drift)}"
         where = place(drift.file, drift.line) if drift.file else where
     outcome, why, action = _weighed(flip, outputs, drift)
+    read = read_that_changes(flip)
+    if drift and drift.cause == "another program":
+        read = read or flip.hazard("reads lowered modules")
+    if drift and drift.cause not in _OF_XLA and read:
+        yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
+        return
     yield FlipReason(
         outcome=outcome,
         kind="outputs",
@@ -195,6 +219,8 @@ def _weighed(
         return "numerics drift, explained", why, f"accept it; or for the same bits {_SEED}"
     if beyond and (alike := pair_before_flip(flip, outputs)):
         return "different", what_differs_too(alike), what_helps(alike)
+    if drift and drift.cause == "another program":
+        return "different", "", _ONE_PROGRAM
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
     if drift or beyond:
         return "different", "", flip.how_to_find_the_culprit

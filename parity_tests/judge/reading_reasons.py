@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import FlipReason, Hazard, HazardKind, ReasonKind
 
-READS: tuple[HazardKind, ...] = ("reads the flag", "reads jaxpr constants")
+READS: tuple[HazardKind, ...] = (
+    "reads the flag",
+    "reads jaxpr constants",
+    "reads lowered modules",
+)
 
 
 def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:

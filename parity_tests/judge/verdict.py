@@ -68,11 +68,11 @@ def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
     if findings.no_drift:
         reasons = (*reasons, f"the drift was not looked into: {findings.no_drift}")
     reasons = (*reasons, *notes(findings))
-    # A bug is a difference, within whatever tolerance its values are.
+    # Neither is XLA's doing, so it is a difference within whatever tolerance its values are.
     bugs = tuple(
-        f"{each.left} and {each.right}: outputs differ by a bug: {each.evidence}"
+        f"{each.left} and {each.right}: outputs differ by {each.cause}: {each.evidence}"
         for each in findings.drift
-        if each.cause == "a bug"
+        if each.cause in ("a bug", "another program")
     )
     if bugs and verdict != "difference":
         return "difference", (*bugs, *reasons)

@@ -29,7 +29,7 @@ def of_written(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
         outcome="different",
         kind="outputs" if is_outputs else "structure or count",
         subject=comparison.metric,
-        what=f"{said}: {comparison.detail}; a captured NumPy array holds other values after the "
+        what=f"{said}: {comparison.detail}; a captured array holds other values after the "
         "calls than before: the program writes to it, and stock simplified on a CPU computes with "
         "the new ones",
         where=_where(flip, hazard or ()),

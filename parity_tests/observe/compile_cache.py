@@ -27,7 +27,7 @@ from parity_tests.observe import jax_events
 LONGEST_SECONDS = 10.0
 MOST_BYTES = 64 * 2**20
 
-# The events that JAX records (jax 0.10.2).
+# The events that JAX records (jax 0.10.2 to 0.12.0.1).
 HIT = "/jax/compilation_cache/cache_hits"
 MISS = "/jax/compilation_cache/cache_misses"
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from reports.rows import Environment, MeasuredWith
 
+FLAG = "jax_use_simplified_jaxpr_constants"
+
 
 def describe() -> Environment:
     """Describe this process's Python, packages and devices; it initializes JAX's backend."""
@@ -30,6 +32,13 @@ def describe() -> Environment:
         system=f"{platform.system()} {platform.machine()}",
         cpu=_cpu(),
     )
+
+
+def has_flag() -> bool:
+    """Say whether the JAX of this process has the flag that chooses a mode."""
+    import jax
+
+    return hasattr(jax.config, FLAG)
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from parity_tests.exception_texts import formatted, said_by
-from parity_tests.jaxpr.source_places import raised_at
+from parity_tests.jaxpr.source_places import is_raised_by_jax, raised_at
 from parity_tests.observe.callback_failures import raised_in_callback
 from reports.rows import Check, Failure, Proof
 
@@ -38,6 +38,7 @@ def exception(error: BaseException, stage: str) -> Failure:
         message=message[:4000],
         traceback=formatted(error)[-8000:],
         where=f"{place.file}:{place.line}" if place.file else "",
+        of_jax=not place.file and not callback and is_raised_by_jax(error),
     )
 
 

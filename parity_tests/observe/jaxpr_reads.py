@@ -8,8 +8,10 @@ tester, is not recorded.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,15 +24,17 @@ from jax.extend import core
 
 from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
-
-FLAG = "jax_use_simplified_jaxpr_constants"
+from parity_tests.observe.environment import FLAG
+from parity_tests.observe.module_reads import ModuleReads
 
 Subject: TypeAlias = Literal[
-    "consts", "constvars", "invars", "outvars", "operands", "params", "flag"
+    "consts", "constvars", "invars", "outvars", "operands", "params", "text", "module", "flag"
 ]
 
 # A loop may read one line very often, and the first reads tell all.
 _MOST = 10_000
+
+_ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in a text: another one in each trace
 
 
 class Site(NamedTuple):
@@ -49,7 +53,8 @@ class Site(NamedTuple):
 class Seen:
     """What a read returned: how many, and how many of them are Literals that hold an array.
 
-    Of the flag, `count` is its value; of parameters, the sum of those that count constants.
+    Of the flag, `count` is its value; of parameters, the sum of those that count constants; of a
+    text, its checksum; of a module, the captured arrays that are passed to it.
     """
 
     count: int
@@ -73,9 +78,9 @@ class Reads:
         """Return the lines, each once, the one that read last first."""
         return list(dict.fromkeys(site for site, _ in reversed(self.log)))
 
-    def note(self, subject: Subject, seen: Seen) -> None:
-        """Record a read, unless JAX or the tester is the reader."""
-        site = _site(subject, sys._getframe(2))
+    def note(self, subject: Subject, seen: Seen, above: int = 2) -> None:
+        """Record a read, unless JAX or the tester is the reader, who is so many frames above."""
+        site = _site(subject, sys._getframe(above))
         if site is not None and len(self.log) < _MOST:
             self.log.append((site, seen))
 
@@ -94,7 +99,7 @@ def recording() -> Iterator[Reads]:
     with ExitStack() as stack:
         for owner, name, subject in _attributes():
             stack.enter_context(_replaced(owner, name, _recorder(owner, name, subject, reads)))
-        for owner, name, made in _flag_readers(reads):
+        for owner, name, made in (*_texts(reads), *_modules(reads), *_flag_readers(reads)):
             stack.enter_context(_replaced(owner, name, made))
         yield reads
 
@@ -136,6 +141,32 @@ def _seen(value: Any) -> Seen:
 
 def _is_array_literal(atom: Any) -> bool:
     return isinstance(atom, core.Literal) and bool(getattr(atom.aval, "shape", ()))
+
+
+def _texts(reads: Reads) -> list[tuple[type, str, Any]]:
+    return [
+        (owner, name, _printer(vars(owner)[name], reads))
+        for owner in {core.ClosedJaxpr: None, core.Jaxpr: None, core.JaxprEqn: None}
+        for name in ("__str__", "__repr__", "pretty_print")
+        if name in vars(owner)
+    ]
+
+
+def _printer(original: Any, reads: Reads) -> Callable[..., str]:
+    def printed(self: Any, *args: Any, **kwargs: Any) -> str:
+        text: str = original(self, *args, **kwargs)
+        reads.note("text", Seen(zlib.crc32(_ADDRESS.sub("", text).encode())))
+        return text
+
+    return printed
+
+
+def _modules(reads: Reads) -> Iterator[tuple[type, str, Any]]:
+    def on_read(captured: int) -> None:
+        is_passed = getattr(jax.config, FLAG)
+        reads.note("module", Seen(captured if is_passed else 0), above=3)
+
+    return ModuleReads(on_read).replacements()
 
 
 def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
+from parity_tests.jaxpr.captured import is_gone
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.observe import (
     calls,
@@ -179,6 +180,9 @@ def _compile_from_cache(
 ) -> compile_cache.Cached:
     facts = counted.facts
     if not compile_cache.is_affordable(clock.seconds["compile"], facts.captured_bytes):
+        return compile_cache.Cached()
+    # A program may delete what it captured once it is compiled; that says nothing of its side.
+    if any(is_gone(each.value) for each in facts.captured):
         return compile_cache.Cached()
     with clock("compile from a cache"), staged_alone(built.side):
         jit = functools.partial(jitted_on, side=built.side)

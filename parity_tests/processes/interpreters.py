@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 OLDEST = (3, 11)
 # What a process of a side imports, by names that are those of pip as well.
@@ -58,10 +60,11 @@ class Versions:
     python: str
 
 
-def interpreter_at(path: str) -> Path:
+def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
     """Return the interpreter at a path; a virtual environment is the folder of its interpreter.
 
-    Raises `InterpreterError` where it is none, is too old, or lacks a package.
+    `also` are packages that it needs besides `NEEDED`. Raises `InterpreterError` where it is no
+    interpreter, is too old, or lacks a package.
 
     Example::
 
@@ -69,8 +72,8 @@ def interpreter_at(path: str) -> Path:
     """
     python = _executable(path)
     try:
-        found = _probed(python)
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        found = _probed(python, (*NEEDED, *also))
+    except (OSError, subprocess.SubprocessError, InterpreterError) as error:
         raise InterpreterError(f"{path!r} is no Python interpreter: {_said(error)}") from error
     if found.version < OLDEST:
         oldest, version = (".".join(map(str, each)) for each in (OLDEST, found.version))
@@ -113,10 +116,11 @@ def _executable(path: str) -> Path:
     return given.absolute()
 
 
-def _probed(python: Path) -> _Probed:
-    environment = {n: v for n, v in os.environ.items() if n not in ("PYTHONHOME", "PYTHONPATH")}
+def _probed(python: Path, needed: Sequence[str] = (), *, without: str = "PYTHONHOME") -> _Probed:
+    """Ask an interpreter what it is; `without` is a variable that it does not inherit."""
+    environment = {name: value for name, value in os.environ.items() if name != without}
     done = subprocess.run(
-        [str(python), "-c", _PROBE, *NEEDED],
+        [str(python), "-c", _PROBE, *needed],
         env=environment,
         cwd=python.parent,  # nothing of the user lies here
         stdin=subprocess.DEVNULL,
@@ -125,7 +129,7 @@ def _probed(python: Path) -> _Probed:
         timeout=_SECONDS,
         check=True,
     )
-    told = json.loads(done.stdout.splitlines()[-1])
+    told = _answer(done.stdout)
     return _Probed(
         version=tuple(told["version"]),
         missing=tuple(told["missing"]),
@@ -134,20 +138,32 @@ def _probed(python: Path) -> _Probed:
     )
 
 
+def _answer(printed: str) -> dict[str, Any]:
+    """Read the last line, since an interpreter may print more when it starts."""
+    try:
+        told = json.loads(next(reversed(printed.splitlines()), ""))
+    except json.JSONDecodeError:
+        told = None
+    if not isinstance(told, dict):
+        raise InterpreterError("it does not answer as Python does")
+    return told
+
+
 def _said(error: Exception) -> str:
     if isinstance(error, subprocess.CalledProcessError):
         last = next(reversed((error.stderr or "").strip().splitlines()), "")
         return f"exit status {error.returncode}{last and f': {last}'}"
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return f"{type(error).__name__}: {error}"
+    return str(error)
 
 
 @functools.cache
 def _own_paths() -> frozenset[str]:
     """Return the paths that this interpreter has by itself, its installed packages among them."""
     scripts = sysconfig.get_path("scripts")  # which holds the command that was called
-    return frozenset((*_probed(Path(sys.executable)).path, scripts))
+    own = _probed(Path(sys.executable), without="PYTHONPATH")
+    return frozenset((*own.path, scripts))
 
 
 def user_paths() -> tuple[str, ...]:

@@ -83,23 +83,15 @@ class Listed(Record):
 
 
 class Listing(Record):
-    """The programs that targets name and the environment to measure them in, or an `error`."""
+    """The programs that targets name and the environment to measure them in, or an `error`.
+
+    `has_flag` says whether JAX has its flag there.
+    """
 
     programs: tuple[Listed, ...] = ()
     error: str | None = None
     environment: Environment | None = None
-
-
-class SidesThere(Record):
-    """What an interpreter is for sides: its environment, and what keeps sides from running there.
-
-    `has_flag` says whether its JAX has the flag. `engine_refuses` has the engine's reason, "" where
-    it works there.
-    """
-
-    environment: Environment
-    has_flag: bool
-    engine_refuses: str = ""
+    has_flag: bool = True
 
 
 class EquationValue(Record):
@@ -174,12 +166,6 @@ class ListPrograms(Question[Listing]):
 
     kind: Literal["list programs"] = "list programs"
     targets: tuple[str, ...] = ()
-
-
-class DescribeSides(Question[SidesThere]):
-    """Say which sides can run in the interpreter of this process."""
-
-    kind: Literal["describe sides"] = "describe sides"
 
 
 class DetectHazards(Question[HazardsFound]):
@@ -273,7 +259,6 @@ class ServeTruth(Record):
 
 Request = Annotated[
     ListPrograms
-    | DescribeSides
     | DetectHazards
     | FindCulprit
     | SweepThreshold

@@ -142,6 +142,9 @@ class Worker:
         unless another one is given, and the file descriptors `pass_fds`.
         """
         files = ProcessFiles(folder)
+        given = dict(environment_of(side) if environment is None else environment)
+        if python:
+            given.pop("PYTHONHOME", None)  # it is of this interpreter
         paths = user_paths() if python else tuple(sys.path)
         order = Order.model_validate({"folder": folder, "sys_path": paths, "request": request})
         files.request.write_text(order.model_dump_json())
@@ -156,7 +159,7 @@ class Worker:
                 stdin=subprocess.PIPE,  # held open: the worker ends when this process does
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=environment_of(side) if environment is None else environment,
+                env=given,
                 pass_fds=pass_fds,
                 # Ctrl-C is for the parent, which then kills the whole group.
                 start_new_session=True,

@@ -27,7 +27,10 @@ _PUBLIC = {
     id(value): name for name, value in vars(primitives).items() if isinstance(value, core.Primitive)
 }
 # Calls that a draft has under another name, because Python writes them so.
-_WRITTEN_AS = {"closed_call": "jit", "core_call": "jit", "remat2": "checkpoint"}
+_WRITTEN_AS = {
+    **dict.fromkeys(("closed_call", "core_call", "eval_jaxpr"), "jit"),
+    "remat2": "checkpoint",
+}
 _SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,6 @@ from parity_tests.processes.protocol import (
     Listing,
     PrintedJaxpr,
     ProgramRaised,
-    SidesThere,
     UnknownTarget,
     Unreadable,
 )
@@ -36,30 +34,15 @@ Answer = TypeVar("Answer", bound="BaseModel")
 def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
     """List the programs of targets, with the environment they would be measured in."""
     from parity_tests import targets
-    from parity_tests.observe.environment import describe
+    from parity_tests.observe.environment import describe, has_flag
 
     try:
         found = targets.load(request.targets)
     except targets.TargetError as error:
         return Listing(error=str(error))
     names = unique_names([(each.name, each.target) for each in found])
-    return Listing(programs=tuple(map(_listed, found, names)), environment=describe())
-
-
-def describe_sides(request: protocol.DescribeSides, desk: Desk) -> SidesThere:
-    """Say which sides can run in this interpreter: has its JAX the flag, does the engine start?"""
-    import jax
-
-    from parity_tests.observe.environment import describe
-    from parity_tests.observe.jaxpr_reads import FLAG
-
-    refusal = ""
-    try:
-        importlib.import_module("engine")
-    except ImportError as error:
-        refusal = str(error)
-    return SidesThere(
-        environment=describe(), has_flag=hasattr(jax.config, FLAG), engine_refuses=refusal
+    return Listing(
+        programs=tuple(map(_listed, found, names)), environment=describe(), has_flag=has_flag()
     )
 
 

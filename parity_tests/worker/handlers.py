@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]] = {
     protocol.ListPrograms: answers.list_programs,
-    protocol.DescribeSides: answers.describe_sides,
     protocol.DetectHazards: answers.detect_hazards,
     protocol.FindCulprit: answers.find_culprit,
     protocol.SweepThreshold: answers.sweep_threshold,

@@ -46,6 +46,7 @@ HazardKind = Literal[
     "folded by legacy alone",
     "reads jaxpr constants",
     "reads the flag",
+    "reads lowered modules",
 ]
 
 

@@ -6,7 +6,10 @@ from typing import Literal, get_args
 
 from reports.rows.row import Row, Side
 
-DriftCause = Literal["constant folding", "layout or fusion", "a bug", "not attributed"]
+# "another program": an equation has other constants or types on the two sides.
+DriftCause = Literal[
+    "constant folding", "layout or fusion", "another program", "a bug", "not attributed"
+]
 
 
 class DriftAttribution(Row):

@@ -164,6 +164,7 @@ class Failure(Row):
     traceback: str = ""
     where: str = ""  # the user's line that raised, or called what did: "model.py:12"
     limit: float | None = None  # the limit that was exceeded, in seconds or bytes
+    of_jax: bool = False  # JAX raised it, and no line of a user or a library is in its traceback
 
 
 class Observation(Row):

@@ -35,7 +35,7 @@ class VersionChange(Row):
     after: str
     outcome: VersionOutcome
     detail: str  # how far outputs are apart, or what failed
-    # Arguments and captured arrays that are others, where outputs are not equal.
+    # Its source, arguments and captured arrays, if they are others, where outputs are not equal.
     causes: tuple[str, ...] = ()
     judged: tuple[Comparison, ...] = ()  # of outputs, their types and placement, and of effects
     counters: tuple[Comparison, ...] = ()  # that are not equal: shown, and judged by nobody

@@ -33,6 +33,7 @@ TONES: dict[FlipOutcome, Tone] = {
 _CAUSES: dict[DriftCause, Tone] = {
     "constant folding": "note",
     "layout or fusion": "note",
+    "another program": "bad",
     "a bug": "bad",
     "not attributed": "warn",
 }

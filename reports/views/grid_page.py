@@ -171,6 +171,22 @@ def counts_of(answer: VersionAnswer) -> str:
     return "; ".join(f"{count:,} {each}" for each, count in answer.counts.items()) or "none"
 
 
+def besides(grid: Grid) -> str:
+    """Say in what environments differ beside JAX and jaxlib; "" where they do not.
+
+    Example::
+
+        besides(grid) == "beside JAX and jaxlib, versions differ in python (3.11.7, 3.12.1)"
+    """
+    found = [each.campaign.environment.model_dump() for each in grid.versions if each.campaign]
+    apart = [
+        f"{name.replace('_', ' ')} ({', '.join(dict.fromkeys(str(each[name]) for each in found))})"
+        for name in (found[0] if found else ())
+        if name not in _OF_VERSIONS and len({each[name] for each in found}) > 1
+    ]
+    return f"beside JAX and jaxlib, versions differ in {'; '.join(apart)}" if apart else ""
+
+
 # -- the first screen ------------------------------------------------------------------------------
 
 
@@ -230,22 +246,13 @@ def _first_change(row: GridRow) -> Cell:
 
 
 def _notes(grid: Grid) -> tuple[str, ...]:
-    found = [each.campaign.environment for each in grid.versions if each.campaign]
-    dumps = [each.model_dump() for each in found]
-    apart = [
-        f"{name.replace('_', ' ')} ({', '.join(dict.fromkeys(str(each[name]) for each in dumps))})"
-        for name in (dumps[0] if dumps else ())
-        if name not in _OF_VERSIONS and len({each[name] for each in dumps}) > 1
-    ]
-    besides = (
-        (f"Beside JAX and jaxlib the environments differ in {'; '.join(apart)}.",) if apart else ()
-    )
+    apart = besides(grid)
     return (
         "The line of a flip compares the two sides of the flag on one version. A line of a flag "
         "compares one side with the last version before that has run the program.",
         "Outputs, their types and placement, effects and failures are judged across versions. "
         "Counters are shown with each program, and judged by nobody.",
-        *besides,
+        *((f"{apart[:1].upper()}{apart[1:]}.",) if apart else ()),
     )
 
 

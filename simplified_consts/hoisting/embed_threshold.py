@@ -28,6 +28,11 @@ class Selection:
     embed_threshold: int
     chosen: Mapping[Hashable, Choice] = field(default_factory=dict)
 
+    @property
+    def embeds_by_policy(self) -> bool:
+        """Whether the policy leaves an array embedded, as a Literal."""
+        return "embed" in self.chosen.values()
+
     def is_hoisted(self, value: Any) -> bool:
         """Say whether a captured value becomes a const arg."""
         # The fast path: nearly all programs have no policy, and each constant is asked about.

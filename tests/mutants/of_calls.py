@@ -11,9 +11,8 @@ from planting import PIPELINES, attribute, mutant, replaced, step
 import engine
 from engine import jax_internals, stages
 from engine.configuration import settings, trace_side
-from engine.ir.jaxprs import ClosedJaxpr
+from engine.ir.lifting import lift
 from engine.jax_internals import lowering
-from engine.pipeline import LoweringPlan
 from engine.runtime import executable_cache, program_equality
 from engine.runtime import lowering as engine_lowering
 from simplified_consts import execution
@@ -254,11 +253,10 @@ def export_with_other_constants():
     stock = PIPELINES["simplified"].PIPELINE.plan
 
     def plan(closed, embed_threshold, hoist_constants_as_args, *rest):
-        made = stock(closed, embed_threshold, hoist_constants_as_args, *rest)
-        if hoist_constants_as_args:
-            return made
-        swapped = ClosedJaxpr(made.closed_jaxpr.jaxpr, made.closed_jaxpr.consts[::-1])
-        return LoweringPlan(swapped)
+        if not hoist_constants_as_args:
+            lifted = lift(closed)
+            closed = jax_internals.replaced(lifted, consts=lifted.consts[::-1])
+        return stock(closed, embed_threshold, hoist_constants_as_args, *rest)
 
     with step("simplified", plan=plan):
         yield

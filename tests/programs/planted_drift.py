@@ -13,10 +13,10 @@ ZEROS = np.zeros(100, np.float32)
 RAMP = np.linspace(0.1, 7, 1000, dtype=np.float32)
 
 
-@program(args=(np.ones(64, np.float32),))
+@program(args=(np.float32(2.0),))
 def folded(x):
-    gram = W.T @ jnp.asarray(W) + jnp.eye(64)
-    return (gram @ gram) @ x
+    table = jnp.exp(jnp.asarray(RAMP))
+    return table * x
 
 
 @program(args=(np.zeros(100, np.float32),))

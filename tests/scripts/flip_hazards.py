@@ -63,6 +63,12 @@ def donates(captured, argument):
     return lambda: (jax.jit(lambda x: x + captured, donate_argnums=0), (argument,))
 
 
+def maps(captured):
+    specs = PartitionSpec()
+    mapped = jax.shard_map(lambda x: x + captured, mesh=MESH, in_specs=specs, out_specs=specs)
+    return lambda: (mapped, (X,))
+
+
 PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
     "writeable through its base": adds(read_only(HELD)),
@@ -80,6 +86,8 @@ PROGRAMS = {
     "output committed": adds_to(X, ON_SECOND),
     "output sharded": adds_to(REPLICATED, SHARDED),
     "both replicated": adds_to(REPLICATED, REPLICATED + 1),
+    "captured apart from a shard_map": maps(ON_SECOND),
+    "captured anywhere in a shard_map": maps(ANYWHERE),
 }
 
 

@@ -27,6 +27,7 @@ def hooked():
         "new_const": trace.new_const,
         "pure": trace.pure,
         "lift": trace.lift,
+        "is_literalable": core.is_literalable,
         "implementation": pjit.jit_p.impl,
         "transposition": ad.fancy_transposes[pjit.jit_p],
         "jit_trace": pjit.jit_trace,

@@ -78,17 +78,22 @@ def in_form(simplified: bool) -> Iterator[None]:
             os.environ[FLAG.upper()] = variable
 
 
-def read_at(kind: HazardKind, told: Told, name: str, sees: str, fix: str) -> Hazard:
-    """Return the row of one line that reads something else in each form."""
+def read_at(
+    kind: HazardKind, told: Told, name: str, sees: str, fix: str, *, decides: bool = False
+) -> Hazard:
+    """Return the row of one line that reads something else in each form.
+
+    With `decides`, it may decide something although the program is traced alike in this process.
+    """
     place, caller = told.site.place, told.site.caller
     called = f", called from {caller.file}:{caller.line}" if caller.file else ""
-    alike = "" if told.changes else "; the program is traced alike in both forms"
+    alike = "" if told.changes or decides else "; the program is traced alike in both forms"
     return Hazard(
         kind=kind,
         file=place.file,
         line=place.line,
         array=name,
         what=f"{name} is read at {place.file}:{place.line}{called}: {sees}{alike}",
-        fix=fix if told.changes else "nothing",
+        fix=fix if told.changes or decides else "nothing",
         changes_program=told.changes,
     )

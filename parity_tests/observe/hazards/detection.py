@@ -11,6 +11,7 @@ from parity_tests.observe.hazards import (
     incompatible_devices,
     placement_of_outputs,
     reads_jaxpr_constants,
+    reads_lowered_modules,
     reads_the_flag,
     writeable_numpy_array,
 )
@@ -34,6 +35,7 @@ DETECTORS: dict[HazardKind, Callable[[TracedProgram], Iterable[Hazard]]] = {
 DETECTORS_OF_READS: dict[HazardKind, Callable[[BothForms], Iterable[Hazard]]] = {
     "reads jaxpr constants": reads_jaxpr_constants.find,
     "reads the flag": reads_the_flag.find,
+    "reads lowered modules": reads_lowered_modules.find,
 }
 
 

@@ -66,12 +66,13 @@ def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
     at_import = tuple(reads_reaching(program.target))
     with recording() as in_build:
         built = program.build_as_written()
-    traced, stopped = None, None
+    traced: TracedProgram | None = None
+    stopped: BaseException | None = None
     with recording() as simplified, in_form(simplified=True):
         # The trace may raise whatever a program may; what was read until then may explain it.
         try:
             traced = _traced(*(program.build_as_written() if in_build else built))
-        except Exception as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             stopped = error
     if simplified:
         with recording() as legacy, in_form(simplified=False):

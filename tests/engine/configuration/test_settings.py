@@ -186,3 +186,52 @@ def test_illegal_values_are_refused():
         "the environment variable CONSTPARITY_USE_SIMPLIFIED_CONSTANTS must be True or False"
         in done.stderr
     )
+
+
+@pytest.fixture
+def jax_threshold():
+    """Set JAX's embed threshold for one test, and let the engine follow it."""
+    before = jax.config.jax_embedded_constants_max_bytes
+    engine.config.update("embedded_constants_max_bytes", None)
+    yield lambda value: jax.config.update("jax_embedded_constants_max_bytes", value)
+    jax.config.update("jax_embedded_constants_max_bytes", before)
+
+
+def num_const_args(jitted, x):
+    return len(jitted.lower(x).const_args)
+
+
+def test_the_embed_threshold_of_jax_is_followed_when_it_changes(jax_threshold):
+    small, x = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
+    jitted = engine.jit(lambda x: x * small, constants="simplified")
+    assert num_const_args(jitted, x) == 1
+    np.testing.assert_array_equal(jitted(x), small)
+    jax_threshold(256)
+    assert engine.config.embedded_constants_max_bytes == 256
+    assert num_const_args(jitted, x) == 0
+    assert "dense" in jitted.lower(x).as_text()
+    np.testing.assert_array_equal(jitted(x), small)
+    jax_threshold(255)
+    assert num_const_args(jitted, x) == 1
+
+
+def test_an_array_in_a_composite_is_marked_under_the_threshold_of_jax(jax_threshold):
+    pair, x = np.array([1.5, 2.5], np.float32), np.ones(2, np.float32)
+    composite = jax.lax.composite(lambda x: x + pair, "constparity.plus")
+    jitted = engine.jit(lambda x: composite(x), constants="simplified")
+    assert num_const_args(jitted, x) == 0
+    jax_threshold(4)
+    assert num_const_args(jitted, x) == 1
+    assert jitted.lower(x).as_text().count("jax.const = true") == 2  # main, and the composite's
+    np.testing.assert_array_equal(jitted(x), x + pair)
+
+
+def test_a_threshold_of_ours_goes_before_that_of_jax(jax_threshold):
+    with engine.embedded_constants_max_bytes(8):
+        jax_threshold(256)
+        assert engine.config.embedded_constants_max_bytes == 8
+    assert engine.config.embedded_constants_max_bytes == 256
+    engine.config.update("embedded_constants_max_bytes", 16)
+    assert engine.config.embedded_constants_max_bytes == 16
+    engine.config.update("embedded_constants_max_bytes", None)
+    assert engine.config.embedded_constants_max_bytes == 256

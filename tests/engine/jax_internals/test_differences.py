@@ -26,6 +26,11 @@ def params_of_a_scan(num_consts=0):
     return eqn.params
 
 
+def dead_code_rule(used, eqn):
+    """Remove nothing."""
+    return used, eqn
+
+
 # The first version that has each capability; a function that says whether the installed JAX has it.
 SINCE = {
     "BODIES_ARE_OF_ONE_CLASS": ("0.11.0", lambda: differences.BODIES_ARE_OF_ONE_CLASS),
@@ -39,6 +44,11 @@ SINCE = {
     "traced_fields": ("0.11.1", lambda: differences.traced_fields("here") == ("here",)),
     "is_reference_type": ("0.11.1", lambda: not hasattr(jax.typeof(1.0), "has_qdd")),
     "exported_fields": ("0.11.1", lambda: not differences.exported_fields()),
+    "EXPANDS_BEFORE_A_CALL": ("0.12.0", lambda: differences.EXPANDS_BEFORE_A_CALL),
+    "dead_code_rule": (
+        "0.12.0",
+        lambda: differences.dead_code_rule(dead_code_rule) is not dead_code_rule,
+    ),
     "holder_of": ("0.11.2", lambda: not hasattr(differences.config, "device_context")),
 }
 

@@ -1,4 +1,4 @@
-"""The five hooks: importing a file patches nothing, `engine/__init__` installs them once."""
+"""The six hooks: importing a file patches nothing, `engine/__init__` installs them once."""
 
 import subprocess
 import sys
@@ -27,8 +27,8 @@ def test_importing_a_file_patches_nothing():
 
 def test_importing_the_engine_installs_the_hooks():
     assert changed_by("engine") == {
-        "new_const", "pure", "lift", "implementation", "transposition", "jit_trace",
-        "cached_compilation", "hidden",
+        "new_const", "pure", "lift", "is_literalable", "implementation", "transposition",
+        "jit_trace", "cached_compilation", "hidden",
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import enum
 import inspect
+import itertools
 import json
 import pkgutil
 import subprocess
@@ -59,7 +60,8 @@ class Source:
             if isinstance(node, (ast.Attribute, ast.Name)) and id(node) not in inner:
                 root, *path = self._chain(node, inner)
                 if root in aliases:
-                    named = [each for each in path if not each.startswith("__")] or path
+                    # Behind a name such as `__code__` all is Python's.
+                    named = list(itertools.takewhile(lambda each: each[:2] != "__", path)) or path
                     self.dotted.add(".".join([aliases[root], *named]))
                 elif root == "jax":
                     self.public.add(".".join([root, *path]))
@@ -244,9 +246,10 @@ def test_each_param_that_is_read_is_in_the_table(table, all_source):
     assert all_source.subscripts - known == OF_OTHER_PRIMITIVES
 
 
-# Params of array operations, which the cost model reads.
+# Params of array operations, which the cost model reads, and of the engine's own primitive.
 OF_OTHER_PRIMITIVES = {
     "broadcast_dimensions", "dimension_numbers", "shape", "window_dimensions",
+    "arrays", "drop_unused",
 }  # fmt: skip
 
 

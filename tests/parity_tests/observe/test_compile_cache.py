@@ -43,11 +43,16 @@ def test_the_same_values_are_never_compiled_again():
     assert measured("legacy", [np.ones(3)]).recompiles == 0
 
 
-def test_a_program_that_jax_does_not_cache_has_no_figures():
+def test_a_program_that_jax_does_not_cache_has_no_figures(monkeypatch):
     def calls_back(x):
-        return x + jax.pure_callback(np.sin, jax.typeof(WEIGHTS), WEIGHTS)[0]
+        return x + jax.pure_callback(np.negative, jax.typeof(TABLE), TABLE)[0]
 
-    assert measured("legacy", [WEIGHTS], calls_back) == compile_cache.Cached()
+    found = measured("legacy", [TABLE], calls_back)
+    if jax.__version_info__ >= (0, 11, 0):  # JAX caches programs that call Python, too
+        assert found.recompiles == 1
+        monkeypatch.setattr(compile_cache, "HIT", "/no such event")
+        found = measured("legacy", [TABLE], calls_back)
+    assert found == compile_cache.Cached()
 
 
 def test_the_settings_of_jax_are_as_they_were():

@@ -2,9 +2,11 @@
 
 import sys
 
+import jax
+import jax.numpy as jnp
 import pytest
 
-from parity_tests.observe.failures import attempt
+from parity_tests.observe.failures import attempt, exception
 from reports.rows import Check
 
 HOLDS = Check(name="a check", holds=True, statement="it holds")
@@ -40,3 +42,39 @@ def test_what_the_user_asks_to_end_ends():
 
     with pytest.raises(KeyboardInterrupt):
         attempt("a check", interrupted)
+
+
+def raised_by(fun):
+    try:
+        fun()
+    except (TypeError, ZeroDivisionError) as error:
+        return error
+    raise AssertionError("it raised nothing")
+
+
+def without_lines_of_users(error):
+    """The same exception, as if the tester had called JAX."""
+    trace = error.__traceback__
+    while trace is not None and "/jax/" not in trace.tb_frame.f_code.co_filename:
+        trace = trace.tb_next
+    return error.with_traceback(trace)
+
+
+@pytest.mark.parametrize("filtering", ["off", "remove_frames"])
+def test_a_failure_of_jax_itself_is_told_from_one_of_the_program(filtering):
+    def add_shapes():
+        jax.eval_shape(jnp.add, jnp.ones(3), jnp.ones(4))
+
+    before = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", filtering)
+    try:
+        error = raised_by(add_shapes)
+    finally:
+        jax.config.update("jax_traceback_filtering", before)
+    assert not exception(error, "trace").of_jax  # this file's lines are a user's
+    assert exception(without_lines_of_users(error), "trace").of_jax
+
+
+def test_a_failure_of_the_tester_is_none_of_jax():
+    error = raised_by(lambda: 1 / 0)
+    assert not exception(error.with_traceback(None), "count").of_jax

@@ -59,6 +59,8 @@ DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
         ("output committed", [PLACEMENT]),
         ("output sharded", [PLACEMENT]),
         ("both replicated", []),
+        ("captured apart from a shard_map", [DEVICES, PLACEMENT]),
+        ("captured anywhere in a shard_map", []),
     ],
 )
 @pytest.mark.parametrize("side", ["jax-legacy", "jax-simplified"])
@@ -80,6 +82,12 @@ def test_a_hazard_is_detected_and_its_look_alike_is_not(side, program, kinds):
         ("output committed", "uncommitted 0", "committed 1"),
         ("output sharded", "committed 0/1", "committed 0/1 sharded"),
         ("both replicated", "committed 0/1", "committed 0/1"),
+        (
+            "captured apart from a shard_map",
+            "committed 0/1",
+            "Received incompatible devices for jitted",
+        ),
+        ("captured anywhere in a shard_map", "committed 0/1", "committed 0/1"),
     ],
 )
 def test_stock_jax_does_what_the_hazard_says(program, legacy, simplified):

@@ -1,5 +1,7 @@
 """The optimised HLO of a program: constants and instructions are counted in its text."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -45,6 +47,14 @@ def test_what_cannot_be_serialized_says_so():
     fun = jax.jit(lambda x: jax.pure_callback(np.sin, shape, x))
     counts = optimised_hlo.count(fun.lower(np.float32(1)).compile())
     assert counts.serialized_bytes is None or counts.serialized_bytes > 0
+
+
+def test_an_executable_is_serialized_by_its_client_before_jaxlib_0_9():
+    executable = SimpleNamespace(
+        client=SimpleNamespace(serialize_executable=lambda given: b"123" if given else b"")
+    )
+    compiled = SimpleNamespace(runtime_executable=lambda: executable)
+    assert optimised_hlo._serialized_bytes(compiled) == 3
 
 
 def test_floating_point_operations_are_counted_and_none_are_zero():

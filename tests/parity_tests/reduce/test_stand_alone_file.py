@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.extend.core import primitives
 
 from parity_tests.program import from_function
 from parity_tests.reduce import draft as drafts
@@ -34,6 +35,14 @@ def with_vjp(x):
 
 with_vjp.defvjp(lambda x: (with_vjp(x), x), lambda residual, g: (g,))
 
+
+def evaluated(x):
+    """Bind a jaxpr as an equation, whose primitive has another name from jax 0.11.1 on."""
+    call = primitives.closed_call_p
+    params = {"call_jaxpr": jax.make_jaxpr(lambda v: v * TABLE)(x)}
+    return call.bind(x, **call.get_bind_params(params))
+
+
 PROGRAMS = {
     "scan": lambda x: lax.scan(lambda c, t: (c * TABLE + t, c.sum()), x * NUMPY, jnp.arange(3.0)),
     "reversed scan without xs": lambda x: lax.scan(
@@ -47,6 +56,7 @@ PROGRAMS = {
         lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * TABLE), (0, x * TABLE)
     ),
     "jit and checkpoint": lambda x: jax.checkpoint(jax.jit(lambda v: v * TABLE))(x),
+    "jaxpr that is evaluated": lambda x: evaluated(x),
     "custom derivatives": lambda x: with_jvp(with_vjp(x)),
     "derivative": jax.grad(lambda x: jnp.tanh(x * TABLE).sum()),
     "scatter and gather": lambda x: TABLE.at[jnp.array([1, 2])].add(x)[jnp.array([2, 39])],

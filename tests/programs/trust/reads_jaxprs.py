@@ -70,7 +70,11 @@ def operands_of_a_body(x):
 @program(args=(X,))
 def constants_of_a_body(x):
     closed = jax.make_jaxpr(lambda y: jax.lax.scan(lambda c, _: (c * WEIGHTS, None), y, None, 3))(x)
-    return x * (1 + closed.eqns[0].params["num_consts"])  # reads constants_of_a_body
+    params = closed.eqns[0].params  # reads constants_of_a_body
+    if "num_consts" in params:
+        return x * (1 + params["num_consts"])
+    constants, _, _ = params["ft_in"].unpack()  # from jax 0.11.0 on
+    return x * (1 + len(constants))
 
 
 @jax.jit

@@ -172,4 +172,4 @@ def test_environments_that_differ_in_more_than_jax_are_told(grid):
     campaign = first.campaign.model_copy(update={"environment": environment})
     other = first.model_copy(update={"campaign": campaign})
     found = lines(built.of(other, *grid.versions[1:]))
-    assert "- Beside JAX and jaxlib the environments differ in python (3.12.1, 3.11.7)." in found
+    assert "- Beside JAX and jaxlib, versions differ in python (3.12.1, 3.11.7)." in found

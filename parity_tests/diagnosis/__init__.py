@@ -1,0 +1,1 @@
+"""The diagnosis of an installation: versions, flags, sides, private names, extras."""

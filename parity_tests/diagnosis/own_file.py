@@ -1,0 +1,48 @@
+"""Run a file of ours in a Python of the user's environment, and read the JSON that it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_SECONDS = 120.0
+
+
+class FileFailedError(RuntimeError):
+    """The file printed no JSON; the message is the last line of what it said."""
+
+
+def run_file(file: Path, environment: Mapping[str, str] | None = None) -> Any:
+    """Run a file, without its folder on the path, and return what it printed.
+
+    Raises `FileFailedError`.
+    """
+    # -P: modules that lie beside the file have names that others import, as "arrays" and "names".
+    command = [sys.executable, "-P", str(file)]
+    try:
+        done = subprocess.run(
+            command,
+            env=dict(os.environ if environment is None else environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise FileFailedError(f"no end in {_SECONDS:g} seconds") from error
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        said = _last_line_of_error(done.stderr) or f"exit status {done.returncode}"
+        raise FileFailedError(said)
+    return json.loads(lines[-1])
+
+
+def _last_line_of_error(said: str) -> str:
+    """Return the exception of a traceback; JAX prints a remark after it, below dashes."""
+    lines = [line for line in said.split("\n----", 1)[0].splitlines() if line.strip()]
+    return lines[-1] if lines else ""

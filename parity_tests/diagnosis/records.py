@@ -1,0 +1,68 @@
+"""The records of a diagnosis, as they stand in its JSON."""
+
+from __future__ import annotations
+
+from parity_tests.processes.protocol import Record
+from reports.rows import Environment, Side
+
+
+class Flag(Record):
+    """A flag, its value in a process of the user, and the variable that sets it, if one does.
+
+    `value` is None where this JAX has no such flag, or the engine is not imported.
+    """
+
+    name: str
+    value: bool | None
+    variable: str | None
+
+
+class SideShown(Record):
+    """One side, whether it did produce its form, and the proof, or why there is none."""
+
+    side: Side
+    holds: bool
+    shown: str
+
+
+class NameFinding(Record):
+    """A private name of JAX that is "gone", "changed", or "extended", which breaks no call."""
+
+    name: str
+    what: str
+    text: str
+
+
+class Extra(Record):
+    """An extra of the package, and which of its packages are missing."""
+
+    name: str
+    missing: tuple[str, ...]
+
+
+class Problem(Record):
+    """What is wrong for the user, and what to do."""
+
+    what: str
+    to_do: str
+
+
+class Diagnosis(Record):
+    """All that `constparity doctor` found; `problems` is empty when all is well.
+
+    `environment` is None where JAX does not start. `engine_refuses` says why the
+    engine refuses this JAX; None where it runs.
+    """
+
+    environment: Environment | None = None
+    flags: tuple[Flag, ...] = ()
+    engine_refuses: str | None = None
+    sides: tuple[SideShown, ...] = ()
+    names_looked_at: int = 0
+    names: tuple[NameFinding, ...] = ()
+    extras: tuple[Extra, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def broken_names(self) -> list[NameFinding]:
+        """Return the private names that are gone or changed."""
+        return [each for each in self.names if each.what != "extended"]

@@ -1,0 +1,87 @@
+"""Problems that a stranger planted are named with their reasons, and look-alikes raise no alarm.
+
+Stock JAX on both sides: that is what a user flips.
+"""
+
+import pytest
+from program_files import line_with, program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.cli.exit_codes import code_of
+from parity_tests.judge.fail_rules import DEFAULT, broken, parse
+from reports.rows import answer_of
+
+FILE = program_file("trust/attacked_again")
+
+
+def marked(comment):
+    return f"attacked_again.py:{line_with(FILE, f'# {comment}')}"
+
+
+READ, CALL = marked("reads the flag"), "call the compiled stage"
+RAW = f"find out what the read of a lowered module at tests/programs/trust/{marked('is raw')}"
+DO_NOT_READ, FIND_OUT = "do not read the flag", "find out what the read of the flag at "
+NO, AT_A_PRICE = ("no", 1), ("yes, at a price", 0)
+
+# The answer and the exit status, words of the first reason, and the beginning of its action.
+EXPECTED = {
+    "decides_signs_of_zeros": (*NO, READ, DO_NOT_READ),
+    "decides_an_order": (*NO, "ordered effects are", DO_NOT_READ),
+    "decides_in_a_callback_what_fails": (*NO, "the fifth call, in a callback", FIND_OUT),
+    "decides_in_a_callback_a_later_value": (*NO, "call 6 of jax-simplified", FIND_OUT),
+    "decides_in_a_callback_what_is_kept": (*AT_A_PRICE, "left 1 array on devices", FIND_OUT),
+    "traces_by_all_variables": (*NO, "cause: another program", "find what reads the flag"),
+    "reads_the_text_of_a_jaxpr": (*NO, marked("reads a text"), "decide nothing by the text"),
+    "reads_constants_of_a_module": (*NO, marked("reads a module"), CALL),
+    "reads_the_memory_of_arguments": (*NO, marked("reads an analysis"), CALL),
+    "fails_with_a_raw_executable": (
+        *NO,
+        "compiled program expected 2",
+        RAW,
+    ),
+    "writes_behind_an_array": (*NO, "holds other values after the calls", "capture a copy"),
+}
+FOLDED = (*NO, "cause: ", "compute what is folded before tracing")
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    sides = ("jax-legacy", "jax-simplified")
+    return run.run([str(FILE)], CampaignOptions(sides=sides, timeout=60.0, attribute=True))
+
+
+def exit_of(campaign, row):
+    alone = campaign.model_copy(update={"programs": (row,)})
+    codes = [code_of(each.rule.status) for each in broken(alone, parse(DEFAULT))]
+    return min(codes, default=0)
+
+
+def said(row):
+    answer, status, words, action = EXPECTED.get(row.name, FOLDED)
+    worst = row.flip.reasons[0].outcome
+    for each in row.flip.reasons:
+        holds = words in f"{each.where} {each.what}" and each.action.startswith(action)
+        if each.outcome == worst and holds:
+            return answer, status, words, action
+    return [(each.what, each.action) for each in row.flip.reasons if each.outcome == worst]
+
+
+def test_each_problem_is_named_with_its_reason_and_what_helps(campaign):
+    rows = [row for row in campaign.programs if not row.name.startswith("without")]
+    found = {row.name: (answer_of(row.flip), exit_of(campaign, row), said(row)) for row in rows}
+    assert {*EXPECTED} < {*found}
+    expected = {name: EXPECTED.get(name, FOLDED) for name in found}
+    assert found == {name: (*each[:2], each) for name, each in expected.items()}
+
+
+def test_folding_is_the_cause_of_what_it_decides(campaign):
+    rows = [row for row in campaign.programs if row.name.startswith("folds")]
+    assert {row.drift[0].cause for row in rows} == {"constant folding"}
+
+
+def test_a_look_alike_raises_no_alarm(campaign):
+    rows = [row for row in campaign.programs if row.name.startswith("without")]
+    assert rows
+    found = {row.name: (answer_of(row.flip), exit_of(campaign, row)) for row in rows}
+    assert found == {row.name: ("yes", 0) for row in rows}

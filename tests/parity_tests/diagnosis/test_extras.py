@@ -1,0 +1,30 @@
+"""Extras of the package, and which of their packages are missing."""
+
+import importlib.metadata
+
+import pytest
+
+from parity_tests.diagnosis.extras import extras
+
+
+def test_extras_of_this_installation_name_what_is_missing(monkeypatch):
+    required = [
+        "jax>=0.10.2",
+        'planted-package>=2; extra == "corpus"',
+        "numpy; extra == 'corpus'",
+        'numpy; extra == "fuzz"',
+        'other-planted-package; extra == "dev"',
+    ]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: required)
+    corpus, fuzz = extras()
+    assert (corpus.name, corpus.missing) == ("corpus", ("planted-package",))
+    assert (fuzz.name, fuzz.missing) == ("fuzz", ())
+
+
+def test_the_names_of_the_extras_are_those_of_the_package():
+    try:
+        metadata = importlib.metadata.metadata("constparity")
+    except importlib.metadata.PackageNotFoundError:
+        assert extras() == ()
+        pytest.skip("constparity runs from an unpacked tree, and has no metadata")
+    assert {each.name for each in extras()} <= set(metadata.get_all("Provides-Extra"))

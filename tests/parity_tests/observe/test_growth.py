@@ -1,0 +1,20 @@
+"""What calls leave in memory, told from what one call alone left."""
+
+import pytest
+
+from parity_tests.observe import growth
+from parity_tests.observe.growth import Memory, between
+
+
+@pytest.mark.parametrize(
+    ("in_the_end", "found"),
+    [
+        (25, 1),  # each call leaves an array
+        (24, 1),  # the same, and an array of the first call was garbage
+        (9, 0),  # all of it was garbage
+    ],
+)
+def test_an_array_of_one_call_hides_none_of_the_others(monkeypatch, in_the_end, found):
+    monkeypatch.setattr(growth, "after", lambda calls: Memory(calls, in_the_end, 0, 0))
+    seen = [Memory(calls, 5 + calls, 0, 0) for calls in (4, 8, 12, 16, 20)]
+    assert between(seen).arrays == found

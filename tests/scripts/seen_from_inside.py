@@ -1,0 +1,95 @@
+"""Print what a function and a lowering rule see of the jit that the argument names, as JSON.
+
+- depths: of the Python stack in a function while it is traced, from the frame of the call on
+- hoisting: `hoist_constants_as_args` in the parameters that a primitive's lowering rule reads
+- warnings: of large captured constants, by `jax_captured_constants_report_frames`
+"""
+
+import json
+import sys
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
+
+NAME = sys.argv[1]
+X, TABLE = np.ones(64, np.float32), np.arange(64, dtype=np.float32)
+BIG, BIGGER = jnp.ones(300), np.ones(400, np.float32)
+
+
+def jit(fun):
+    if NAME == "jax.jit":
+        return jax.jit(fun)
+    import engine  # here: a process of stock JAX has no hooks
+
+    return engine.jit(fun, constants=NAME)
+
+
+def depth():
+    frame, count = sys._getframe(1), 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def traced_by(way):
+    depths = []
+
+    def fun(x):
+        depths.append(depth())
+        return x + 1.0
+
+    way(jit(fun))
+    return depths[-1] - depth()
+
+
+def depths():
+    return {
+        "call": traced_by(lambda jitted: jitted(1.0)),
+        "lower": traced_by(lambda jitted: jitted.lower(1.0)),
+        "trace": traced_by(lambda jitted: jitted.trace(1.0)),
+        "eval_shape": traced_by(lambda jitted: jitted.eval_shape(1.0)),
+        "inner call": traced_by(lambda jitted: jit(lambda x: jitted(x))(1.0)),
+        "grad": traced_by(lambda jitted: jax.grad(jitted)(1.0)),
+        "vmap": traced_by(lambda jitted: jax.vmap(jitted)(jnp.ones(2))),
+    }
+
+
+def hoisting():
+    told = []
+
+    def lowering(ctx, x):
+        told.append(ctx.module_context.lowering_parameters.hoist_constants_as_args)
+        return [x]
+
+    same_p = Primitive("same")
+    same_p.def_abstract_eval(lambda aval: aval)
+    mlir.register_lowering(same_p, lowering)
+    jit(lambda x: same_p.bind(x))(X)
+    jit(lambda x: same_p.bind(x + TABLE))(X)
+    jit(lambda x: jax.lax.fori_loop(0, 2, lambda _, c: same_p.bind(c * TABLE), x))(X)
+    return told
+
+
+def warned(frames):
+    jax.config.update("jax_captured_constants_warn_bytes", 1000)
+    jax.config.update("jax_captured_constants_report_frames", frames)
+
+    def fun(x):
+        return (x + BIG).sum() * (x - BIGGER).sum()
+
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        jit(fun).lower(1.0)
+    return [str(warning.message) for warning in record]
+
+
+found = {
+    "depths": depths(),
+    "hoisting": hoisting(),
+    "warnings": {frames: warned(frames) for frames in (0, 1, 3)},
+}
+print(json.dumps(found))
