@@ -39,6 +39,8 @@ SINCE = {
     "traced_fields": ("0.11.1", lambda: differences.traced_fields("here") == ("here",)),
     "is_reference_type": ("0.11.1", lambda: not hasattr(jax.typeof(1.0), "has_qdd")),
     "exported_fields": ("0.11.1", lambda: not differences.exported_fields()),
+    "EXPANDS_BEFORE_A_CALL": ("0.12.0", lambda: differences.EXPANDS_BEFORE_A_CALL),
+    "dead_code_rule": ("0.12.0", lambda: differences.dead_code_rule(len) is not len),
     "holder_of": ("0.11.2", lambda: not hasattr(differences.config, "device_context")),
 }
 
@@ -98,22 +100,6 @@ def test_an_export_gets_the_fields_that_it_has_in_this_jax(monkeypatch, fields, 
     of_this_jax = exported.__dataclass_fields__
     monkeypatch.setattr(jax.export.Exported, "__dataclass_fields__", of_this_jax)
     assert ("_has_named_shardings" in differences.exported_fields()) is expected
-
-
-def test_the_oldest_jax_does_not_expand_a_program_before_a_call():
-    """Once no supported version binds hijax programs, the probe can go."""
-    assert differences.EXPANDS_BEFORE_A_CALL is (jax.__version_info__ >= (0, 12))
-
-
-@pytest.mark.parametrize(
-    ("constructor", "expected"),
-    [(lambda self, fun_sourceinfo: None, ("here",)), (lambda self: None, ())],
-)
-def test_a_traced_stage_gets_the_fields_that_it_takes_in_this_jax(
-    monkeypatch, constructor, expected
-):
-    monkeypatch.setattr(jax.stages.Traced, "__init__", constructor)
-    assert differences.traced_fields("here") == expected
 
 
 def test_a_traced_stage_knows_where_its_function_is_as_in_jax():
