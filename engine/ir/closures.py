@@ -31,10 +31,10 @@ class Key(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """A closed-over operand; `index` is its place among the equation's own ones, None if new."""
+    """A closed-over operand; `place` is where it is among the equation's own ones, None if new."""
 
     atom: Any
-    index: int | None  # type: ignore[assignment]
+    place: int | None
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def _body(changed: Callable[..., dict[str, Any]] | None = None, *, lost: int | N
 
 
 def _per_operand(values: Sequence[Any], old: int, new: Sequence[Operand], added: Any) -> tuple:
-    kept = [added if operand.index is None else values[operand.index] for operand in new]
+    kept = [added if operand.place is None else values[operand.place] for operand in new]
     return (*kept, *values[old:])
 
 

@@ -32,8 +32,8 @@ def _spelled(value: bool | int | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# The options and passes of jaxlib 0.10.2. An unknown option makes a compilation fail. An unknown
-# pass is ignored, so passes of the GPU stand among them.
+# The passes of jaxlib 0.10.2, with options that jaxlib 0.8.0 to 0.12.0.1 have. An unknown option
+# makes a compilation fail. An unknown pass is ignored, so passes of the GPU stand among them.
 _UNFUSED = (
     "constant_folding,algsimp,fusion,priority-fusion,multi_output_fusion,fusion_merger,"
     "horizontal_loop_fusion,simplify-fp-conversions"

@@ -26,6 +26,11 @@ def params_of_a_scan(num_consts=0):
     return eqn.params
 
 
+def dead_code_rule(used, eqn):
+    """Remove nothing."""
+    return used, eqn
+
+
 # The first version that has each capability; a function that says whether the installed JAX has it.
 SINCE = {
     "BODIES_ARE_OF_ONE_CLASS": ("0.11.0", lambda: differences.BODIES_ARE_OF_ONE_CLASS),
@@ -40,7 +45,10 @@ SINCE = {
     "is_reference_type": ("0.11.1", lambda: not hasattr(jax.typeof(1.0), "has_qdd")),
     "exported_fields": ("0.11.1", lambda: not differences.exported_fields()),
     "EXPANDS_BEFORE_A_CALL": ("0.12.0", lambda: differences.EXPANDS_BEFORE_A_CALL),
-    "dead_code_rule": ("0.12.0", lambda: differences.dead_code_rule(len) is not len),
+    "dead_code_rule": (
+        "0.12.0",
+        lambda: differences.dead_code_rule(dead_code_rule) is not dead_code_rule,
+    ),
     "holder_of": ("0.11.2", lambda: not hasattr(differences.config, "device_context")),
 }
 
@@ -100,6 +108,17 @@ def test_an_export_gets_the_fields_that_it_has_in_this_jax(monkeypatch, fields, 
     of_this_jax = exported.__dataclass_fields__
     monkeypatch.setattr(jax.export.Exported, "__dataclass_fields__", of_this_jax)
     assert ("_has_named_shardings" in differences.exported_fields()) is expected
+
+
+@pytest.mark.parametrize(
+    ("constructor", "expected"),
+    [(lambda self, fun_sourceinfo: None, ("here",)), (lambda self: None, ())],
+)
+def test_a_traced_stage_gets_the_fields_that_it_takes_in_this_jax(
+    monkeypatch, constructor, expected
+):
+    monkeypatch.setattr(jax.stages.Traced, "__init__", constructor)
+    assert differences.traced_fields("here") == expected
 
 
 def test_a_traced_stage_knows_where_its_function_is_as_in_jax():

@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import enum
 import inspect
+import itertools
 import json
 import pkgutil
 import subprocess
@@ -59,7 +60,8 @@ class Source:
             if isinstance(node, (ast.Attribute, ast.Name)) and id(node) not in inner:
                 root, *path = self._chain(node, inner)
                 if root in aliases:
-                    named = [each for each in path if not each.startswith("__")] or path
+                    # Behind a name such as `__code__` all is Python's.
+                    named = list(itertools.takewhile(lambda each: each[:2] != "__", path)) or path
                     self.dotted.add(".".join([aliases[root], *named]))
                 elif root == "jax":
                     self.public.add(".".join([root, *path]))
