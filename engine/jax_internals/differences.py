@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -104,8 +103,7 @@ def is_reference_type(aval: Any) -> bool:
 
 # A program that has hijax primitives, but neither arguments nor results of hijax types, is expanded
 # before it is called, so that later calls run no Python: since jax 0.12.0. Before, JAX binds it.
-_names_of = operator.attrgetter("__code__.co_names")
-EXPANDS_BEFORE_A_CALL = "lower_jaxpr2" in _names_of(pjit._run_python_pjit)
+EXPANDS_BEFORE_A_CALL = "lower_jaxpr2" in pjit._run_python_pjit.__code__.co_names
 
 
 def exported_fields() -> dict[str, Any]:
