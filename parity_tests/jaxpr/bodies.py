@@ -202,7 +202,19 @@ def _linear_solve(equation: Any) -> LinearSolve:
     return LinearSolve(tuple(equation.params["jaxprs"]), tuple(equation.params["const_lengths"]))
 
 
-_TABLE: dict[str, Callable[[Any], Structure]] = {
+def _hijax(equation: Any) -> Call | None:
+    """Read a hijax primitive, an object that may hold one body, as such or as a traced stage.
+
+    With `jax_custom_jvp3`, `jax_custom_vjp3` and `jax_remat3` (jax 0.12.0), functions with rules
+    for derivatives and checkpointed ones are such primitives.
+    """
+    held = vars(equation.params["_prim"]).values()
+    found = [value if is_body(value) else getattr(value, "jaxpr", None) for value in held]
+    bodies = [value for value in found if is_body(value)]
+    return Call(bodies[0], len(equation.invars)) if len(bodies) == 1 else None
+
+
+_TABLE: dict[str, Callable[[Any], Structure | None]] = {
     "jit": _call("jaxpr"),
     "closed_call": _call("call_jaxpr"),
     "core_call": _call("call_jaxpr"),
@@ -218,6 +230,7 @@ _TABLE: dict[str, Callable[[Any], Structure]] = {
     "while": _while,
     "scan": _scan,
     "custom_linear_solve": _linear_solve,
+    "call_hi_primitive": _hijax,
 }
 
 

@@ -172,6 +172,48 @@ def test_a_composite_is_read_in_all_releases(name):
     assert bodies.structure_of(equation) == Call(BODY, 3, is_opaque=True)
 
 
+def hijax_equation(**held):
+    hijax = SimpleNamespace(name="call_hi_primitive")
+    return SimpleNamespace(
+        primitive=hijax, params={"_prim": SimpleNamespace(**held)}, invars=("x",)
+    )
+
+
+def test_a_hijax_primitive_with_a_body_is_a_call():
+    """As functions with rules for derivatives are with `jax_custom_jvp3` and others."""
+    traced = jax.jit(lambda x: jnp.sin(x) * 2).trace(X)
+    found = bodies.structure_of(hijax_equation(traced=traced, jvp_rule=len, symbolic_zeros=False))
+    assert found == Call(traced.jaxpr, 1)
+    assert bodies.structure_of(hijax_equation(jaxpr=BODY, policy=None)) == Call(BODY, 1)
+    assert bodies.structure_of(hijax_equation(side="right", dimension=0)) is None
+    assert bodies.bodies_of(hijax_equation(side="right", dimension=0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("switch", "fun"),
+    [
+        ("jax_custom_jvp3", with_jvp),
+        ("jax_custom_vjp3", with_vjp),
+        ("jax_remat3", jax.checkpoint(lambda x: jnp.sin(x))),
+    ],
+)
+def test_a_rule_for_derivatives_has_its_body_whatever_primitive_it_is(switch, fun):
+    """Some releases before jax 0.12.0 have the switches, but not yet the hijax primitives."""
+    before = getattr(jax.config, switch, None)
+    if before is not None:
+        jax.config.update(switch, True)
+    try:
+        equation = equation_of(lambda x: fun(x), X)
+    finally:
+        if before is not None:
+            jax.config.update(switch, before)
+    is_hijax = jax.__version_info__ >= (0, 12)
+    assert (equation.primitive.name == "call_hi_primitive") is is_hijax
+    [body] = bodies.bodies_of(equation)
+    assert body.operands == (0,)
+    assert [each.primitive.name for each in bodies.inner(body.jaxpr).eqns] == ["sin"]
+
+
 def test_of_parameters_with_new_names_nothing_is_known_but_the_bodies():
     scan = SimpleNamespace(name="scan")
     equation = SimpleNamespace(primitive=scan, params={"body": BODY, "turns": 3}, invars="ycx")
