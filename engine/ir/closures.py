@@ -126,8 +126,9 @@ def _scan(eqn: JaxprEqn) -> Closures:
 
     def rebuilt(groups: Sequence[NewGroup]) -> tuple[list[Any], dict[str, Any]]:
         [([body], operands)] = groups
-        params = jax_internals.with_scan_consts(eqn.params, len(operands) - n) | {"jaxpr": body}
-        return [*_atoms(operands), *eqn.invars[n:]], params
+        more = len(operands) - n
+        counted = jax_internals.with_scan_consts(eqn.params, more) if more else {}
+        return [*_atoms(operands), *eqn.invars[n:]], {**counted, "jaxpr": body}
 
     return Closures((Group((eqn.params["jaxpr"],), tuple(eqn.invars[:n]), n),), rebuilt)
 
