@@ -17,7 +17,9 @@ from pathlib import Path
 from parity_tests.campaign.collection import EVERYTHING, Collected, collect
 from parity_tests.campaign.estimates import Announce, by_rule, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.selection import Selection
+from parity_tests.campaign.sides_that_run import with_sides_that_run
 from parity_tests.campaign.timed_rounds import samples_of
 from parity_tests.evidence.folder_layout import finished_programs, turn_folder
 from parity_tests.evidence.records import Recorded
@@ -68,6 +70,7 @@ def run(
     side: Side,
     runs: int,
     timeout: float,
+    python: Path | None = None,
     resume: Path | None = None,
     select: Selection = EVERYTHING,
     progress: Progress = lambda done, total, text: None,
@@ -75,19 +78,25 @@ def run(
 ) -> SelfComparison:
     """Run programs `runs` times on one side, each time in a fresh process, and compare the runs.
 
-    `timeout` is in seconds for one program; `resume`, `select` and `progress` are as in a campaign.
-    `announce` is told how long it will take: by a rule before anything runs, and for the other runs
-    by what the first one took. Raises `TargetError` and
-    `ResumeError` before anything runs.
+    `timeout` is in seconds for one program; `python`, `resume`, `select` and `progress` are as in a
+    campaign. `announce` is told how long it will take: by a rule before anything runs, and for the
+    other runs by what the first one took. Raises `TargetError`, `SidesError` and `ResumeError`
+    before anything runs.
 
     Example::
 
         run(["my_model.py"], side="jax-legacy", runs=20, timeout=60).is_trustworthy
     """
     with campaign_folder(resume) as folder:
-        options = RunOptions(timeout=timeout)
+        options = RunOptions(timeout=timeout, python=python)
         collected = collect(targets, folder, options.time_limit, select)
-        check_same_campaign(folder, collected.listing, Setup(timeout=timeout))
+        with_sides_that_run(
+            CampaignOptions(sides=(side,)),
+            collected.environment.jax,
+            announce,
+            has_flag=collected.listing.has_flag,
+        )
+        check_same_campaign(folder, collected.listing, Setup(timeout=timeout, python=python))
         if collected.jobs:
             what = counted(runs, "run")
             announce(by_rule(what, runs, len(collected.jobs), collected.seconds))

@@ -11,6 +11,7 @@ from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
 from parity_tests.cli.option_panels import HOW, WHAT
 from parity_tests.cli.options import Report, Resume, Targets
+from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
     Expression,
     ListOnly,
@@ -29,6 +30,7 @@ def aa(
     side: Annotated[
         str, typer.Option(help="The side to compare with itself.", rich_help_panel=WHAT)
     ] = "jax-legacy",
+    python: OnePython = None,
     expression: Expression = "",
     tag: Tags = None,
     list_only: ListOnly = False,
@@ -64,6 +66,7 @@ def aa(
     """
     from parity_tests.campaign import self_comparison
     from parity_tests.campaign.folder import ResumeError
+    from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.cli import campaign_view
     from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.targets import TargetError
@@ -76,8 +79,9 @@ def aa(
     requests = checked_reports(context, report or ())
     console = display.console()
     chosen = chosen_programs(targets or (), expression, tag)
+    where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
-        list_programs(context, console, chosen, timeout)
+        list_programs(context, console, chosen, timeout, where)
         return
     try:
         with display.progress() as shown:
@@ -86,12 +90,13 @@ def aa(
                 side=on_side,
                 runs=runs,
                 timeout=timeout,
+                python=where,
                 resume=resume,
                 select=chosen.select,
                 progress=shown,
                 announce=shown.say,
             )
-    except (TargetError, ResumeError) as error:
+    except (TargetError, SidesError, ResumeError) as error:
         fail(str(error))
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if resume else ""

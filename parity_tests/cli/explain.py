@@ -17,7 +17,7 @@ from parity_tests.cli.options import (
     parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.python_option import Python, interpreters
+from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
     Expression,
     ListOnly,
@@ -34,7 +34,7 @@ def explain(
         typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
     ],
     sides: Sides = None,
-    python: Python = None,
+    python: OnePython = None,
     expression: Expression = "",
     tag: Tags = None,
     list_only: ListOnly = False,
@@ -61,9 +61,7 @@ def explain(
 
     display, rules = display_of(quiet, verbose, no_color), parse_fail_on(fail_on)
     on_sides, chosen = parse_sides(sides), chosen_programs(targets, expression, tag)
-    if python and len(python) > 1:
-        raise typer.BadParameter("explain runs in one --python; `run` takes several")
-    where = next(iter(interpreters(python or ())), None)
+    where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)
         return

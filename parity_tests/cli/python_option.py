@@ -23,6 +23,17 @@ Python = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+OnePython = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Run in this Python, as in ~/jax-0.12/bin/python, with the JAX and the packages that "
+        "are installed there.",
+        show_default=False,
+        rich_help_panel=WHAT,
+    ),
+]
 
 
 def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[Path]:

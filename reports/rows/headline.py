@@ -26,6 +26,8 @@ ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
 }
 Agreement = Literal["agree", "differ", "not compared"]
 _NAMES_SHOWN = 3
+# Failures of the program itself; a limit of the campaign says nothing of a side.
+_RAISED = frozenset({"exception", "crash"})
 
 
 class Headline(Row):
@@ -150,10 +152,17 @@ def _agreement(programs: Sequence[ProgramRow]) -> str:
 def agreement_of(row: ProgramRow) -> Agreement | None:
     """Say how our sides stand to stock JAX in one program; None where no two of a mode were run.
 
+    A side of ours that fails where stock JAX works differs from it, though no outputs compare.
+
     Example::
 
         agreement_of(row) == "agree"
     """
+    failures = {each.side: each.failure for each in row.observations}
+    for side, failure in failures.items():
+        stock = f"jax-{side}"
+        if failure and failure.kind in _RAISED and stock in failures and not failures[stock]:
+            return "differ"
     outcomes = [
         (each.metric, each.outcome)
         for each in row.comparisons

@@ -110,6 +110,34 @@ def special_numbers():
     return (lambda x: (x * special, special)), X
 
 
+def reversed_along(axis):
+    """A program for each axis: their jaxprs differ in one param, and in nothing else."""
+    matrix = jnp.arange(81.0).reshape(9, 9)
+    return (lambda x: lax.rev(x * matrix, (axis,))), X
+
+
+def reversed_in_a_loop(axis):
+    """The same, in the body of a scan."""
+    matrix = jnp.arange(81.0).reshape(9, 9)
+
+    def turn(carry, x):
+        return lax.rev(carry * 0.5 + x * matrix, (axis,)), None
+
+    return (lambda xs: lax.scan(turn, matrix, xs)[0]), (np.arange(3, dtype=np.float32),)
+
+
+@program
+def reversed_rows():
+    """A captured matrix with its rows in the other order."""
+    return reversed_along(0)
+
+
+@program
+def reversed_rows_in_a_loop():
+    """The body of a scan that reverses rows."""
+    return reversed_in_a_loop(0)
+
+
 @program
 def weakly_typed():
     """A captured array of weak type, returned as it is."""

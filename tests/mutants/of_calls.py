@@ -5,13 +5,15 @@ import types
 
 import jax
 import jax.numpy as jnp
+import mutant_programs
 from planting import PIPELINES, attribute, mutant, replaced, step
 
+import engine
 from engine import jax_internals, stages
 from engine.configuration import settings, trace_side
 from engine.ir.lifting import lift
 from engine.jax_internals import lowering
-from engine.runtime import executable_cache
+from engine.runtime import executable_cache, program_equality
 from engine.runtime import lowering as engine_lowering
 from simplified_consts import execution
 
@@ -257,4 +259,54 @@ def export_with_other_constants():
         return stock(closed, embed_threshold, hoist_constants_as_args, *rest)
 
     with step("simplified", plan=plan):
+        yield
+
+
+@contextlib.contextmanager
+def _body_found_to_be_its_own_partner(make):
+    """Compare bodies as if one class were two: a body's partner is noted, and then looked up.
+
+    A program that differs in one param is lowered before, and stays. The tester would lower each
+    program alone, so that no count depends on another program; here it shares, as users do.
+    """
+    stock = program_equality._Comparison.same_body
+
+    def same_body(self, one, other):
+        self.other_body.setdefault(id(one), other)
+        self.one_body.setdefault(id(other), one)
+        return stock(self, one, other)
+
+    fun, args = make(1)
+    with (
+        attribute(program_equality._Comparison, "same_body", same_body),
+        attribute(executable_cache, "unshared", contextlib.nullcontext),
+    ):
+        before = engine.jit(fun, constants="simplified")
+        before(*args)
+        yield
+
+
+@mutant(
+    "two programs that differ in a param are one program, because a body is found to be its own "
+    "partner",
+    program="reversed_rows",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def param_ignored():
+    with _body_found_to_be_its_own_partner(mutant_programs.reversed_along):
+        yield
+
+
+@mutant(
+    "two programs whose scans differ in a param are one program, because a body is found to be its "
+    "own partner",
+    program="reversed_rows_in_a_loop",
+    side="simplified",
+    metric="outputs",
+    says="mismatch",
+)
+def param_in_a_body_ignored():
+    with _body_found_to_be_its_own_partner(mutant_programs.reversed_in_a_loop):
         yield

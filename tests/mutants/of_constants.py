@@ -361,9 +361,8 @@ def first_use_left_inlined():
 
     def rewrite(self, jaxpr, *args, **kwargs):
         done = stock(self, jaxpr, *args, **kwargs)
-        return done.replace(
-            eqns=[done.eqns[0].replace(invars=jaxpr.eqns[0].invars), *done.eqns[1:]]
-        )
+        first = done.eqns[0].replace(invars=jaxpr.eqns[0].invars)
+        return jax_internals.replaced(done, eqns=[first, *done.eqns[1:]])
 
     with attribute(closure_conversion.Conversion, "_rewrite", rewrite):
         yield
@@ -412,7 +411,8 @@ def output_left_behind():
     def rewrite(self, jaxpr, *args, **kwargs):
         done = stock(self, jaxpr, *args, **kwargs)
         pairs = zip(jaxpr.outvars, done.outvars, strict=True)
-        return done.replace(outvars=[a if isinstance(a, Literal) else b for a, b in pairs])
+        outvars = [a if isinstance(a, Literal) else b for a, b in pairs]
+        return jax_internals.replaced(done, outvars=outvars)
 
     with attribute(closure_conversion.Conversion, "_rewrite", rewrite):
         yield

@@ -1,7 +1,7 @@
 import pytest
 
 from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, broken, parse
-from reports.rows import Campaign, Comparison, FlipReason, FlipVerdict, Hazard
+from reports.rows import SIDES, Campaign, Comparison, Failure, FlipReason, FlipVerdict, Hazard
 
 
 def row(template, outcome="safe", reasons=(), **fields):
@@ -53,6 +53,28 @@ def rules_broken(faults, rules, **fields):
 )
 def test_by_default_a_price_passes_and_what_breaks_does_not(faults, fields, expected):
     assert rules_broken(faults, DEFAULT, **fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("failing", "kind", "expected"),
+    [
+        (["legacy"], "exception", ["different"]),
+        (["simplified"], "crash", ["different"]),
+        (["legacy"], "timeout", []),  # a limit of the campaign, not what the side does
+        (["legacy", "jax-legacy"], "exception", []),
+        (["jax-legacy"], "exception", []),
+    ],
+)
+def test_a_side_of_ours_that_fails_alone_differs_from_stock_jax(faults, failing, kind, expected):
+    """No outputs of it compare, and stock JAX works: its users would be the first to see it."""
+    template = faults.programs[0].observations[0]
+    failure = Failure(kind=kind, stage="call", type="ValueError", message="no", traceback="")
+    sides = tuple(
+        template.model_copy(update={"side": side, "failure": failure if side in failing else None})
+        for side in SIDES
+    )
+    fields = {"observations": sides, "verdict": "could not compare", "reasons": (FAILURE,)}
+    assert rules_broken(faults, "different", **fields) == expected
 
 
 @pytest.mark.parametrize(
