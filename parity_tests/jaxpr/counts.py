@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_in, constants_of, inner
+from parity_tests.jaxpr.bodies import bodies_of, constants_of, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value, is_key
 
 
@@ -109,8 +109,8 @@ class _Counter:
             self.calls_exported |= equation.primitive.name == "call_exported"
             literals = sum(map(self._is_array_literal, equation.invars))
             totals = totals.plus(_Totals(0, 0, 0, literals))
-            for body in bodies_in(equation.params.values()):
-                totals = totals.plus(self.body(body))
+            for body in bodies_of(equation):
+                totals = totals.plus(self.body(body.jaxpr))
         return totals
 
     def _is_array_literal(self, atom: Any) -> bool:

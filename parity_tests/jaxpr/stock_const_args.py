@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_in, inner
+from parity_tests.jaxpr.bodies import bodies_of, inner
 
 
 def stock_const_args(jaxpr: Any, *, embed_threshold: int) -> tuple[Any, ...]:
@@ -44,8 +44,8 @@ class _Scan:
             for atom in equation.invars:
                 self._literal(atom, found)
             inside: dict[int, Any] = {}
-            for body in bodies_in(equation.params.values()):
-                inside.update((id(value), value) for value in self.of(inner(body)))
+            for body in bodies_of(equation):
+                inside.update((id(value), value) for value in self.of(inner(body.jaxpr)))
             found.update(inside)
         return list(found.values())
 
