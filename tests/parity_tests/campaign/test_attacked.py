@@ -19,7 +19,8 @@ def rows():
 
 @pytest.mark.parametrize("name", ["another_tree"])
 def test_the_read_is_the_cause_where_only_the_tree_of_the_results_differs(rows, name):
-    [reason] = rows[name].flip.reasons
+    reason, *prices = rows[name].flip.reasons
+    assert not [each for each in prices if each.outcome == "different"]  # a busy machine has times
     assert (reason.outcome, reason.where.split(" (")[0]) == ("different", READ)
     assert reason.action.startswith("do not read the flag")
 
