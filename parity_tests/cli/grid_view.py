@@ -17,6 +17,7 @@ from parity_tests.cli.folded_names import folded
 from parity_tests.cli.terminal import ANSWER_STYLES, say
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow
+from reports.views import measured
 from reports.views.cells import Tone
 from reports.views.grid_cells import (
     FLIP_LINE,
@@ -53,6 +54,7 @@ def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
     print_headline(console, grid)
     if not details:
         return
+    _print_measured(console, grid)
     rows = worst_first(grid)
     shown = rows if details > 1 else [row for row in rows if not is_quiet(grid, row)]
     found = [(row, lines(grid, row)) for row in shown]
@@ -82,6 +84,13 @@ def print_headline(console: Console, grid: Grid) -> None:
         say(console, f"  {answer.version}: {answer.flip or 'not asked'}: {told}")
     if apart := besides(grid):
         say(console, apart)
+
+
+def _print_measured(console: Console, grid: Grid) -> None:
+    """Print the versions that the sides of each campaign were measured with."""
+    for version in grid.versions:
+        for line in measured.lines_of(version.campaign) if version.campaign else ():
+            say(console, f"  {version.label}: {line}")
 
 
 # -- the table -------------------------------------------------------------------------------------
