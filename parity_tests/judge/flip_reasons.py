@@ -51,6 +51,9 @@ _OF_LIMITS: dict[str, str] = {
     "memory": "raise --memory-limit, or find out what takes the memory",
 }
 
+# XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
+_PASSES_TOO_FEW = "but compiled program expected"
+
 _SEED = ACTIONS["outputs"]
 
 # With its flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, 0.8.3 and 0.9.2
@@ -89,7 +92,11 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     broken = failure.kind in ("exception", "crash") or exceeds
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
-    read = read_that_changes(flip) if broken and not cause else None
+    read = None
+    if broken and not cause:
+        read = read_that_changes(flip)
+        if not read and _PASSES_TOO_FEW in failure.message:
+            read = flip.hazard("reads lowered modules")
     if read:
         return of_read("failure", what, read)
     if cause:

@@ -63,9 +63,13 @@ class Seen:
 
 @dataclass
 class Reads:
-    """What was read, in order; the same read again and again is one of the first thousands."""
+    """What was read, in order; the same read again and again is one of the first thousands.
+
+    `on_read` is told each read before its reader has it.
+    """
 
     log: list[tuple[Site, Seen]] = field(default_factory=list)
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None
 
     def __bool__(self) -> bool:
         return bool(self.log)
@@ -83,11 +87,14 @@ class Reads:
         site = _site(subject, sys._getframe(above))
         if site is not None and len(self.log) < _MOST:
             self.log.append((site, seen))
+            self.on_read(site, seen)
 
 
 @contextmanager
-def recording() -> Iterator[Reads]:
-    """Record the reads of a block, which may raise.
+def recording(
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None,
+) -> Iterator[Reads]:
+    """Record the reads of a block, which may raise; `on_read` is told each of them at once.
 
     Example::
 
@@ -95,7 +102,7 @@ def recording() -> Iterator[Reads]:
             jax.make_jaxpr(f)(x).consts
         reads.sites()[0].place.line
     """
-    reads = Reads()
+    reads = Reads(on_read=on_read)
     with ExitStack() as stack:
         for owner, name, subject in _attributes():
             stack.enter_context(_replaced(owner, name, _recorder(owner, name, subject, reads)))

@@ -169,10 +169,27 @@ class ListPrograms(Question[Listing]):
 
 
 class DetectHazards(Question[HazardsFound]):
-    """Detect the hazards of one program."""
+    """Detect the hazards of one program.
+
+    `reads` has what it read in simplified form before that ended its process; then it is traced in
+    legacy form alone.
+    """
 
     kind: Literal["detect hazards"] = "detect hazards"
     target: str
+    reads: str = ""
+
+
+class ReadsInCalls(Question[HazardsFound]):
+    """Call one program, and record what its callbacks read of lowered modules, jaxprs or the flag.
+
+    `reads` has what they read after the flip; then the answer has the lines that tell both apart.
+    """
+
+    kind: Literal["reads in calls"] = "reads in calls"
+    target: str
+    side: Side
+    reads: str = ""
 
 
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
@@ -260,6 +277,7 @@ class ServeTruth(Record):
 Request = Annotated[
     ListPrograms
     | DetectHazards
+    | ReadsInCalls
     | FindCulprit
     | SweepThreshold
     | TunePolicy

@@ -77,7 +77,23 @@ def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
     start_up()
     with events(desk) as say:
         say("started 0")
-    return hazards_of(request.target)
+    return hazards_of(request.target, desk.files.reads, request.reads)
+
+
+def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
+    """Record what the callbacks of one program read, and compare it with the reads that are given.
+
+    Its time limit begins when the process has started. What it raises is known already.
+    """
+    start_up(request.side)
+    from parity_tests.observe import call_reads, hazards
+
+    with events(desk) as say:
+        say("started 0")
+    recorded = call_reads.record(lambda: load(request.target), request.side, desk.files.reads)
+    if not request.reads:
+        return HazardsFound()
+    return HazardsFound(hazards=hazards.reads_of_calls(recorded, request.reads))
 
 
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:

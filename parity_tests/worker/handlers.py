@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]] = {
     protocol.ListPrograms: answers.list_programs,
     protocol.DetectHazards: answers.detect_hazards,
+    protocol.ReadsInCalls: answers.reads_in_calls,
     protocol.FindCulprit: answers.find_culprit,
     protocol.SweepThreshold: answers.sweep_threshold,
     protocol.TunePolicy: answers.tune_policy,
