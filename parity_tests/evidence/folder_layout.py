@@ -25,6 +25,7 @@ has a folder with the next free number::
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     arbiter-0/truth.sha256               their digest
     calls-0/SIDE/                    a process that recorded what its callbacks read
+    settings-0-alone/                a process that imported a program before JAX, or after it
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
     NAME.json.sha256                 the digest of either
@@ -222,6 +223,10 @@ class CampaignFiles:
     def calls(self, number: int, side: Side) -> Path:
         """Return the folder of the process that records what the callbacks of a program read."""
         return side_folder(self.folder / f"calls-{number}", side)
+
+    def settings(self, number: int, when: str) -> Path:
+        """Return the folder of a process that looks at JAX when a program is imported."""
+        return self.folder / f"settings-{number}-{when}"
 
     def kept_hazards(self, number: int) -> Path:
         """Return the file with the hazards that this process found."""

@@ -24,6 +24,7 @@ _WHAT_IS_READ: dict[HazardKind, str] = {
     "reads the flag": "the flag",
     "reads lowered modules": "a lowered module",
     "reads jaxpr constants": "a jaxpr",
+    "hands on the environment": "the environment",
 }
 
 
@@ -105,7 +106,7 @@ class AcrossFlip:
                     f"find out what the read of {what} at {_places(read)} decides, else {culprit}"
                 )
             return culprit
-        if read := self.hazard("reads the flag", "reads lowered modules", "reads jaxpr constants"):
+        if read := self.hazard(*_WHAT_IS_READ):
             return (
                 f"no captured array is hoisted: find out what the read at {_places(read)} decides"
             )

@@ -73,8 +73,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     if before.failure is not None:
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if then in ("", today):
-            alike = "alike" if then else f"and {flip.right} works"
-            what = f"{flip.left} fails today, {alike}: {today}"
+            alike = ", alike" if then else f", and {flip.right} works after the flip"
+            what = f"{flip.left} fails today{alike}: {today}"
         else:
             what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         return FlipReason(
@@ -82,7 +82,10 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             kind="failure",
             what=what,
             where=before.failure.where,
-            action="make the program run before the flip, then compare again",
+            action="nothing for the flip, which does not break it; to compare the two, make the "
+            "program run before the flip"
+            if after.failure is None
+            else "make the program run before the flip, then compare again",
         )
     failure = after.failure
     assert failure is not None
@@ -198,7 +201,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     outcome, why, action = _weighed(flip, outputs, drift)
     read = read_that_changes(flip)
     if drift and drift.cause == "another program":
-        read = read or flip.hazard("reads lowered modules")
+        read = read or flip.hazard("reads lowered modules", "hands on the environment")
     if drift and drift.cause not in _OF_XLA and read:
         yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
         return

@@ -192,6 +192,26 @@ class ReadsInCalls(Question[HazardsFound]):
     reads: str = ""
 
 
+class SettingsFound(Record):
+    """What JAX is set to when a module is imported, and the variables that the import has set.
+
+    `raised` says what the import raised; "" where it went well.
+    """
+
+    devices: int
+    settings: dict[str, str]
+    variables: dict[str, str] = {}
+    raised: str = ""
+
+
+class SettingsAtImport(Question[SettingsFound]):
+    """Import the module of one program before JAX starts, or after it, and look at JAX then."""
+
+    kind: Literal["settings at import"] = "settings at import"
+    target: str
+    jax_first: bool
+
+
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     """Name the captured arrays that make a difference by being hoisted."""
 
@@ -278,6 +298,7 @@ Request = Annotated[
     ListPrograms
     | DetectHazards
     | ReadsInCalls
+    | SettingsAtImport
     | FindCulprit
     | SweepThreshold
     | TunePolicy

@@ -96,6 +96,13 @@ def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
     return HazardsFound(hazards=hazards.reads_of_calls(recorded, request.reads))
 
 
+def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> protocol.SettingsFound:
+    """Import the module of one program before JAX starts, or after it, and look at JAX then."""
+    from parity_tests.observe.settings_at_import import settings
+
+    return settings(request.target, jax_first=request.jax_first)
+
+
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:
     """Ask about a program; a target that names none is an answer, and so is what it raises."""
     from parity_tests.exception_texts import named

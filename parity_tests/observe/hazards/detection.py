@@ -8,6 +8,7 @@ from pathlib import Path
 from parity_tests.observe.hazards import (
     captured_and_donated,
     folded_by_legacy_alone,
+    hands_on_the_environment,
     hoisted_more_than_once,
     incompatible_devices,
     placement_of_outputs,
@@ -43,6 +44,7 @@ DETECTORS_OF_READS: dict[HazardKind, Callable[[BothForms], Iterable[Hazard]]] = 
     "reads jaxpr constants": reads_jaxpr_constants.find,
     "reads the flag": reads_the_flag.find,
     "reads lowered modules": reads_lowered_modules.find,
+    "hands on the environment": hands_on_the_environment.find,
 }
 
 
