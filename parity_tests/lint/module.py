@@ -90,7 +90,11 @@ class Module:
 
         Names that the file defines itself have none.
         """
-        scope = self.scope(node)
+        chain = node
+        while isinstance(chain, cst.Attribute):
+            chain = chain.value
+        # LibCST gives a call the name of its function.
+        scope = self.scope(node) if isinstance(chain, cst.Name) else None
         found = scope.get_qualified_names_for(node) if scope is not None else ()
         imported = sorted(
             each.name for each in found if each.source is metadata.QualifiedNameSource.IMPORT
@@ -116,6 +120,11 @@ class Module:
     def replaced(self, node: cst.CSTNode, text: str) -> Edit:
         """Return the edit that puts a text in the place of a node."""
         return Edit(*self.span(node), text)
+
+    def keyword(self, node: cst.CSTNode, word: str, other: str) -> Edit:
+        """Return the edit that replaces the keyword that a statement begins with."""
+        start = self.place(node)
+        return Edit(start, Place(start.line, start.column + len(word)), other)
 
     def code(self, node: cst.CSTNode) -> str:
         """Return the source of a node."""
