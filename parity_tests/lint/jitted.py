@@ -100,11 +100,11 @@ def _references(module: Module, binding: cst.CSTNode) -> list[cst.CSTNode]:
     scope = module.scope(above if isinstance(binding, cst.FunctionDef) and above else binding)
     if scope is None or not isinstance(name, cst.Name):
         return []
-    found: set[metadata.Access] = set()
+    found: list[cst.CSTNode] = []
     for assignment in scope.assignments[name.value]:
         if isinstance(assignment, metadata.Assignment) and assignment.node is binding:
-            found.update(assignment.references)
-    return sorted((each.node for each in found), key=module.order)
+            found += module.references(assignment)
+    return found
 
 
 def donated_names(jitted: Jitted) -> tuple[frozenset[int], frozenset[str]]:

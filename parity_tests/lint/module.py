@@ -85,6 +85,22 @@ class Module:
         found = (each for each in scope[name.value] if isinstance(each, metadata.Assignment))
         return sorted(found, key=lambda each: self.order(each.node))
 
+    def references(self, assignment: metadata.Assignment) -> list[cst.CSTNode]:
+        """Return the places that may read what an assignment binds, in order.
+
+        LibCST lists a few more: of an outer variable also those where an inner one of the same name
+        is read in the statement that assigns it.
+        """
+        nodes = {each.node for each in assignment.references}
+        return sorted(
+            (
+                node
+                for node in nodes
+                if not isinstance(node, cst.Name) or assignment in self.assignments(node)
+            ),
+            key=self.order,
+        )
+
     def qualified(self, node: cst.CSTNode) -> str:
         """Return the full name of what was imported, such as "jax.extend.core.Literal"; "" if none.
 

@@ -60,9 +60,9 @@ def _donated(
 def _captures(module: Module, jitted: Jitted, name: cst.Name) -> bool:
     """Say whether a function reads the same variable as `name` does."""
     return any(
-        module.is_inside(reference.node, jitted.function)
+        module.is_inside(reference, jitted.function)
         for assignment in module.assignments(name)
-        for reference in assignment.references
+        for reference in module.references(assignment)
     )
 
 

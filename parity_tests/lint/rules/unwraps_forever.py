@@ -52,8 +52,16 @@ def _asked(kinds: Kinds, test: cst.BaseExpression) -> str:
 
 
 def _only_unwraps(module: Module, loop: cst.While, name: str) -> bool:
-    code = re.sub(r"\s+", "", module.code(loop.body))
-    return code == f"{name}={name}.jaxpr" and loop.orelse is None
+    statements = loop.body.body
+    if loop.orelse is not None or len(statements) != 1:
+        return False
+    statement: cst.CSTNode = statements[0]
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+        statement = statement.body[0]
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target, value = statement.targets[0].target, statement.value
+    return (module.code(target), module.code(value)) == (name, f"{name}.jaxpr")
 
 
 def _recurses(kinds: Kinds, call: cst.Call) -> bool:

@@ -53,7 +53,7 @@ def _of_names(module: Module, jitted: Jitted) -> Iterator[Match]:
     for assignment in _captured(module, jitted.function):
         if not is_numpy_array(module, assignment):
             continue
-        for access in sorted((each.node for each in assignment.references), key=module.order):
+        for access in module.references(assignment):
             if module.is_inside(access, jitted.function) or not _is_written(module, access):
                 continue
             confidence = _confidence(module, jitted, access)
@@ -81,9 +81,9 @@ def _captured(module: Module, function: cst.CSTNode) -> list[metadata.Assignment
             continue
         for assignment in module.assignments(name):
             is_in_class = isinstance(assignment.scope, metadata.ClassScope)
-            if any(each.node is name for each in assignment.references) and not (
-                is_in_class or module.is_inside(assignment.node, function)
-            ):
+            if is_in_class or module.is_inside(assignment.node, function):
+                continue
+            if any(each is name for each in module.references(assignment)):
                 found[assignment] = None
     return list(found)
 
