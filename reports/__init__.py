@@ -7,8 +7,8 @@ imported at their first use: every process that measures has records, and few wr
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from reports.output.files import ReportPathError, check_writable, write_atomically
-from reports.output.json_file import ReportReadError
+from reports.output.files import ReportPathError, as_bytes, check_writable, write_atomically
+from reports.output.json_file import ReportReadError, load_result
 from reports.output.json_file import load as load_campaign
 from reports.rows import (
     SCHEMA_VERSION,
@@ -38,8 +38,10 @@ from reports.rows import (
 if TYPE_CHECKING:
     from reports.output.formats import (
         FORMATS,
+        GRID_FORMATS,
         ReportFormat,
         ReportRequest,
+        check_for_grids,
         parse_report_option,
         render_grid,
         render_report,
@@ -47,12 +49,13 @@ if TYPE_CHECKING:
     )
 
 _OF_FORMATS = (
-    "FORMATS", "ReportFormat", "ReportRequest", "parse_report_option", "render_grid",
-    "render_report", "write_report",
+    "FORMATS", "GRID_FORMATS", "ReportFormat", "ReportRequest", "check_for_grids",
+    "parse_report_option", "render_grid", "render_report", "write_report",
 )  # fmt: skip
 
 __all__ = [
     "FORMATS",
+    "GRID_FORMATS",
     "SCHEMA_VERSION",
     "SIDES",
     "Campaign",
@@ -79,8 +82,11 @@ __all__ = [
     "StableHloCounts",
     "StageTimes",
     "Verdict",
+    "as_bytes",
+    "check_for_grids",
     "check_writable",
     "load_campaign",
+    "load_result",
     "parse_report_option",
     "render_grid",
     "render_report",

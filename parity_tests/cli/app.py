@@ -24,6 +24,7 @@ from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
+from parity_tests.cli.report import report
 from parity_tests.cli.run import run
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
@@ -132,6 +133,7 @@ for command in (
     explain,
     matrix,
     compare,
+    report,
     fuzz,
     aa,
     bench,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from reports import ReportFormat, ReportRequest
     from reports.rows import Campaign
+    from reports.rows.fail_rules import FailRule
+    from reports.rows.grid import Grid
 
 
 def checked_reports(
@@ -51,6 +53,16 @@ def checked_reports(
     return list(requests.values())
 
 
+def check_for_versions(requests: Sequence[ReportRequest]) -> None:
+    """Make sure that a grid over several versions of JAX has the format of each report."""
+    import reports
+
+    try:
+        reports.check_for_grids(requests)
+    except ValueError as error:
+        fail(str(error))
+
+
 def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> None:
     """Make sure that results can be saved to a file, the arrays beside it, and these reports."""
     from parity_tests.evidence.saved import archive_of
@@ -63,33 +75,59 @@ def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> 
 
 
 def write_reports(
-    context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: Campaign
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    result: Campaign,
+    rules: Sequence[FailRule],
 ) -> None:
-    """Write a campaign to every requested report, and print the path of each."""
+    """Write a campaign to every requested report, and print the path of each.
+
+    `rules` say which programs are failures, where a format has such.
+    """
     import reports
 
-    write_texts(context, console, requests, lambda format_: reports.render_report(format_, result))
+    def render(format_: ReportFormat) -> str | bytes:
+        return reports.render_report(format_, result, rules)
+
+    write_texts(context, console, requests, render)
+
+
+def write_grid_reports(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    grid: Grid,
+    rules: Sequence[FailRule],
+) -> None:
+    """Write a grid to every requested report, as `write_reports` does."""
+    import reports
+
+    def render(format_: ReportFormat) -> str | bytes:
+        return reports.render_grid(format_, grid, rules)
+
+    write_texts(context, console, requests, render)
 
 
 def write_texts(
     context: typer.Context,
     console: Console,
     requests: Sequence[ReportRequest],
-    render: Callable[[ReportFormat], str],
+    render: Callable[[ReportFormat], str | bytes],
 ) -> None:
-    """Write the text of `render` for each requested format, and print the path of each.
+    """Write what `render` returns for each requested format, and print the path of each.
 
     A report that cannot be written is said, and the others are written all the same.
     """
     import reports
 
     for request in requests:
-        text = render(request.format)
+        content = render(request.format)
         if request.path is None:
-            context.obj.output.write_bytes(text.encode("utf-8"))
+            context.obj.output.write_bytes(reports.as_bytes(content))
             continue
         try:
-            reports.write_atomically(request.path, text)
+            reports.write_atomically(request.path, content)
         except OSError as error:  # the disk filled up, or the folder was removed, in the meantime
             complain(str(error))
             context.obj.code = Exit.INTERNAL_ERROR

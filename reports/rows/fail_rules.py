@@ -1,4 +1,4 @@
-"""The rules of `--fail-on`: for which findings the process exits with a failure.
+"""The rules of `--fail-on`: for which findings the process exits with a failure, and JUnit has one.
 
 A rule is a word, and after a colon its limit or its subject: "different", "slower:20%",
 "hazard:donated". The rules read the reasons of the verdicts, and judge nothing themselves.
@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from reports.rows import Campaign, FlipReason, HazardKind, ProgramRow, agreement_of
+from reports.rows.campaign import Campaign
+from reports.rows.captured_array import HazardKind
+from reports.rows.flip import FlipReason
+from reports.rows.headline import agreement_of
+from reports.rows.program_row import ProgramRow
 
 RuleName = Literal[
     "different", "new-failure", "not-compared", "drift", "slower", "larger", "hazard"
@@ -172,3 +176,6 @@ _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
     "larger": _larger,
     "hazard": _hazard,
 }
+
+
+DEFAULT_RULES = parse(DEFAULT)
