@@ -129,11 +129,9 @@ def test_hostile_text_is_shown_and_does_nothing(campaigns):
     assert not re.search("[\x00\u202e\ud800]", text)
 
 
-@pytest.mark.parametrize(
-    "text", ["x" * 10**6, "&@a" * 300_000, "\x00" * 10**6, "\U0001f600" * 10**6]
-)
+@pytest.mark.parametrize("text", ["x" * 10**6, "&@a" * 10**5, "\x00" * 10**5, "\U0001f600" * 10**5])
 def test_even_the_worst_texts_stay_below_the_limit(campaigns, text):
-    rows = hostile(campaigns, text).programs * 20
+    rows = hostile(campaigns, text).programs * 4
     campaign = campaigns.campaign(*rows).model_copy(update={"provenance": (text,) * 10})
     assert len(comment_page.render(campaign).encode()) < LIMIT
 
@@ -148,8 +146,8 @@ def test_a_grid(campaigns):
 
 
 def test_a_grid_of_many_programs_stays_below_the_limit():
-    labels = [f"0.{number}.0" for number in range(30)]
-    names = [f"program {number} {'é' * 200}" for number in range(300)]
+    labels = [f"0.{number}.0" for number in range(20)]
+    names = [f"program {number} {'é' * 200}" for number in range(100)]
     outcomes = ("safe", "different", "not repeatable")
     versions = [
         built.version(label, *(

@@ -8,7 +8,7 @@ import xmlschema
 from junitparser import JUnitXml, Properties
 
 from reports.output import junit_file
-from reports.rows import metrics
+from reports.rows import FlipReason, FlipVerdict, metrics
 from reports.rows.fail_rules import parse
 
 SCHEMA = xmlschema.XMLSchema11(Path(__file__).with_name("schemas") / "junit.xsd")
@@ -28,13 +28,12 @@ def properties(case):
     return {each.name: each.value for each in case.child(Properties)}
 
 
-def flipped(campaigns, name, outcome, kind="outputs"):
-    reason = {"outcome": outcome, "kind": kind, "what": "seen", "where": "m.py:3", "action": "mend"}
-    return campaigns.parity(name).model_validate(
-        campaigns.parity(name).model_dump()
-        | {"flip": {"left": "jax-legacy", "right": "jax-simplified", "outcome": outcome,
-                    "reasons": [reason]}}
-    )  # fmt: skip
+def flipped(campaigns, name, outcome):
+    reason = FlipReason(outcome=outcome, kind="outputs", what="seen", where="m.py:3", action="mend")
+    flip = FlipVerdict(
+        left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=(reason,)
+    )
+    return campaigns.parity(name).model_copy(update={"flip": flip})
 
 
 def test_a_case_for_each_program_with_the_figures_of_each_side(campaigns):
