@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         GRID_FORMATS,
         ReportFormat,
         ReportRequest,
+        check_available,
         check_for_grids,
         parse_report_option,
         render_grid,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     )
 
 _OF_FORMATS = (
-    "FORMATS", "GRID_FORMATS", "ReportFormat", "ReportRequest", "check_for_grids",
-    "parse_report_option", "render_grid", "render_report", "write_report",
+    "FORMATS", "GRID_FORMATS", "ReportFormat", "ReportRequest", "check_available",
+    "check_for_grids", "parse_report_option", "render_grid", "render_report", "write_report",
 )  # fmt: skip
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "StageTimes",
     "Verdict",
     "as_bytes",
+    "check_available",
     "check_for_grids",
     "check_writable",
     "load_campaign",
@@ -96,6 +98,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "frames":
+        return importlib.import_module("reports.frames")
     if name in _OF_FORMATS:
         return getattr(importlib.import_module("reports.output.formats"), name)
     raise AttributeError(f"module 'reports' has no attribute {name!r}")

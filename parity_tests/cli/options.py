@@ -42,7 +42,7 @@ Report = Annotated[
     typer.Option(
         metavar="FORMAT:PATH",
         help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
-        "comment, junit and json. Repeatable.",
+        "comment, junit, sarif, csv, parquet and json. Repeatable.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -26,6 +26,8 @@ def checked_reports(
 ) -> list[ReportRequest]:
     """Parse the --report options, and make sure that every file can be written.
 
+    A report with several files is several requests, one for each file.
+
     `formats` are the formats that the command can write; None means the formats of a campaign.
     Where a report goes to standard output, whatever else is printed goes to standard error from
     here on.
@@ -36,18 +38,21 @@ def checked_reports(
     for text in texts:
         try:
             request = reports.parse_report_option(text, formats or reports.FORMATS)
-            if request.path is not None:
-                reports.check_writable(request.path)
-        except (ValueError, OSError) as error:
+            reports.check_available(request.format)
+            for part in request.parts:
+                if part.path is not None:
+                    reports.check_writable(part.path)
+        except (ValueError, OSError, ImportError) as error:
             fail(str(error))
-        file = request.path and request.path.resolve()
-        if file in requests:
-            where = "one file" if file else "standard output"
-            fail(
-                f"two reports to {where}: {requests[file]} and {request}; give each a path of its "
-                "own"
-            )
-        requests[file] = request
+        for part in request.parts:
+            file = part.path and part.path.resolve()
+            if file in requests:
+                where = "one file" if file else "standard output"
+                fail(
+                    f"two reports to {where}: {requests[file]} and {part}; give each a path of "
+                    "its own"
+                )
+            requests[file] = part
     if None in requests:
         context.with_resource(contextlib.redirect_stdout(sys.stderr))
     return list(requests.values())
@@ -87,10 +92,10 @@ def write_reports(
     """
     import reports
 
-    def render(format_: ReportFormat) -> str | bytes:
-        return reports.render_report(format_, result, rules)
+    def render(request: ReportRequest) -> str | bytes:
+        return reports.render_report(request.format, result, rules, request.table)
 
-    write_texts(context, console, requests, render)
+    _write(context, console, requests, render)
 
 
 def write_grid_reports(
@@ -103,26 +108,36 @@ def write_grid_reports(
     """Write a grid to every requested report, as `write_reports` does."""
     import reports
 
-    def render(format_: ReportFormat) -> str | bytes:
-        return reports.render_grid(format_, grid, rules)
+    def render(request: ReportRequest) -> str | bytes:
+        return reports.render_grid(request.format, grid, rules, request.table)
 
-    write_texts(context, console, requests, render)
+    _write(context, console, requests, render)
 
 
 def write_texts(
     context: typer.Context,
     console: Console,
     requests: Sequence[ReportRequest],
-    render: Callable[[ReportFormat], str | bytes],
+    render: Callable[[ReportFormat], str],
 ) -> None:
-    """Write what `render` returns for each requested format, and print the path of each.
+    """Write the text of `render` for each requested format, and print the path of each."""
+    _write(context, console, requests, lambda request: render(request.format))
+
+
+def _write(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    render: Callable[[ReportRequest], str | bytes],
+) -> None:
+    """Write what `render` returns for each request.
 
     A report that cannot be written is said, and the others are written all the same.
     """
     import reports
 
     for request in requests:
-        content = render(request.format)
+        content = render(request)
         if request.path is None:
             context.obj.output.write_bytes(reports.as_bytes(content))
             continue

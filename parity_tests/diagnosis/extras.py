@@ -7,7 +7,7 @@ import re
 
 from parity_tests.diagnosis.records import Extra
 
-FOR_USERS = ("corpus", "fuzz")
+FOR_USERS = ("corpus", "fuzz", "tables")
 
 
 def extras() -> tuple[Extra, ...]:
