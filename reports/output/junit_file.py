@@ -14,6 +14,8 @@ from reports.rows import Campaign, Environment, Observation, ProgramRow, metrics
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion
+from reports.rows.version_rules import broken_across, changes_that_break, of_versions
+from reports.views.grid_cells import said_of
 from reports.views.texts import cut, cut_middle, visible
 
 # What `visible` leaves, and XML does not allow in any spelling.
@@ -36,11 +38,14 @@ def render(campaign: Campaign, rules: Sequence[FailRule] = DEFAULT_RULES) -> str
 def render_grid(grid: Grid, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
     """Render a grid as JUnit XML with one suite for each version.
 
+    A rule on changes between versions has a suite of its own.
+
     Example::
 
         Path("grid.xml").write_text(render_grid(grid), encoding="utf-8")
     """
-    return _document([_of_version(each, rules) for each in grid.versions])
+    suites = [_of_version(each, rules) for each in grid.versions]
+    return _document([*suites, _across(grid, rules)] if of_versions(rules) else suites)
 
 
 def _of_version(version: GridVersion, rules: Sequence[FailRule]) -> Element:
@@ -49,8 +54,32 @@ def _of_version(version: GridVersion, rules: Sequence[FailRule]) -> Element:
         return _suite(version.campaign, rules, name)
     suite = Element("testsuite", name=_text(name))
     case = SubElement(suite, "testcase", name="all programs", classname=_text(name), time="0.000")
-    what = f"nothing was run: {version.missing}"
-    SubElement(case, "error", type="not-compared", message=_text(what)).text = _text(what)
+    _outcome(case, "error", "not-compared", [f"nothing was run: {version.missing}"])
+    return _counted(suite, seconds=0.0)
+
+
+def _across(grid: Grid, rules: Sequence[FailRule]) -> Element:
+    suite = Element("testsuite", name="constparity between versions of jax")
+    found = broken_across(grid, rules)
+    for row in grid.programs:
+        case = SubElement(
+            suite, "testcase", name=_text(row.name), classname=_text(_module(row.source)),
+            time="0.000",
+        )  # fmt: skip
+        if broken := [each for each in found if row.name in each.programs]:
+            is_failure = any(each.status == "difference" for each in broken)
+            reasons = [
+                f"{each.side}: {said_of(each)}"
+                for rule in dict.fromkeys(each.rule for each in broken)
+                for each in changes_that_break(grid, rule, row.name)
+            ]
+            texts = ",".join(dict.fromkeys(each.rule.text for each in broken))
+            _outcome(
+                case,
+                "failure" if is_failure else "error",
+                texts,
+                reasons or ["it ran on a version, and cannot be loaded on a later one"],
+            )
     return _counted(suite, seconds=0.0)
 
 
@@ -75,16 +104,14 @@ def _case(suite: Element, row: ProgramRow, rules: Sequence[FailRule]) -> None:
     )
     _properties(case, _of_program(row))
     broken = [rule for rule in rules if rule.is_broken_by(row)]
-    if not broken:
-        return
-    is_failure = any(rule.status == "difference" for rule in broken)
-    reasons = list(_reasons(row))
-    outcome = SubElement(
-        case,
-        "failure" if is_failure else "error",
-        type=_text(",".join(rule.text for rule in broken)),
-        message=_text(reasons[0]),
-    )
+    if broken:
+        is_failure = any(rule.status == "difference" for rule in broken)
+        texts = ",".join(rule.text for rule in broken)
+        _outcome(case, "failure" if is_failure else "error", texts, list(_reasons(row)))
+
+
+def _outcome(case: Element, kind: str, rules: str, reasons: Sequence[str]) -> None:
+    outcome = SubElement(case, kind, type=_text(rules), message=_text(reasons[0]))
     outcome.text = _legal(cut_middle("\n".join(reasons), _FAILURE_LENGTH // 4, _FAILURE_LENGTH))
 
 

@@ -10,6 +10,7 @@ from junitparser import JUnitXml, Properties
 from reports.output import junit_file
 from reports.rows import FlipReason, FlipVerdict, metrics
 from reports.rows.fail_rules import parse
+from reports.rows.version_rules import broken_across
 
 SCHEMA = xmlschema.XMLSchema11(Path(__file__).with_name("schemas") / "junit.xsd")
 CONTROL = "\x00\x08\x1b[31m\x0b\ud800\udfff\ufffe\uffff\u2028 ]]> <![CDATA[ &#0; \U0001f600"
@@ -118,6 +119,19 @@ def test_a_grid_has_a_suite_for_each_version():
             assert suite.errors == 1
         else:
             assert suite.tests == len(version.campaign.programs) + len(version.campaign.not_run)
+
+
+def test_changes_between_versions_have_a_suite_where_a_rule_asks_for_them():
+    grid, rules = built.rich(), parse("version-change")
+    suite = suites(junit_file.render_grid(grid, rules))[-1]
+    assert suite.name == "constparity between versions of jax"
+    found = {case.name: case for case in suite}
+    assert list(found) == [junit_file._text(row.name) for row in grid.programs]
+    broken = {name for each in broken_across(grid, rules) for name in each.programs}
+    assert broken
+    assert {name for name, case in found.items() if not case.is_passed} == {
+        junit_file._text(name) for name in broken
+    }
 
 
 @pytest.mark.parametrize(
