@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from reports.output import sarif
 from reports.rows import Campaign
 from reports.views.findings import ARRAY, BREAKS, KINDS, Finding, findings
-from reports.views.texts import visible
+from reports.views.texts import cut, visible
 
 # Code scanning of GitHub takes no more results of a run, and no larger file; it shows 5,000.
 MOST_RESULTS = 25_000
 MOST_COMPRESSED_BYTES = 10 * 1000 * 1000
 _MOST_PROGRAMS = 100
+_NAME_LENGTH = 200
 _IDS = {BREAKS: "flip-breaks", ARRAY: "captured-array"}
 _HELP = {
     BREAKS: "The program fails or gives other results after a flip of the default.",
@@ -68,7 +69,7 @@ def _log(campaign: Campaign, found: Sequence[Finding], count: int) -> str:
 
 def _result(finding: Finding) -> sarif.SarifFinding:
     properties: dict[str, object] = {
-        "programs": [visible(name) for name in finding.programs[:_MOST_PROGRAMS]],
+        "programs": [visible(cut(name, _NAME_LENGTH)) for name in finding.programs[:_MOST_PROGRAMS]],
         "programCount": len(finding.programs),
     }
     if finding.bytes is not None:
