@@ -69,7 +69,9 @@ def _log(campaign: Campaign, found: Sequence[Finding], count: int) -> str:
 
 def _result(finding: Finding) -> sarif.SarifFinding:
     properties: dict[str, object] = {
-        "programs": [visible(cut(name, _NAME_LENGTH)) for name in finding.programs[:_MOST_PROGRAMS]],
+        "programs": [
+            visible(cut(name, _NAME_LENGTH)) for name in finding.programs[:_MOST_PROGRAMS]
+        ],
         "programCount": len(finding.programs),
     }
     if finding.bytes is not None:

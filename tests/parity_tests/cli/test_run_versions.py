@@ -204,4 +204,5 @@ def test_two_interpreters_with_one_jax_agree(good_file, tmp_path):
         ("jax-legacy", "equal"),
         ("jax-simplified", "equal"),
     ]
-    assert [each["counters"] for each in data["changes"]] == [[], []]
+    # What is empty is left out of the file.
+    assert not any(each.get("counters") for each in data["changes"])

@@ -367,6 +367,8 @@ SHOWN = {
     "observations.outputs.shape": PAGES,
     "observations.ledger.uses": (*PAGES, *TABLES),
     "observations.ledger.alike": (*PAGES, *TABLES),
+    # Sides whose shapes differ capture other arrays: the page has a line for each.
+    "observations.ledger.shape": ("sarif", "md", *TABLES),
     "observations.ledger": ("sarif", *PAGES, *TABLES),
     "comparisons.metrics.leaves.max_": (*PAGES, *TABLES),
     "comparisons.metrics.leaves": PAGES,
