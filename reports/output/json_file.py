@@ -127,7 +127,9 @@ def load_result(path: str | os.PathLike[str]) -> Campaign | Grid:
     """
     option = f"--report json:{os.fspath(path)}"
     data = _read(path, option)
-    return _validated(Grid if "versions" in data else Campaign, data, path, option)
+    if "versions" in data:
+        return _validated(Grid, data, path, option)
+    return _validated(Campaign, data, path, option)
 
 
 def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _Root:
