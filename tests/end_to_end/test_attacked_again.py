@@ -20,7 +20,6 @@ def marked(comment):
 
 
 READ, CALL = marked("reads the flag"), "call the compiled stage"
-RAW = f"find out what the read of a lowered module at tests/programs/trust/{marked('is raw')}"
 DO_NOT_READ, FIND_OUT = "do not read the flag", "find out what the read of the flag at "
 NO, AT_A_PRICE = ("no", 1), ("yes, at a price", 0)
 
@@ -38,7 +37,7 @@ EXPECTED = {
     "fails_with_a_raw_executable": (
         *NO,
         "compiled program expected 2",
-        RAW,
+        CALL,
     ),
     "writes_behind_an_array": (*NO, "holds other values after the calls", "capture a copy"),
 }
