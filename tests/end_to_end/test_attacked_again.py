@@ -30,7 +30,7 @@ EXPECTED = {
     "decides_in_a_callback_what_fails": (*NO, "the fifth call, in a callback", FIND_OUT),
     "decides_in_a_callback_a_later_value": (*NO, "call 6 of jax-simplified", FIND_OUT),
     "decides_in_a_callback_what_is_kept": (*AT_A_PRICE, "left 1 array on devices", FIND_OUT),
-    "traces_by_all_variables": (*NO, "cause: another program", "find what reads the flag"),
+    "traces_by_all_variables": (*NO, marked("goes through all"), "leave JAX_USE_SIMPLIFIED"),
     "reads_the_text_of_a_jaxpr": (*NO, marked("reads a text"), "decide nothing by the text"),
     "reads_constants_of_a_module": (*NO, marked("reads a module"), CALL),
     "reads_the_memory_of_arguments": (*NO, marked("reads an analysis"), CALL),

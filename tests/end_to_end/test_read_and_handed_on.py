@@ -43,6 +43,7 @@ EXPECTED = {
     "reads_in_code_of_a_text": (at("reads in a text"), FLAG),
     "reads_in_a_thread": (at("reads in a thread"), FLAG),
     "copies_the_settings": (at("copies settings"), LEAVE),
+    "keeps_what_it_read": (at("reads once"), FLAG),
     "counts_equations": (at("counts equations"), "decide nothing by the number of equations"),
 }
 
@@ -70,6 +71,13 @@ def test_the_line_and_what_helps_are_named(campaign, rows, name):
     first = row.flip.reasons[0]
     assert (answer_of(row.flip), exit_of(campaign, row)) == ("no", 1)
     assert (first.where.split(" (")[0], first.action[: len(action)]) == (where, action)
+
+
+def test_a_read_that_is_kept_is_the_one_to_look_at_where_it_fails(rows):
+    first = rows["fails_by_what_it_kept"].flip.reasons[0]
+    assert first.action.startswith(
+        f"find out what the read of the flag at {at('reads once')} decides"
+    )
 
 
 def test_a_process_that_a_callback_asks_is_the_read_to_look_at(rows):

@@ -1,6 +1,7 @@
 """Programs that a flip ends or changes by what they read in passing, and look-alikes."""
 
 import ctypes
+import functools
 import os
 import subprocess
 import sys
@@ -166,6 +167,23 @@ def reads_in_a_thread(x):
 def copies_the_settings(x):
     settings = dict(jax.config.values)  # copies settings
     return x * (TABLE + settings["jax_use_simplified_jaxpr_constants"])
+
+
+@functools.cache
+def kept():
+    return int(jax.config.jax_use_simplified_jaxpr_constants)  # reads once
+
+
+@program(args=(X,))
+def keeps_what_it_read(x):
+    return x * (TABLE + kept())
+
+
+@program(args=(X,))
+def fails_by_what_it_kept(x):
+    if kept():
+        raise LookupError("no such form")
+    return x * TABLE
 
 
 def per_element(value):
