@@ -27,7 +27,6 @@ from reports.views.grid_cells import (
     tone_of,
     worst_first,
 )
-from reports.views.page import ANSWER_TONES
 from reports.views.texts import cut, left_out
 
 MAX_PROGRAMS = 500
@@ -92,7 +91,7 @@ def grid_page(grid: Grid) -> GridPage:
     anchors = {each[0].name: f"programs-{number}" for number, each in enumerate(news, 1)}
     return GridPage(
         title=_title(headline.versions),
-        tone=ANSWER_TONES[headline.flip] if headline.flip else "",
+        tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
         lines=(headline.question, headline.verdicts, headline.left_alone),
         created=grid.created,
         versions=_versions(grid),
@@ -194,7 +193,9 @@ def _title(answers: Sequence[VersionAnswer]) -> str:
     found = {each.flip or "not asked" for each in answers}
     if len(found) == 1:
         return f"flip: {next(iter(found))}"
-    worst = next(answer for answer in reversed([*ANSWER_TONES, "not asked"]) if answer in found)
+    worst = next(
+        answer for answer in reversed([*flip.ANSWER_TONES, "not asked"]) if answer in found
+    )
     return f"flip: {worst} on some versions"
 
 
@@ -209,7 +210,7 @@ def _version(version: GridVersion, answer: VersionAnswer) -> tuple[Cell, ...]:
     found = version.campaign.environment if version.campaign else None
     return (
         Cell(cut(version.label, _NAME_LENGTH)),
-        Cell(answer.flip, tone=ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
+        Cell(answer.flip, tone=flip.ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
         Cell(counts_of(answer)),
         Cell(cut(answer.first, _TEXT_LENGTH)),
         *(Cell(str(getattr(found, name))) if found else NOTHING for name in _FACTS),

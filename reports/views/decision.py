@@ -1,0 +1,258 @@
+"""The first screen of the page: may the default be flipped, what breaks, what it costs, what to do.
+
+A person decides from these texts alone; everything below them is evidence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.rows import (
+    FLIP_OUTCOMES,
+    Campaign,
+    FlipOutcome,
+    FlipReason,
+    ProgramRow,
+    answer_of,
+)
+from reports.rows.metric_records import Metric
+from reports.views import figures, flip
+from reports.views.cells import Tone
+from reports.views.scatter import NOTICEABLE, Scatter
+from reports.views.sides import Flip
+from reports.views.texts import counted, cut, visible
+
+MAX_LISTED = 12
+MAX_STEPS = 6
+_NAME_LENGTH = 80
+_GIST_LENGTH = 170
+_ACTION_LENGTH = 300
+_WHERE_LENGTH = 140
+
+
+@dataclass(frozen=True)
+class Share:
+    """The programs with one outcome; `filter` is the address of the table that has them alone."""
+
+    outcome: str
+    count: int
+    tone: Tone
+    filter: str
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One program that a flip breaks, changes or costs something, and the first reason."""
+
+    name: str
+    anchor: str
+    outcome: str
+    tone: Tone
+    reason: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do, for all programs that it helps."""
+
+    action: str
+    where: str
+    helps: str  # "12 programs"
+    programs: tuple[tuple[str, str], ...]  # names and anchors of the first few
+    tone: Tone
+
+
+@dataclass(frozen=True)
+class Total:
+    """What all programs come to in one metric; lengths are shares of the longer bar."""
+
+    title: str
+    before: str
+    after: str
+    ratio: str
+    tone: Tone
+    programs: str
+    before_length: float
+    after_length: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The first screen."""
+
+    answer: str
+    tone: Tone
+    sentence: str
+    shares: tuple[Share, ...]
+    breaks: str  # "Nothing breaks. 3 programs pay a price."
+    broken: tuple[Broken, ...]
+    more_broken: int
+    steps: tuple[Step, ...]
+    more_steps: int
+    totals: tuple[Total, ...]
+
+
+def gist(text: str, length: int = _GIST_LENGTH) -> str:
+    """Return the first statement of a reason; the section of the program has all of it.
+
+    Example::
+
+        >>> gist("outputs differ: max abs 3.5; the first at [0]: 1 and 2")
+        'outputs differ: max abs 3.5'
+    """
+    first = visible(text).split("; ")[0]
+    return first if len(first) <= length else f"{first[: length - 1].rstrip()}…"
+
+
+def decision(
+    campaign: Campaign,
+    programs: Sequence[ProgramRow],
+    anchors: Sequence[str],
+    sides: Flip | None,
+    pictures: Sequence[Scatter],
+) -> Decision:
+    """Make the first screen; `programs` are sorted, the worst first.
+
+    Example::
+
+        decision(campaign, programs, anchors, sides, ()).answer == "no"
+    """
+    headline = campaign.headline
+    worse = [
+        (row, anchor)
+        for row, anchor in zip(programs, anchors, strict=True)
+        if row.flip is not None and row.flip.outcome != "safe"
+    ]
+    steps = _steps(worse)
+    sentence = headline.question.removesuffix(f". First: {headline.first}")
+    answer = headline.flip or "not asked"
+    return Decision(
+        answer=answer,
+        tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
+        sentence=sentence.removeprefix(f"flip: {answer}. ").removeprefix("flip: "),
+        shares=_shares(programs),
+        breaks=_breaks(worse),
+        broken=tuple(_broken(row, anchor) for row, anchor in worse[:MAX_LISTED]),
+        more_broken=max(len(worse) - MAX_LISTED, 0),
+        steps=steps[:MAX_STEPS],
+        more_steps=max(len(steps) - MAX_STEPS, 0),
+        totals=tuple(_total(each, programs, sides) for each in pictures) if sides else (),
+    )
+
+
+def _breaks(worse: Sequence[tuple[ProgramRow, str]]) -> str:
+    """Say in one line how many programs break, and how many others are not simply safe."""
+    answers = Counter(answer_of(row.flip) for row, _ in worse)
+    said = [
+        f"{counted(answers['no'], 'program')} break or change"
+        if answers["no"]
+        else "Nothing breaks"
+    ]
+    if answers["not known"]:
+        said.append(f"nothing is known of {answers['not known']:,}")
+    if answers["yes, at a price"]:
+        said.append(f"{answers['yes, at a price']:,} cost something")
+    return f"{'; '.join(said)}."
+
+
+def _shares(programs: Sequence[ProgramRow]) -> tuple[Share, ...]:
+    found = Counter(row.flip.outcome for row in programs if row.flip)
+    return tuple(
+        Share(outcome, found[outcome], flip.TONES[outcome], f"verdict={slug(outcome)}")
+        for outcome in reversed(FLIP_OUTCOMES)
+        if found[outcome]
+    )
+
+
+def slug(outcome: str) -> str:
+    """Return a word for an outcome that an address can hold.
+
+    Example::
+
+        >>> slug("numerics drift, explained")
+        'numerics-drift-explained'
+    """
+    return outcome.replace(",", "").replace(" ", "-")
+
+
+def _broken(row: ProgramRow, anchor: str) -> Broken:
+    assert row.flip is not None
+    outcome: FlipOutcome = row.flip.outcome
+    first = row.flip.reasons[0] if row.flip.reasons else None
+    return Broken(
+        name=cut(row.name, _NAME_LENGTH),
+        anchor=anchor,
+        outcome=outcome,
+        tone=flip.TONES[outcome],
+        reason=gist(first.what) if first else outcome,
+        where=cut(first.where, _WHERE_LENGTH) if first else "",
+    )
+
+
+def _steps(worse: Sequence[tuple[ProgramRow, str]]) -> tuple[Step, ...]:
+    """Group programs by what helps them, in the order of the worst program of each group."""
+    groups: dict[str, list[tuple[ProgramRow, str, FlipReason]]] = {}
+    for row, anchor in worse:
+        assert row.flip is not None
+        for reason in row.flip.reasons[:1]:
+            groups.setdefault(reason.action or reason.what, []).append((row, anchor, reason))
+    return tuple(_step(action, helped) for action, helped in groups.items())
+
+
+def _step(action: str, helped: Sequence[tuple[ProgramRow, str, FlipReason]]) -> Step:
+    places = list(dict.fromkeys(reason.where for _, _, reason in helped if reason.where))
+    more = f" and {len(places) - 1:,} more places" if len(places) > 1 else ""
+    row, _, _ = helped[0]
+    assert row.flip is not None
+    return Step(
+        action=cut(action, _ACTION_LENGTH),
+        where=f"{cut(places[0], _WHERE_LENGTH)}{more}" if places else "",
+        helps=counted(len(helped), "program"),
+        programs=tuple((cut(each.name, _NAME_LENGTH), anchor) for each, anchor, _ in helped[:3]),
+        tone=flip.TONES[row.flip.outcome],
+    )
+
+
+def _total(picture: Scatter, programs: Sequence[ProgramRow], sides: Flip) -> Total:
+    before = sum(point.before for point in picture.points)
+    after = sum(point.after for point in picture.points)
+    unit, longest = picture.unit, max(before, after) or 1
+    texts = [figures.cell(round(v) if unit == "bytes" else v, unit).text for v in (before, after)]
+    judged = picture.metric.stage is None or _judged(picture.metric, programs, sides)
+    return Total(
+        title=picture.title,
+        before=texts[0],
+        after=texts[1],
+        ratio=figures.humanise_ratio(after / before) if before else "-",
+        tone=_tone(before, after) if judged else "",
+        programs=_by_program(picture, programs, sides),
+        before_length=before / longest,
+        after_length=after / longest,
+    )
+
+
+def _tone(before: float, after: float) -> Tone:
+    if after > before * NOTICEABLE:
+        return "warn"
+    return "good" if after * NOTICEABLE < before else ""
+
+
+def _judged(metric: Metric, programs: Sequence[ProgramRow], sides: Flip) -> bool:
+    return any(sides.judged_time(row, metric) for row in programs)
+
+
+def _by_program(picture: Scatter, programs: Sequence[ProgramRow], sides: Flip) -> str:
+    """Count the programs that are better and worse; times only where they were judged."""
+    metric = picture.metric
+    if metric.stage is not None:
+        verdicts = Counter(
+            judged.verdict for row in programs if (judged := sides.judged_time(row, metric))
+        )
+        if not verdicts:
+            return f"median {picture.median}; one sample each, not judged"
+        return ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
+    less, more, equal = (picture.count(change) for change in (-1, 1, 0))
+    return f"{less:,} take less, {more:,} more, {equal:,} about the same"
