@@ -25,6 +25,7 @@ from parity_tests.cli.fuzz import fuzz
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.run import run
+from parity_tests.cli.schema import schema
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
 from parity_tests.cli.tune import tune
@@ -140,6 +141,7 @@ for command in (
     tune,
     reduce,
     doctor,
+    schema,
 ):
     app.command()(command)
 app.add_typer(export, name="export")

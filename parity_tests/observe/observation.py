@@ -18,7 +18,9 @@ from reports.rows import (
     Check,
     HostMemory,
     JaxprCounts,
+    KeptText,
     Observation,
+    ProgramTexts,
     StableHloCounts,
     StageTimes,
 )
@@ -63,6 +65,7 @@ def observation_of(
         calls=called.results.row(),
         growth=called.growth,
         checks=checks,
+        texts=ProgramTexts(jaxpr=KeptText.of(counted.jaxpr), stablehlo=KeptText.of(counted.text)),
     )
 
 

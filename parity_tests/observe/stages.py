@@ -125,7 +125,8 @@ class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
     `work` has the equations that compute, by primitive, and the estimated operations of a call.
-    `jaxpr` is the printed jaxpr; equal programs print equally. Sizes are in bytes.
+    `jaxpr` is the printed jaxpr; equal programs print equally. `text` is the printed StableHLO, its
+    large constants elided. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
@@ -135,6 +136,7 @@ class Counted:
     text_bytes: int
     bytecode_bytes: int
     jaxpr: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,7 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
             # JAX names variables in the order in which it prints them.
             jaxpr=calls.without_addresses(str(closed)),
             bytecode_bytes=len(mlir.module_to_bytecode(lowered.compiler_ir())),
+            text=stablehlo.printed(lowered.compiler_ir()),
         )
 
 

@@ -16,6 +16,7 @@ from reports.rows.grid import Grid
 
 _SHOWN_ERRORS = 5
 _Root = TypeVar("_Root", Campaign, Grid)
+_ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
 _KINDS = ("one campaign", "a grid over several versions of JAX")
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
@@ -40,7 +41,8 @@ def render(campaign: Campaign) -> str:
     """Render the campaign as JSON text.
 
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
-    which `load` turns back into floats.
+    which `load` turns back into floats. A field that has its default is left out, and rows take the
+    forms of `reports.rows.in_file`. Each program has a line.
 
     Example::
 
@@ -67,11 +69,20 @@ def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
     # Not model_dump_json: it writes infinities as null, which does not load again, and it raises on
     # the lone surrogates that file names outside UTF-8 bring into messages. JSON can escape these,
     # and the escape is what "backslashreplace" spells them with.
-    rows = root.model_dump()
-    answer_first = {**{name: rows.pop(name) for name in first}, **rows}
-    text = json.dumps(_strict(answer_first), ensure_ascii=False, allow_nan=False, indent=2)
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
-    return text + "\n"
+    rows = _strict(root.model_dump(exclude_defaults=True))
+    answer_first = {name: rows.pop(name) for name in first if name in rows}
+    text = _lines({**answer_first, "schema_version": SCHEMA_VERSION, **rows})
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL) + "\n"
+
+
+def _lines(value: Any) -> str:
+    """Write JSON with a line for each field of the root and for each program, none within."""
+    if isinstance(value, dict) and value.keys() & _ON_LINES:
+        fields = [f"{json.dumps(name)}:{_lines(each)}" for name, each in value.items()]
+        return "{\n" + ",\n".join(fields) + "\n}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(map(_lines, value)) + "\n]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") -> Campaign:

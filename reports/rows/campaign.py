@@ -15,7 +15,7 @@ from reports.rows.headline import Headline, headline
 from reports.rows.program_row import VERDICTS, Environment, ProgramRow, Verdict
 from reports.rows.row import Row, Side
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class Campaign(Row):

@@ -10,6 +10,7 @@ from typing import Literal
 from reports.rows.calls import CallResults, Growth
 from reports.rows.captured_array import CapturedArray
 from reports.rows.effects import Effects
+from reports.rows.kept_text import ProgramTexts
 from reports.rows.row import Row, Side
 
 
@@ -196,6 +197,7 @@ class Observation(Row):
     calls: CallResults | None = None  # whether the results of all calls are the same bits
     growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
+    texts: ProgramTexts | None = None  # its jaxpr and its StableHLO, as printed
     # What the program changed for its whole process, each in a sentence; the programs after it ran
     # in a new process.
     changed_process: tuple[str, ...] = ()

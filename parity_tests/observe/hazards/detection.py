@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from parity_tests.jaxpr.source_places import code_at
 from parity_tests.observe.hazards import (
     captured_and_donated,
     folded_by_legacy_alone,
@@ -51,7 +52,11 @@ def detect(program: Program) -> tuple[Hazard, ...]:
     """
     traced, both = traced_in_forms(program)
     found = [] if traced is None else [h for find in DETECTORS.values() for h in find(traced)]
-    return (*found, *_of_reads(both))
+    return tuple(map(_with_code, (*found, *_of_reads(both))))
+
+
+def _with_code(hazard: Hazard) -> Hazard:
+    return hazard.model_copy(update={"code": code_at(hazard.file, hazard.line)})
 
 
 def changing_reads(program: Program) -> tuple[Hazard, ...]:
