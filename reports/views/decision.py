@@ -83,7 +83,7 @@ class Total:
 class Decision:
     """The first screen."""
 
-    answer: str
+    answer: str  # "" where nobody asked
     tone: Tone
     sentence: str
     shares: tuple[Share, ...]
@@ -128,11 +128,11 @@ def decision(
     ]
     steps = _steps(worse)
     sentence = headline.question.removesuffix(f". First: {headline.first}")
-    answer = headline.flip or "not asked"
+    answer = headline.flip or ""
     return Decision(
         answer=answer,
         tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
-        sentence=sentence.removeprefix(f"flip: {answer}. ").removeprefix("flip: "),
+        sentence=sentence.removeprefix(f"flip: {answer}. "),
         shares=_shares(programs),
         breaks=_breaks(worse),
         broken=tuple(_broken(row, anchor) for row, anchor in worse[:MAX_LISTED]),

@@ -67,7 +67,7 @@ def web_page(campaign: Campaign) -> WebPage:
     made = decision(campaign, programs, anchors, flip, pictures)
     environment = campaign.environment
     return WebPage(
-        title=f"flip: {made.answer}" if flip else campaign.verdict,
+        title=f"flip: {made.answer}" if made.answer else campaign.verdict,
         facts=f"JAX {environment.jax} on {environment.backend}",
         created=campaign.created,
         before=flip.before if flip else "",

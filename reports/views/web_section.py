@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.rows import SIDES, Comparison, FlipVerdict, ProgramRow, Side
+from reports.rows.kept_text import KeptText
 from reports.views import flip, measurements, outputs
 from reports.views.cells import Cell, Column, Table, Tone, columns
+from reports.views.differences import PrintedProgram, TextDifference, difference
 from reports.views.ledger import hazards, ledger
 from reports.views.program import (
     MARKS,
@@ -59,6 +61,7 @@ class WebSection:
     others: tuple[str, ...]  # what the sides were found to differ in, in words
     failures: tuple[FailureView, ...]
     arrays: Table
+    programs: tuple[TextDifference, ...]
     tables: tuple[Table, ...]
     folded: tuple[Table, ...]  # what agrees, and what few readers need
     command: str
@@ -97,9 +100,10 @@ def web_section(
             failure_view(item.side, item.failure) for item in row.observations if item.failure
         ),
         arrays=ledger(row, sides),
+        programs=_programs(row, flip_sides),
         tables=_with_rows(
             _metrics([each for each in across if each.outcome in _TELLING], _WHAT_DIFFERS),
-            leaves([each for each in across if _is_apart(each)]),
+            leaves([each for each in row.comparisons if _is_apart(each)]),
             flip.drift(row.drift),
             flip.times(row.times),
             hazards(row.hazards),
@@ -154,6 +158,31 @@ def _others(reasons: Sequence[str]) -> tuple[str, ...]:
 def _is_apart(comparison: Comparison) -> bool:
     """Say whether some output is not equal bit by bit."""
     return any(leaf.rung != "bitwise" for leaf in comparison.leaves)
+
+
+def _programs(row: ProgramRow, sides: Flip | None) -> tuple[TextDifference, ...]:
+    """Put the jaxprs and the StableHLO modules of the two sides side by side."""
+    by_side = {item.side: item.texts for item in row.observations}
+    if sides is None or not (by_side.get(sides.before) or by_side.get(sides.after)):
+        return ()
+    texts = [(side, by_side.get(side)) for side in (sides.before, sides.after)]
+    jaxprs = [_printed(side, found.jaxpr if found else None) for side, found in texts]
+    modules = [_printed(side, found.stablehlo if found else None) for side, found in texts]
+    return (
+        difference("Jaxprs", *jaxprs, is_jaxpr=True),
+        difference("StableHLO modules", *modules, is_jaxpr=False),
+    )
+
+
+def _printed(side: Side, kept: KeptText | None) -> PrintedProgram:
+    if kept is None:
+        return PrintedProgram(side, "", "no text, for the side failed before")
+    try:
+        text = kept.text
+    except ValueError as damaged:
+        return PrintedProgram(side, "", str(damaged))
+    lost = f"{kept.cut:,} more lines were cut when it was measured" if kept.cut else ""
+    return PrintedProgram(side, text, lost)
 
 
 def _metrics(found: Sequence[Comparison], caption: str) -> Table:
