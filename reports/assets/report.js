@@ -163,6 +163,7 @@ async function showColumns() {
   if (columnsShown === state.columns.join()) return;
   extra ??= JSON.parse(await unpacked(document.getElementById("extra").textContent));
   columnsShown = state.columns.join();
+  table.classList.toggle("wide", state.columns.length > 0);
   for (const old of table.querySelectorAll(".extra")) old.remove();
   for (const each of rows) for (const old of each.row.querySelectorAll(".extra")) old.remove();
   for (const wanted of state.columns) {

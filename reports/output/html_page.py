@@ -21,7 +21,7 @@ from reports.views.programs_table import ProgramsTable
 from reports.views.texts import visible
 from reports.views.web_page import WebPage, web_page
 
-LIMIT_BYTES = 8 * 1024 * 1024  # browsers stay quick, and mail and issue attachments take it
+LIMIT_BYTES = 16 * 1024 * 1024  # browsers stay quick, and mail and issue attachments take it
 # The worst programs stand in the page as they are, for readers without scripts.
 READABLE_PROGRAMS = 20
 READABLE_BYTES = 1024 * 1024

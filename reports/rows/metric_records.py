@@ -69,13 +69,15 @@ class TerminalColumn:
 class Picture:
     """A picture of the metric: each program before and after a flip, from left to right by `place`.
 
-    `column` heads the same figures in a table. `note` says what a reader must know of them.
+    `column` heads the same figures in a table. `note` says what a reader must know of them, and
+    `sampled` that each is one sample, from which nobody judges by itself.
     """
 
     title: str
     column: str
     place: int
     note: str = ""
+    sampled: bool = False
 
 
 @dataclass(frozen=True)

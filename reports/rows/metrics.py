@@ -67,8 +67,8 @@ _TIME_COLUMNS: Mapping[TimeMetric, OverviewColumn] = {
     "call": OverviewColumn("call time", 5, as_ratio=True),
 }
 _TIME_PICTURES: Mapping[TimeMetric, Picture] = {
-    "compile": Picture("Compile time", "compile", 2),
-    "call": Picture("Call time", "call", 3),
+    "compile": Picture("Compile time", "compile", 2, sampled=True),
+    "call": Picture("Call time", "call", 3, sampled=True),
 }
 _FOLDING_HELPS: frozenset[TimeMetric] = frozenset({"first call", "call"})
 
@@ -406,6 +406,7 @@ _MEMORY = (
             "host peak",
             5,
             "one sample each; a process that ran other programs before reuses their memory",
+            sampled=True,
         ),
     ),
 )

@@ -96,15 +96,20 @@ class Decision:
 
 
 def gist(text: str, length: int = _GIST_LENGTH) -> str:
-    """Return the first statement of a reason; the section of the program has all of it.
+    """Return the first statements of a reason, as many as fit; the program's section has them all.
 
     Example::
 
-        >>> gist("outputs differ: max abs 3.5; the first at [0]: 1 and 2")
+        >>> gist("outputs differ: max abs 3.5; the first at [0]: 1 and 2", 30)
         'outputs differ: max abs 3.5'
     """
-    first = visible(text).split("; ")[0]
-    return first if len(first) <= length else f"{first[: length - 1].rstrip()}…"
+    statements = visible(text).split("; ")
+    shown = statements[0]
+    for statement in statements[1:]:
+        if len(shown) + len(statement) + 2 > length:
+            break
+        shown = f"{shown}; {statement}"
+    return shown if len(shown) <= length else f"{shown[: length - 1].rstrip()}…"
 
 
 def decision(
@@ -221,14 +226,14 @@ def _total(picture: Scatter, programs: Sequence[ProgramRow], sides: Flip) -> Tot
     after = sum(point.after for point in picture.points)
     unit, longest = picture.unit, max(before, after) or 1
     texts = [figures.cell(round(v) if unit == "bytes" else v, unit).text for v in (before, after)]
-    judged = picture.metric.stage is None or _judged(picture.metric, programs, sides)
+    verdicts = _judged(picture.metric, programs, sides)
     return Total(
         title=picture.title,
         before=texts[0],
         after=texts[1],
         ratio=figures.humanise_ratio(after / before) if before else "-",
-        tone=_tone(before, after) if judged else "",
-        programs=_by_program(picture, programs, sides),
+        tone=_tone(before, after) if verdicts or not picture.sampled else "",
+        programs=_by_program(picture, verdicts),
         before_length=before / longest,
         after_length=after / longest,
     )
@@ -240,19 +245,17 @@ def _tone(before: float, after: float) -> Tone:
     return "good" if after * NOTICEABLE < before else ""
 
 
-def _judged(metric: Metric, programs: Sequence[ProgramRow], sides: Flip) -> bool:
-    return any(sides.judged_time(row, metric) for row in programs)
+def _judged(metric: Metric, programs: Sequence[ProgramRow], sides: Flip) -> Counter[str]:
+    """Count the verdicts on a time."""
+    found = (sides.judged_time(row, metric) for row in programs if metric.stage)
+    return Counter(judged.verdict for judged in found if judged)
 
 
-def _by_program(picture: Scatter, programs: Sequence[ProgramRow], sides: Flip) -> str:
-    """Count the programs that are better and worse; times only where they were judged."""
-    metric = picture.metric
-    if metric.stage is not None:
-        verdicts = Counter(
-            judged.verdict for row in programs if (judged := sides.judged_time(row, metric))
-        )
-        if not verdicts:
-            return f"median {picture.median}; one sample each, not judged"
+def _by_program(picture: Scatter, verdicts: Counter[str]) -> str:
+    """Count the programs that are better and worse; no counts of what nobody judged."""
+    if verdicts:
         return ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
+    if picture.sampled:
+        return f"median {picture.median}; one sample each, not judged"
     less, more, equal = (picture.count(change) for change in (-1, 1, 0))
     return f"{less:,} take less, {more:,} more, {equal:,} about the same"

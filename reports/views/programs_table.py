@@ -194,7 +194,7 @@ def _ratio(row: ProgramRow, metric: Metric, sides: Flip) -> Sorted:
     judged = sides.judged_time(row, metric)
     ratio = judged.ratio if judged else after / before
     tone: Tone = "warn" if judged and judged.verdict == "slower" else ""
-    return Sorted(Cell(figures.humanise_ratio(ratio), title, tone), round(ratio, 6))
+    return Sorted(Cell(figures.humanise_ratio(ratio), title, tone), float(f"{ratio:.6g}"))
 
 
 def _choices(found: Sequence[tuple[str, str]], by_count: bool = True) -> tuple[Choice, ...]:

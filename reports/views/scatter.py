@@ -54,6 +54,7 @@ class Scatter:
     metric: Metric
     title: str
     note: str
+    sampled: bool  # each figure is one sample of one process
     points: tuple[Point, ...]
     summary: str
 
@@ -130,7 +131,8 @@ def _scatter(
         note = "lines are intervals" if intervals else "one process each, not judged"
     else:
         note = picture.note
-    return Scatter(metric, picture.title, note, tuple(points), _summary(points, len(programs)))
+    summary = _summary(points, len(programs))
+    return Scatter(metric, picture.title, note, picture.sampled, tuple(points), summary)
 
 
 def _point(

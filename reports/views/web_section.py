@@ -116,8 +116,8 @@ def web_section(
             measurements.figures_by_side(sides, seen),
             measurements.proofs(row.observations),
             comparisons(
-                [each for each in between if each.outcome != "equal"],
-                "Comparisons of the other sides that are not simply equal",
+                [each for each in between if each.outcome == "not compared"],
+                "Other sides that were not compared",
             ),
             outputs.outputs(sides, seen),
             outputs.operations(sides, seen),
