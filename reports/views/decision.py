@@ -151,16 +151,17 @@ def decision(
 def _breaks(worse: Sequence[tuple[ProgramRow, str]]) -> str:
     """Say in one line how many programs break, and how many others are not simply safe."""
     answers = Counter(answer_of(row.flip) for row, _ in worse)
-    said = [
-        f"{counted(answers['no'], 'program')} break or change"
-        if answers["no"]
-        else "Nothing breaks"
-    ]
-    if answers["not known"]:
-        said.append(f"nothing is known of {answers['not known']:,}")
-    if answers["yes, at a price"]:
-        said.append(f"{answers['yes, at a price']:,} cost something")
+    no, unknown, price = answers["no"], answers["not known"], answers["yes, at a price"]
+    said = [f"{counted(no, 'program')} break{_s(no)} or change{_s(no)}" if no else "Nothing breaks"]
+    if unknown:
+        said.append(f"nothing is known of {unknown:,}")
+    if price:
+        said.append(f"{price:,} cost{_s(price)} something")
     return f"{'; '.join(said)}."
+
+
+def _s(count: int) -> str:
+    return "s" if count == 1 else ""
 
 
 def _shares(programs: Sequence[ProgramRow]) -> tuple[Share, ...]:

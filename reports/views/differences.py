@@ -104,12 +104,17 @@ def _rows(before: str, after: str, is_jaxpr: bool) -> Iterator[DiffRow]:
     for start, end, other, other_end, same in _blocks(*keys):
         pairs = zip_longest(range(start, end), range(other, other_end))
         for at, to in pairs:
-            if same and _own_names(left[at]):
+            if at is None or to is None:
+                yield _apart(left, at, right, to)
+                continue
+            if _own_names(left[at]):
                 renaming.forget()
-            if same and renaming.agrees(of_left.of(left[at]), of_right.of(right[to])):
+            names = of_left.of(left[at]), of_right.of(right[to])
+            if same and renaming.agrees(*names):
                 one, two = (_shown(left[at]), False), (_shown(right[to]), False)
                 yield DiffRow("equal", at + 1, (one,), to + 1, (two,))
             else:
+                renaming.bind_last(*names)
                 yield _apart(left, at, right, to)
 
 

@@ -92,6 +92,22 @@ class Renaming:
             self._bind(one, other)
         return True
 
+    def bind_last(self, left: list[tuple[str, bool]], right: list[tuple[str, bool]]) -> None:
+        """Take the variables that two other lines bind for each other's, from the last on.
+
+        Where one line binds more, its first are captured arrays: they come before arguments.
+
+        Example::
+
+            >>> renaming = Renaming()
+            >>> renaming.bind_last([("%arg0", True)], [("%arg0", True), ("%arg1", True)])
+            >>> renaming.agrees([("%arg0", False)], [("%arg1", False)])
+            True
+        """
+        bound = ([name for name, binds in names if binds] for names in (left, right))
+        for one, other in zip(*map(reversed, bound), strict=False):
+            self._bind(one, other)
+
     def forget(self) -> None:
         """Begin anew, at a function whose names are its own."""
         self._to.clear()
