@@ -22,6 +22,7 @@ from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.explain import explain
 from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
+from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.run import run
@@ -140,6 +141,7 @@ for command in (
     sweep,
     tune,
     reduce,
+    lint,
     doctor,
     schema,
 ):

@@ -107,10 +107,11 @@ def exit_by_rules(
     """
     from parity_tests.cli import campaign_view
     from parity_tests.judge.fail_rules import broken
+    from parity_tests.judge.version_rules import of_versions
     from reports.views.texts import counted
 
     found = broken(result, rules)
-    code = min((code_of(each.rule.status) for each in found), default=Exit.PARITY)
+    code = min((code_of(each.status) for each in found), default=Exit.PARITY)
     if not display.details:
         campaign_view.print_failing(
             console, result, {name for each in found for name in each.programs}
@@ -123,6 +124,9 @@ def exit_by_rules(
         console.print(
             f"fails on {each.rule.text}: {programs}", highlight=False, markup=False, emoji=False
         )
+    for rule in of_versions(rules):
+        what = "not looked at, for it is about several versions in one run (--python, --jax)"
+        console.print(f"{rule.text}: {what}", highlight=False)
     if found and exit_zero:
         console.print("exit status 0 all the same (--exit-zero)", highlight=False)
         code = Exit.PARITY

@@ -12,10 +12,10 @@ import re
 import sys
 import sysconfig
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from types import FrameType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -24,11 +24,21 @@ from jax.extend import core
 
 from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
+from parity_tests.observe import environments
 from parity_tests.observe.environment import FLAG
 from parity_tests.observe.module_reads import ModuleReads
 
 Subject: TypeAlias = Literal[
-    "consts", "constvars", "invars", "outvars", "operands", "params", "text", "module", "flag"
+    "consts",
+    "constvars",
+    "invars",
+    "outvars",
+    "operands",
+    "params",
+    "text",
+    "module",
+    "flag",
+    "environment",
 ]
 
 # A loop may read one line very often, and the first reads tell all.
@@ -53,8 +63,9 @@ class Site(NamedTuple):
 class Seen:
     """What a read returned: how many, and how many of them are Literals that hold an array.
 
-    Of the flag, `count` is its value; of parameters, the sum of those that count constants; of a
-    text, its checksum; of a module, the captured arrays that are passed to it.
+    Of the flag, and of an environment that has its variable, `count` is its value; of parameters,
+    the sum of those that count constants; of a text, its checksum; of a module, the captured arrays
+    that are passed to it.
     """
 
     count: int
@@ -63,9 +74,13 @@ class Seen:
 
 @dataclass
 class Reads:
-    """What was read, in order; the same read again and again is one of the first thousands."""
+    """What was read, in order; the same read again and again is one of the first thousands.
+
+    `on_read` is told each read before its reader has it.
+    """
 
     log: list[tuple[Site, Seen]] = field(default_factory=list)
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None
 
     def __bool__(self) -> bool:
         return bool(self.log)
@@ -83,11 +98,14 @@ class Reads:
         site = _site(subject, sys._getframe(above))
         if site is not None and len(self.log) < _MOST:
             self.log.append((site, seen))
+            self.on_read(site, seen)
 
 
 @contextmanager
-def recording() -> Iterator[Reads]:
-    """Record the reads of a block, which may raise.
+def recording(
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None,
+) -> Iterator[Reads]:
+    """Record the reads of a block, which may raise; `on_read` is told each of them at once.
 
     Example::
 
@@ -95,12 +113,13 @@ def recording() -> Iterator[Reads]:
             jax.make_jaxpr(f)(x).consts
         reads.sites()[0].place.line
     """
-    reads = Reads()
+    reads = Reads(on_read=on_read)
     with ExitStack() as stack:
         for owner, name, subject in _attributes():
             stack.enter_context(_replaced(owner, name, _recorder(owner, name, subject, reads)))
         for owner, name, made in (*_texts(reads), *_modules(reads), *_flag_readers(reads)):
             stack.enter_context(_replaced(owner, name, made))
+        stack.enter_context(environments.starts_told(partial(_note_environment, reads)))
         yield reads
 
 
@@ -197,8 +216,8 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
         reader = _reader(sys._getframe(1))
         step = [reader, reader.f_lasti] if reader is not None else [None, 0]
         # Who reads variable after variable, as `dict(os.environ)` does, asks for none of them.
-        if key == FLAG.upper() and step != before:
-            reads.note("flag", Seen(int(value in ("1", "true", "True"))))
+        if key == FLAG.upper():
+            reads.note("flag" if step != before else "environment", _value_of(value))
         before[:] = step
         return value
 
@@ -221,6 +240,15 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
         (config, "values", property(lambda self: Values(read_all.__get__(self)))),
         (type(os.environ), "__getitem__", variable),
     ]
+
+
+def _note_environment(reads: Reads, environment: Mapping[str, str]) -> None:
+    # Above are the function that was told, the hook, and what starts the process.
+    reads.note("environment", _value_of(environment.get(FLAG.upper(), "")), above=3)
+
+
+def _value_of(variable: str) -> Seen:
+    return Seen(int(variable in ("1", "true", "True")))
 
 
 @contextmanager

@@ -169,10 +169,47 @@ class ListPrograms(Question[Listing]):
 
 
 class DetectHazards(Question[HazardsFound]):
-    """Detect the hazards of one program."""
+    """Detect the hazards of one program.
+
+    `reads` has what it read in simplified form before that ended its process; then it is traced in
+    legacy form alone.
+    """
 
     kind: Literal["detect hazards"] = "detect hazards"
     target: str
+    reads: str = ""
+
+
+class ReadsInCalls(Question[HazardsFound]):
+    """Call one program, and record what its callbacks read of lowered modules, jaxprs or the flag.
+
+    `reads` has what they read after the flip; then the answer has the lines that tell both apart.
+    """
+
+    kind: Literal["reads in calls"] = "reads in calls"
+    target: str
+    side: Side
+    reads: str = ""
+
+
+class SettingsFound(Record):
+    """What JAX is set to when a module is imported, and the variables that the import has set.
+
+    `raised` says what the import raised; "" where it went well.
+    """
+
+    devices: int
+    settings: dict[str, str]
+    variables: dict[str, str] = {}
+    raised: str = ""
+
+
+class SettingsAtImport(Question[SettingsFound]):
+    """Import the module of one program before JAX starts, or after it, and look at JAX then."""
+
+    kind: Literal["settings at import"] = "settings at import"
+    target: str
+    jax_first: bool
 
 
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
@@ -260,6 +297,8 @@ class ServeTruth(Record):
 Request = Annotated[
     ListPrograms
     | DetectHazards
+    | ReadsInCalls
+    | SettingsAtImport
     | FindCulprit
     | SweepThreshold
     | TunePolicy

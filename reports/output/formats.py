@@ -14,7 +14,7 @@ from reports.output.files import write_atomically
 from reports.rows import Campaign
 from reports.rows.grid import Grid
 
-ReportFormat = Literal["json", "md", "html", "svg"]
+ReportFormat = Literal["json", "md", "html", "svg", "sarif"]
 _RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
     "json": json_file.render,
     "md": markdown_page.render,

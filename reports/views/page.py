@@ -17,7 +17,7 @@ from reports.rows import (
     Side,
     worst_first,
 )
-from reports.views import flip
+from reports.views import flip, measured
 from reports.views.cells import Cell, Column, Table, Tone
 from reports.views.overview import anchor_of, overview
 from reports.views.program import MARKS, Section, section
@@ -40,6 +40,7 @@ class Page:
     question: str
     agreement: str
     provenance: tuple[str, ...]  # of two saved campaigns that were not measured alike
+    measured: tuple[str, ...]  # the versions that each side has told
     counts: str
     flips: str  # the same for a flip of the default; "" where no flip was judged
     created: str
@@ -64,19 +65,23 @@ def page(campaign: Campaign) -> Page:
     sides = sides_of(campaign)
     programs = worst_first(campaign.programs)
     shown = programs[:MAX_PROGRAMS]
+    apart = measured.are_apart(programs)
     return Page(
         title=title,
         tone=tone,
         question=headline.question,
         agreement=headline.agreement,
         provenance=campaign.provenance,
+        measured=measured.lines_of(campaign),
         counts=counts(programs),
         flips=flip.totals(campaign),
         created=campaign.created,
         overview=overview(shown, sides, left_out=len(programs) - len(shown)),
         notes=(*_notes(sides), *left_out(campaign.not_run)),
         environment=environment_table(campaign.environment),
-        sections=tuple(section(row, sides, anchor_of(index)) for index, row in enumerate(shown)),
+        sections=tuple(
+            section(row, sides, anchor_of(index), apart=apart) for index, row in enumerate(shown)
+        ),
     )
 
 

@@ -80,8 +80,12 @@ class Section:
         return self.tone != "good"
 
 
-def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
+def section(
+    row: ProgramRow, sides: tuple[Side, ...], anchor: str, *, apart: bool = False
+) -> Section:
     """Make the section of one program, with a column for each of `sides`.
+
+    `apart` says that sides or programs of its campaign were measured with other versions.
 
     Example::
 
@@ -114,7 +118,7 @@ def section(row: ProgramRow, sides: tuple[Side, ...], anchor: str) -> Section:
         ),
         evidence=_with_rows(
             ledger(row, sides),
-            measurements.proofs(row.observations),
+            measurements.proofs(row.observations, apart=apart),
             measurements.figures_by_side(sides, seen),
         ),
         folded=_with_rows(outputs.outputs(sides, seen), outputs.operations(sides, seen)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reports.rows import Campaign, ProgramRow, Side, worst_first
-from reports.views import page
+from reports.views import measured, page
 from reports.views.addresses import addresses
 from reports.views.cells import Table
 from reports.views.decision import Decision, decision
@@ -27,6 +27,7 @@ class WebPage:
     after: str
     agreement: str
     provenance: tuple[str, ...]
+    measured: tuple[str, ...]  # with which versions, where sides ran on several
     counts: str
     notes: tuple[str, ...]
     decision: Decision
@@ -49,8 +50,9 @@ class WebPage:
 
     def sections(self) -> Iterator[WebSection]:
         """Make the section of each program, the worst first."""
+        apart = measured.are_apart(self.programs)
         for row, anchor in zip(self.programs, self.anchors, strict=True):
-            yield web_section(row, self.sides, self.flip, anchor)
+            yield web_section(row, self.sides, self.flip, anchor, apart=apart)
 
 
 def web_page(campaign: Campaign) -> WebPage:
@@ -74,6 +76,7 @@ def web_page(campaign: Campaign) -> WebPage:
         after=flip.after if flip else "",
         agreement=campaign.headline.agreement,
         provenance=campaign.provenance,
+        measured=measured.lines_of(campaign),
         counts=page.counts(programs),
         notes=page.left_out(campaign.not_run),
         decision=made,

@@ -68,9 +68,16 @@ class WebSection:
 
 
 def web_section(
-    row: ProgramRow, sides: tuple[Side, ...], flip_sides: Flip | None, anchor: str
+    row: ProgramRow,
+    sides: tuple[Side, ...],
+    flip_sides: Flip | None,
+    anchor: str,
+    *,
+    apart: bool = False,
 ) -> WebSection:
     """Make the section of one program.
+
+    `apart` says that sides or programs of its campaign were measured with other versions.
 
     Example::
 
@@ -114,7 +121,7 @@ def web_section(
         folded=_with_rows(
             _metrics([each for each in across if each.outcome not in _TELLING], _WHAT_AGREES),
             measurements.figures_by_side(sides, seen),
-            measurements.proofs(row.observations),
+            measurements.proofs(row.observations, apart=apart),
             comparisons(
                 [each for each in between if each.outcome == "not compared"],
                 "Other sides that were not compared",

@@ -122,6 +122,12 @@ def test_quietly_there_is_the_headline_and_what_fails(ran, capsys, faults):
     assert printed.err == ""
 
 
+def test_a_rule_about_several_versions_says_that_it_was_not_looked_at(ran, capsys):
+    assert app.main(["run", "x", "--fail-on", "version-change"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("version-change: not looked at, for it is about several versions")
+
+
 def test_all_reasons_are_printed_on_request(ran, capsys):
     app.main(["run", "x", "--exit-zero"])
     assert "good (" not in capsys.readouterr().out

@@ -16,7 +16,7 @@ def test_extras_of_this_installation_name_what_is_missing(monkeypatch):
         'other-planted-package; extra == "dev"',
     ]
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: required)
-    corpus, fuzz = extras()
+    corpus, fuzz, _ = extras()
     assert (corpus.name, corpus.missing) == ("corpus", ("planted-package",))
     assert (fuzz.name, fuzz.missing) == ("fuzz", ())
 

@@ -117,6 +117,7 @@ def test_packages_of_this_process_are_not_taken_for_installed(monkeypatch):
     assert ran.stdout == "[None, None, 'https://example.org/simple', '0']\n"
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_command_ends_with_all_that_it_started(tmp_path):
     """Ctrl-C reaches the parent alone, and then nothing may go on writing."""
     file = tmp_path / "pid"

@@ -110,7 +110,7 @@ def test_a_lost_check_is_named_and_the_rest_of_the_record_stands(tmp_path):
 def test_the_limit_of_memory_reaches_the_process_that_looks_for_hazards_alone(monkeypatch):
     seen = []
 
-    def detect_alone(job, folder, limits):
+    def detect_alone(job, folder, limits, reads):
         seen.append(limits)
         return HazardsFound(not_detected="it was not asked")
 

@@ -1,0 +1,25 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from parity_tests.lint.kinds import Kinds
+from parity_tests.lint.records import Match
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule looks for, and what its user can do.
+
+    `trigger` is searched in the text of a file first: a file without it is not parsed.
+    """
+
+    code: str
+    title: str
+    explanation: str
+    trigger: re.Pattern[str]
+    check: Callable[[Kinds], Iterator[Match]]
+    has_fix: bool = False

@@ -1,0 +1,130 @@
+"""The steps of lint: read each file, look for each rule, leave out what comments silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+
+import libcst as cst
+
+from parity_tests.lint import fixing, ignores
+from parity_tests.lint.files import python_files
+from parity_tests.lint.kinds import Kinds
+from parity_tests.lint.module import Module
+from parity_tests.lint.records import Confidence, Finding, Match, Place, Result, Unread
+from parity_tests.lint.rule import Rule
+from parity_tests.lint.rules import CODES, RULES
+
+_MOST_FIXES = 10  # a fix may make room for one that overlapped it
+
+
+class UnreadableError(Exception):
+    """A file cannot be linted; the message says why."""
+
+
+def lint(
+    paths: Iterable[Path],
+    codes: Collection[str],
+    at_least: Confidence = Confidence.MEDIUM,
+    change: Callable[[Path, str, str], None] | None = None,
+) -> Result:
+    """Lint the Python files of the paths by the rules with these codes.
+
+    `change` is given each file that a fix changes, its text before and after; the findings are
+    then those of the text after.
+
+    Example::
+
+        lint([Path("src")], CODES).findings
+    """
+    result = Result()
+    for found in python_files(paths):
+        if isinstance(found, Unread):
+            result.unread.append(found)
+            continue
+        try:
+            matches = _lint_file(found, codes, at_least, change)
+        except UnreadableError as error:
+            result.unread.append(Unread(found, str(error)))
+        else:
+            result.files.append(found)
+            result.findings += [Finding(code, found, match) for code, match in matches]
+    return result
+
+
+def _lint_file(
+    file: Path,
+    codes: Collection[str],
+    at_least: Confidence,
+    change: Callable[[Path, str, str], None] | None,
+) -> list[tuple[str, Match]]:
+    source = _read(file)
+    matches = lint_source(source, codes, at_least)
+    if change is None or not any(match.edits for _, match in matches):
+        return matches
+    encoding = cst.parse_module(source).encoding
+    before = after = source.decode(encoding)
+    for _ in range(_MOST_FIXES):
+        after = fixing.fixed(after, [match for _, match in matches])
+        matches = lint_source(after.encode(encoding), codes, at_least)
+        if not any(match.edits for _, match in matches):
+            break
+    change(file, before, after)
+    return matches
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from error
+
+
+def lint_source(
+    source: bytes, codes: Collection[str], at_least: Confidence = Confidence.MEDIUM
+) -> list[tuple[str, Match]]:
+    """Return the findings of a source, in order, each with the code of its rule.
+
+    Raises `UnreadableError` where it is no Python.
+
+    Example::
+
+        lint_source(b"import jax", CODES) == []
+    """
+    # What triggers a rule is ASCII in every encoding of Python sources.
+    text = source.decode("latin-1")
+    rules = [rule for rule in RULES if rule.code in codes and rule.trigger.search(text)]
+    if "jax" not in text.lower():
+        rules = []
+    if not rules and "constparity" not in text:
+        return []
+    module = _parsed(source)
+    found = sorted(_found(module, rules, at_least), key=lambda each: (each[1].place, each[0]))
+    kept = ignores.silence(found, ignores.ignores_in(module.text), codes, CODES)
+    asked = (each for each in kept if each[0] in codes)
+    return sorted(asked, key=lambda each: (each[1].place, each[0]))
+
+
+def _found(
+    module: Module, rules: Sequence[Rule], at_least: Confidence
+) -> Iterable[tuple[str, Match]]:
+    kinds, seen = Kinds(module), set[tuple[str, Place]]()
+    for rule in rules:
+        for match in rule.check(kinds):
+            where = rule.code, match.place
+            if match.confidence >= at_least and where not in seen:
+                seen.add(where)
+                yield rule.code, match
+
+
+def _parsed(source: bytes) -> Module:
+    try:
+        return Module(source)
+    except cst.ParserSyntaxError as error:
+        raise UnreadableError(
+            f"line {error.editor_line}, column {error.editor_column}: it is no Python"
+        ) from error
+    except (UnicodeError, LookupError, SyntaxError) as error:
+        raise UnreadableError(f"its encoding cannot be read: {error}") from error
+    except RecursionError as error:
+        raise UnreadableError("its expressions are nested too deeply") from error

@@ -1,0 +1,166 @@
+"""What a value is used for: handed on together with its jaxpr, or looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import libcst as cst
+from libcst import metadata
+
+from parity_tests.lint.kinds import Kind, Kinds
+from parity_tests.lint.module import Module, dotted_tail
+
+
+class Purpose(Enum):
+    """What a list is used for."""
+
+    HANDED_ON = auto()  # together with its jaxpr, or spread into arguments: the same in both forms
+    COUNTED = auto()
+    EACH_VISITED = auto()
+    INDEXED = auto()
+    COMPARED = auto()
+    CHANGED = auto()
+    ESCAPES = auto()  # returned, stored, or given to a function that is not known
+
+
+@dataclass(frozen=True)
+class Use:
+    """A use of a list, and the node that shows it."""
+
+    purpose: Purpose
+    node: cst.CSTNode
+
+
+_WRAPPERS = ("list", "tuple", "copy", "asarray", "array")
+_VISITORS = (
+    "map", "tree_map", "safe_map", "unsafe_map", "tree_leaves", "leaves", "flatten",
+    "tree_flatten", "enumerate", "sum", "any", "all", "sorted", "set", "frozenset", "next", "iter",
+    "reversed", "filter", "max", "min", "prod", "zip", "safe_zip", "dict",
+)  # fmt: skip
+_CHANGERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort")
+_EVALUATORS = ("eval_jaxpr", "ClosedJaxpr", "Jaxpr", "jaxpr_as_fun", "core_call", "replace")
+_MOST_STEPS = 8
+
+
+def uses_of(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> Iterator[Use]:
+    """Yield what the value of an expression is used for; names are followed in their function."""
+    parent = module.parent(node)
+    if isinstance(parent, cst.Arg):
+        yield from _as_argument(module, kinds, parent, steps)
+    elif isinstance(parent, cst.Element | cst.StarredElement):
+        yield from _as_element(module, kinds, parent, steps)
+    elif isinstance(parent, cst.Assign):
+        for target in parent.targets:
+            yield from _as_assigned(module, kinds, target.target, steps)
+    elif isinstance(parent, cst.AnnAssign | cst.NamedExpr) and parent.value is node:
+        yield from _as_assigned(module, kinds, parent.target, steps)
+    elif isinstance(parent, cst.For | cst.CompFor) and parent.iter is node:
+        yield Use(Purpose.EACH_VISITED, parent)
+    elif isinstance(parent, cst.Subscript) and parent.value is node:
+        yield from _as_indexed(module, kinds, parent, steps)
+    elif isinstance(parent, cst.Attribute) and parent.attr.value in _CHANGERS:
+        yield Use(Purpose.CHANGED, parent)
+    elif isinstance(parent, cst.BinaryOperation | cst.IfExp | cst.BooleanOperation):
+        yield from _as_part(module, kinds, parent, node, steps)
+    elif isinstance(parent, cst.Comparison | cst.ComparisonTarget):
+        yield Use(Purpose.COMPARED, parent)
+    elif isinstance(parent, cst.If | cst.While | cst.Assert | cst.UnaryOperation):
+        yield Use(Purpose.COUNTED, parent)
+    elif not isinstance(parent, cst.Expr | cst.Del):
+        yield Use(Purpose.ESCAPES, node)
+
+
+def _as_argument(module: Module, kinds: Kinds, arg: cst.Arg, steps: int) -> Iterator[Use]:
+    call = module.parent(arg)
+    if not isinstance(call, cst.Call):
+        return
+    name = dotted_tail(call.func)
+    if arg.star == "*" or name in _EVALUATORS or _goes_with_jaxpr(module, kinds, call, arg):
+        yield Use(Purpose.HANDED_ON, call)
+    elif name == "len":
+        yield Use(Purpose.COUNTED, call)
+    elif name in _WRAPPERS and steps < _MOST_STEPS:
+        yield from uses_of(module, kinds, call, steps + 1)
+    elif name in _VISITORS:
+        yield Use(Purpose.EACH_VISITED, call)
+    else:
+        yield Use(Purpose.ESCAPES, call)
+
+
+def _goes_with_jaxpr(module: Module, kinds: Kinds, call: cst.Call, arg: cst.Arg) -> bool:
+    """Say whether a call takes the jaxpr, or its variables, beside its captured arrays."""
+    return any(
+        other is not arg and kinds.is_a(_first_part(other.value), *_WITH_CONSTS)
+        for other in call.args
+    )
+
+
+_WITH_CONSTS = (Kind.JAXPR, Kind.CONSTVARS, Kind.CONSTS)
+
+
+def _first_part(node: cst.BaseExpression) -> cst.BaseExpression:
+    while isinstance(node, cst.BinaryOperation):
+        node = node.left
+    return node
+
+
+def _as_element(
+    module: Module, kinds: Kinds, element: cst.Element | cst.StarredElement, steps: int
+) -> Iterator[Use]:
+    whole = module.parent(element)
+    if whole is None or steps >= _MOST_STEPS:
+        return
+    if isinstance(element, cst.StarredElement):  # [*consts, *others] is a list like it
+        yield from uses_of(module, kinds, whole, steps + 1)
+        return
+    assign = module.parent(whole)
+    place = list(whole.elements).index(element) if isinstance(whole, cst.Tuple) else None
+    if isinstance(assign, cst.Assign) and place is not None:
+        for target in assign.targets:
+            parts = target.target
+            if isinstance(parts, cst.Tuple) and place < len(parts.elements):
+                yield from _as_assigned(module, kinds, parts.elements[place].value, steps)
+            else:
+                yield Use(Purpose.ESCAPES, whole)
+    else:
+        yield Use(Purpose.ESCAPES, whole)
+
+
+def _as_assigned(module: Module, kinds: Kinds, target: cst.CSTNode, steps: int) -> Iterator[Use]:
+    if not isinstance(target, cst.Name):
+        yield Use(Purpose.ESCAPES, target)
+        return
+    for access in accesses(module, target):
+        if steps < _MOST_STEPS:
+            yield from uses_of(module, kinds, access, steps + 1)
+
+
+def accesses(module: Module, target: cst.Name) -> list[cst.CSTNode]:
+    """Return the places that may read what is assigned to a name, in order."""
+    scope = module.scope(target)
+    if scope is None:
+        return []
+    found: list[cst.CSTNode] = []
+    for assignment in scope.assignments[target.value]:
+        if isinstance(assignment, metadata.Assignment) and assignment.node is target:
+            found += module.references(assignment)
+    return found
+
+
+def _as_indexed(module: Module, kinds: Kinds, node: cst.Subscript, steps: int) -> Iterator[Use]:
+    is_part = any(isinstance(each.slice, cst.Slice) for each in node.slice)
+    if is_part and steps < _MOST_STEPS:
+        yield from uses_of(module, kinds, node, steps + 1)
+    else:
+        yield Use(Purpose.INDEXED, node)
+
+
+def _as_part(
+    module: Module, kinds: Kinds, parent: cst.CSTNode, node: cst.CSTNode, steps: int
+) -> Iterator[Use]:
+    if isinstance(parent, cst.IfExp) and parent.test is node:
+        yield Use(Purpose.COUNTED, parent)
+    elif steps < _MOST_STEPS:
+        yield from uses_of(module, kinds, parent, steps + 1)

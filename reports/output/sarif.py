@@ -1,0 +1,189 @@
+"""SARIF 2.1.0, the format of findings that code scanning reads, of plain records.
+
+The models are the part of SARIF that we write. sarif-om had its last release in 2019, and
+sarif-pydantic takes unknown fields, so that a misspelt one would be written and shown nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+Level = Literal["error", "warning", "note"]
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+@dataclass(frozen=True)
+class SarifRule:
+    """A kind of finding: its code, its title, and what it means and what helps."""
+
+    id: str
+    title: str
+    help: str
+
+
+@dataclass(frozen=True)
+class SarifFinding:
+    """A finding; lines and columns count from 1, and a finding without a file has no place."""
+
+    rule_id: str
+    message: str
+    level: Level
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+def render(
+    version: str,
+    rules: Sequence[SarifRule],
+    findings: Sequence[SarifFinding],
+    failures: Sequence[str] = (),
+) -> str:
+    """Return a SARIF log as JSON text; `failures` say what the tool could not do.
+
+    Files below the working directory are named relative to it, as code scanning expects.
+
+    Example::
+
+        render("0.1.0", [SarifRule("CP101", "title", "help")], [])
+    """
+    driver = _Driver(
+        name="constparity",
+        semantic_version=version,
+        rules=[
+            _Rule(
+                id=rule.id,
+                short_description=_Message(text=rule.title),
+                full_description=_Message(text=rule.title),
+                help=_Message(text=rule.help),
+            )
+            for rule in rules
+        ],
+    )
+    numbers = {rule.id: number for number, rule in enumerate(rules)}
+    results = [_result(each, numbers.get(each.rule_id)) for each in findings]
+    notes = [_Notification(level="error", message=_Message(text=each)) for each in failures]
+    invocation = _Invocation(
+        execution_successful=not failures, tool_execution_notifications=notes or None
+    )
+    run = _Run(tool=_Tool(driver=driver), results=results, invocations=[invocation])
+    log = _Log(runs=[run])
+    return log.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n"
+
+
+def _result(finding: SarifFinding, number: int | None) -> _Result:
+    return _Result(
+        rule_id=finding.rule_id,
+        rule_index=number,
+        level=finding.level,
+        message=_Message(text=finding.message),
+        locations=[_location(finding, finding.file)] if finding.file is not None else None,
+    )
+
+
+def _location(finding: SarifFinding, file: str) -> _Location:
+    region = None
+    if finding.line is not None:
+        region = _Region(start_line=finding.line, start_column=finding.column)
+    artifact = _Artifact(uri=_uri(file))
+    return _Location(physical_location=_Physical(artifact_location=artifact, region=region))
+
+
+def _uri(file: str) -> str:
+    """Return the URI of a file; surrogates of names outside UTF-8 are escaped as their bytes."""
+    absolute = Path(os.path.abspath(file))
+    here = Path.cwd()
+    if absolute.is_relative_to(here):
+        path: PurePath = absolute.relative_to(here)
+        return quote(os.fsencode(path.as_posix()))
+    return "file://" + quote(os.fsencode(absolute.as_posix()))
+
+
+# -- the part of SARIF that we write ---------------------------------------------------------------
+
+
+class _Sarif(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+
+class _Message(_Sarif):
+    text: str
+
+
+class _Rule(_Sarif):
+    id: str
+    short_description: _Message
+    full_description: _Message
+    help: _Message
+
+
+class _Driver(_Sarif):
+    name: str
+    semantic_version: str
+    rules: list[_Rule]
+
+
+class _Tool(_Sarif):
+    driver: _Driver
+
+
+class _Region(_Sarif):
+    start_line: int
+    start_column: int | None = None
+
+
+class _Artifact(_Sarif):
+    uri: str
+
+
+class _Physical(_Sarif):
+    artifact_location: _Artifact
+    region: _Region | None = None
+
+
+class _Location(_Sarif):
+    physical_location: _Physical
+
+
+class _Result(_Sarif):
+    rule_id: str
+    rule_index: int | None = None
+    level: Level
+    message: _Message
+    locations: list[_Location] | None = None
+
+
+class _Notification(_Sarif):
+    level: Level
+    message: _Message
+
+
+class _Invocation(_Sarif):
+    execution_successful: bool
+    tool_execution_notifications: list[_Notification] | None = None
+
+
+class _Run(_Sarif):
+    tool: _Tool
+    results: list[_Result]
+    invocations: list[_Invocation]
+    column_kind: Literal["unicodeCodePoints"] = "unicodeCodePoints"
+
+
+class _Log(_Sarif):
+    schema_: str = Field(SCHEMA, alias="$schema")
+    version: Literal["2.1.0"] = "2.1.0"
+    runs: list[_Run]
