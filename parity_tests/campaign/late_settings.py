@@ -15,11 +15,12 @@ from pathlib import Path
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import log
+from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.judge.findings import Findings, TooLate
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, SettingsAtImport, SettingsFound
+from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.worker_process import Lost
 
 _SETS = "sets the environment variable "

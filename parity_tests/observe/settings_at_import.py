@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from parity_tests import targets
-from parity_tests.processes.protocol import SettingsFound
+from parity_tests.evidence.settings_found import SettingsFound
 
 # They say where JAX writes or what it tells, and nothing of a result.
 _ASIDE = ("log", "debug", "cache", "traceback", "pprint", "dump", "enable_compilation_cache")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.settings_found import SettingsFound
 from reports.rows import Environment, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.experiments import (
@@ -190,18 +191,6 @@ class ReadsInCalls(Question[HazardsFound]):
     target: str
     side: Side
     reads: str = ""
-
-
-class SettingsFound(Record):
-    """What JAX is set to when a module is imported, and the variables that the import has set.
-
-    `raised` says what the import raised; "" where it went well.
-    """
-
-    devices: int
-    settings: dict[str, str]
-    variables: dict[str, str] = {}
-    raised: str = ""
 
 
 class SettingsAtImport(Question[SettingsFound]):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     DraftRead,
@@ -96,7 +97,7 @@ def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
     return HazardsFound(hazards=hazards.reads_of_calls(recorded, request.reads))
 
 
-def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> protocol.SettingsFound:
+def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> SettingsFound:
     """Import the module of one program before JAX starts, or after it, and look at JAX then."""
     from parity_tests.observe.settings_at_import import settings
 

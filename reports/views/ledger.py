@@ -28,7 +28,7 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
         ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text
         # "hoisted 3 times"
     """
-    by_side = {item.side: _numbered(item) for item in row.observations}
+    by_side = {item.side: numbered(item) for item in row.observations}
     arrays: dict[Hashable, CapturedArray] = {}
     for side in sides:
         for key, array in by_side.get(side, {}).items():
@@ -114,7 +114,13 @@ def listed(texts: Sequence[str]) -> str:
     return ", ".join(unique[:_MAX_LISTED]) + more
 
 
-def _numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
+def numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
+    """Return the captured arrays of a side by keys that the same arrays have on other sides.
+
+    Example::
+
+        numbered(legacy).keys() == numbered(simplified).keys()
+    """
     seen: Counter[Hashable] = Counter()
     found: dict[Hashable, CapturedArray] = {}
     for array in observation.ledger:
