@@ -88,8 +88,8 @@ def web_section(
     by_side = {item.side: item for item in row.observations}
     seen = [by_side.get(side) for side in sides]
     across = flip_sides.comparisons(row) if flip_sides else ()
-    apart = {id(each) for each in across}
-    between = [each for each in row.comparisons if id(each) not in apart]
+    of_the_flip = {id(each) for each in across}
+    between = [each for each in row.comparisons if id(each) not in of_the_flip]
     return WebSection(
         anchor=anchor,
         name=cut(row.name, _NAME_LENGTH),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
+import math
 import re
+import threading
 from urllib.parse import unquote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+
+from reports import rows
+from reports.output import html_page
 
 PHONE = {"width": 360, "height": 740}
 
@@ -316,6 +323,52 @@ def test_hostile_programs_are_shown_as_text(show, campaigns):
     assert shown.page.evaluate("window.ran") is None
     assert shown.page.locator("article h3").first.inner_text().startswith("<script>window.ran=1")
     assert shown.is_quiet(), shown.said
+
+
+def test_a_jaxpr_of_a_megabyte_and_figures_that_are_no_numbers(show, campaigns):
+    line = "    b:f32[] = sin[text='</script><!--'] a\n"
+    kept = rows.kept_text.KeptText.of("{ lambda ; a:f32[]. let\n" + line * 25_000)
+    texts = rows.kept_text.ProgramTexts(jaxpr=kept, stablehlo=kept)
+    observations = [
+        item.model_copy(
+            update={
+                "texts": texts,
+                "times": item.times.model_copy(update={"call": math.nan, "compile": math.inf}),
+            }
+        )
+        for item in campaigns.parity("huge").observations
+    ]
+    huge = campaigns.parity("huge").model_copy(update={"observations": tuple(observations)})
+    shown = show(campaigns.campaign(huge, campaigns.difference()), "#program=huge")
+    text = shown.page.locator("[id='program=huge']").text_content()
+    assert "more lines are left out here" in text
+    assert "more lines were cut when it was measured" in text
+    shown.page.get_by_text("More columns").click()
+    shown.page.get_by_label("call seconds, legacy").check()
+    shown.page.get_by_role("button", name="call seconds, legacy").click()
+    assert shown.names() == ["overwritten_numpy", "huge"]
+    assert shown.is_quiet(), shown.said
+
+
+def test_a_report_on_a_server_is_quiet_as_well(browser, mixed, tmp_path):
+    (tmp_path / "report.html").write_text(html_page.render(mixed), encoding="utf-8")
+    handler = functools.partial(QuietHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        said = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(f"http://127.0.0.1:{server.server_port}/report.html#q=drifts")
+        page.wait_for_selector("body[data-ready]")
+        page.wait_for_timeout(200)
+        page.close()
+        server.shutdown()
+    assert said == []
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @pytest.mark.parametrize("count", [2000])
