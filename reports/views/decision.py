@@ -13,12 +13,12 @@ from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
     FlipOutcome,
-    FlipReason,
     ProgramRow,
     answer_of,
 )
 from reports.rows.metric_records import Metric
 from reports.views import figures, flip
+from reports.views.causes import Cause, listed, standings
 from reports.views.cells import Tone
 from reports.views.scatter import NOTICEABLE, Scatter
 from reports.views.sides import Flip
@@ -29,7 +29,8 @@ MAX_STEPS = 6
 _NAME_LENGTH = 80
 _GIST_LENGTH = 170
 _ACTION_LENGTH = 300
-_WHERE_LENGTH = 140
+_WHERE_LENGTH = 200
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ def decision(
         for row, anchor in zip(programs, anchors, strict=True)
         if row.flip is not None and row.flip.outcome != "safe"
     ]
-    steps = _steps(worse)
+    names = [row.name for row in programs]
+    steps = _steps(campaign, dict(reversed([*zip(names, anchors, strict=True)])))
     sentence = headline.question.removesuffix(f". First: {headline.first}")
     answer = headline.flip or ""
     return Decision(
@@ -198,27 +200,25 @@ def _broken(row: ProgramRow, anchor: str) -> Broken:
     )
 
 
-def _steps(worse: Sequence[tuple[ProgramRow, str]]) -> tuple[Step, ...]:
-    """Group programs by what helps them, in the order of the worst program of each group."""
-    groups: dict[str, list[tuple[ProgramRow, str, FlipReason]]] = {}
-    for row, anchor in worse:
-        assert row.flip is not None
-        for reason in row.flip.reasons[:1]:
-            groups.setdefault(reason.action or reason.what, []).append((row, anchor, reason))
-    return tuple(_step(action, helped) for action, helped in groups.items())
+def _steps(campaign: Campaign, anchors: dict[str, str]) -> tuple[Step, ...]:
+    """Make a step for each cause, the worst first, and those first that help most programs."""
+    return tuple(
+        _step(cause, standing.tone, anchors)
+        for standing in standings(campaign)
+        for cause in standing.causes
+    )
 
 
-def _step(action: str, helped: Sequence[tuple[ProgramRow, str, FlipReason]]) -> Step:
-    places = list(dict.fromkeys(reason.where for _, _, reason in helped if reason.where))
-    more = f" and {len(places) - 1:,} more places" if len(places) > 1 else ""
-    row, _, _ = helped[0]
-    assert row.flip is not None
+def _step(cause: Cause, tone: Tone, anchors: dict[str, str]) -> Step:
+    symptoms = listed(cause.symptoms, _NAMED, "symptoms")
     return Step(
-        action=cut(action, _ACTION_LENGTH),
-        where=f"{cut(places[0], _WHERE_LENGTH)}{more}" if places else "",
-        helps=counted(len(helped), "program"),
-        programs=tuple((cut(each.name, _NAME_LENGTH), anchor) for each, anchor, _ in helped[:3]),
-        tone=flip.TONES[row.flip.outcome],
+        action=cut(cause.action or f"find out why: {symptoms}", _ACTION_LENGTH),
+        where=cut(listed(cause.places, _NAMED, "lines"), _WHERE_LENGTH) if cause.places else "",
+        helps=counted(len(cause.members), "program"),
+        programs=tuple(
+            (cut(each.name, _NAME_LENGTH), anchors[each.name]) for each in cause.members[:_NAMED]
+        ),
+        tone=tone,
     )
 
 

@@ -172,12 +172,20 @@ def _programs(row: ProgramRow, sides: Flip | None) -> tuple[TextDifference, ...]
     by_side = {item.side: item.texts for item in row.observations}
     if sides is None or not (by_side.get(sides.before) or by_side.get(sides.after)):
         return ()
-    texts = [(side, by_side.get(side)) for side in (sides.before, sides.after)]
-    jaxprs = [_printed(side, found.jaxpr if found else None) for side, found in texts]
-    modules = [_printed(side, found.stablehlo if found else None) for side, found in texts]
+    before, after = by_side.get(sides.before), by_side.get(sides.after)
     return (
-        difference("Jaxprs", *jaxprs, is_jaxpr=True),
-        difference("StableHLO modules", *modules, is_jaxpr=False),
+        difference(
+            "Jaxprs",
+            _printed(sides.before, before.jaxpr if before else None),
+            _printed(sides.after, after.jaxpr if after else None),
+            is_jaxpr=True,
+        ),
+        difference(
+            "StableHLO modules",
+            _printed(sides.before, before.stablehlo if before else None),
+            _printed(sides.after, after.stablehlo if after else None),
+            is_jaxpr=False,
+        ),
     )
 
 

@@ -86,7 +86,7 @@ def test_one_step_helps_all_programs_with_one_cause(campaigns):
     assert [(step.action, step.helps) for step in steps] == [
         ("do not read the flag", "5 programs"), ("copy it", "1 program"),
     ]  # fmt: skip
-    assert steps[0].where == "model.py:0 and 4 more places"
+    assert steps[0].where == "model.py:0 (1), model.py:1 (1), model.py:2 (1) and 2 more lines"
     assert [name for name, _ in steps[0].programs] == ["f0", "f1", "f2"]
 
 
