@@ -16,7 +16,12 @@ SIZE, LEFT, BOTTOM, MARGIN = 340, 64, 34, 10
 # Points that lie in one square of this side are drawn as one.
 SQUARE = 4.0
 _NAMED = 3
-_MARKS = 6
+_MARKS = 5
+# By base: every how many powers there is a mark, and multiples of a power; the finest comes first.
+_STEPS: dict[float, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    2.0: tuple((step, (1,)) for step in (1, 2, 5, 10, 20)),
+    10.0: ((1, (1, 2, 5)), (1, (1, 3)), *((step, (1,)) for step in (1, 2, 3, 6))),
+}
 _Place = Callable[[float], float]
 _WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
 
@@ -170,13 +175,13 @@ def _axis(points: Sequence[Point]) -> _Axis:
 def _marks(axis: _Axis, unit: Unit) -> list[tuple[float, str]]:
     """Return some round values on the axis: of the decimal system, or powers of two for bytes."""
     base = 2.0 if unit == "bytes" else 10.0
-    first, last = math.floor(math.log(axis.low, base)), math.ceil(math.log(axis.high, base))
-    steps = (1, 2, 5, 10, 20) if unit == "bytes" else (1, 2, 3, 6)
-    step = next((each for each in steps if (last - first) // each < _MARKS), steps[-1])
-    powers = [power for power in range(first, last + 1) if power % step == 0]
-    within = 1 if base == 2.0 or last - first > 3 else 3
-    values = [times * base**power for power in powers for times in (1, 2, 5)[:within]]
-    return [(value, _label(value, unit)) for value in values if axis.low < value < axis.high]
+    powers = range(math.floor(math.log(axis.low, base)), math.ceil(math.log(axis.high, base)) + 1)
+    for step, times in _STEPS[base]:
+        values = [each * base**power for power in powers if power % step == 0 for each in times]
+        shown = [value for value in values if axis.low < value < axis.high]
+        if len(shown) <= _MARKS:
+            break
+    return [(value, _label(value, unit)) for value in shown]
 
 
 def _label(value: float, unit: Unit) -> str:

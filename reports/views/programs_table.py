@@ -166,10 +166,11 @@ def _reason(row: ProgramRow) -> tuple[str, str, str]:
     """Return the first reason, the line that it is about, and all reasons for the pointer."""
     if row.flip is not None and row.flip.reasons:
         first = row.flip.reasons[0]
-        note = "note: " if first.outcome == "safe" else ""
-        every = "; ".join(reason.what for reason in row.flip.reasons)
-        where = cut(first.where, _PLACE_LENGTH)
-        return note + gist(first.what, _REASON_LENGTH), where, cut(every, _TITLE_LENGTH)
+        every = cut("; ".join(reason.what for reason in row.flip.reasons), _TITLE_LENGTH)
+        if first.outcome == "safe":  # notes on what costs nothing: their first words are enough
+            notes = dict.fromkeys(reason.what.split(":")[0] for reason in row.flip.reasons)
+            return cut(f"note: {', '.join(map(visible, notes))}", _REASON_LENGTH), "", every
+        return gist(first.what, _REASON_LENGTH), cut(first.where, _PLACE_LENGTH), every
     if row.reasons:
         return gist(row.reasons[0], _REASON_LENGTH), "", cut("; ".join(row.reasons), _TITLE_LENGTH)
     return "nothing that was measured is worse" if row.flip else "nothing differs", "", ""
