@@ -85,7 +85,7 @@ def _failures(row: ProgramRow) -> Iterator[str]:
 def _of_flip(row: ProgramRow) -> dict[str, Any]:
     if row.flip is None:
         return {}
-    found = {
+    found: dict[str, Any] = {
         "answer": answer_of(row.flip),
         "flip": row.flip.outcome,
         "before": row.flip.left,

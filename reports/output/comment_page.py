@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from reports.output.markdown_text import environment
@@ -52,10 +52,8 @@ def summarised(campaign: Campaign, template: str, limit: int) -> str:
 
         summarised(campaign, "comment.md", limit=1000)
     """
-    text = environment().get_template(template)
-    return _first_that_fits(
-        (lambda caps=caps: text.render(page=summary(campaign, caps)) for caps in _CAPS), limit
-    )
+    filled = environment().get_template(template)
+    return _first_that_fits((filled.render(page=summary(campaign, caps)) for caps in _CAPS), limit)
 
 
 def render_grid(grid: Grid, limit: int = LIMIT) -> str:
@@ -66,16 +64,13 @@ def render_grid(grid: Grid, limit: int = LIMIT) -> str:
         len(render_grid(grid).encode()) < 65_536
     """
     template, page = environment().get_template("grid_comment.md"), grid_page(grid)
-    return _first_that_fits(
-        (lambda cut_to=each: template.render(page=_cut(page, *cut_to)) for each in _CUTS_OF_GRIDS),
-        limit,
-    )
+    return _first_that_fits((template.render(page=_cut(page, *to)) for to in _CUTS_OF_GRIDS), limit)
 
 
-def _first_that_fits(texts: Iterable[Callable[[], str]], limit: int) -> str:
+def _first_that_fits(texts: Iterable[str], limit: int) -> str:
+    """Return the first text below `limit` bytes; no other is made."""
     text = ""
-    for render_text in texts:
-        text = render_text()
+    for text in texts:
         if len(text.encode("utf-8")) < limit:
             break
     return text
