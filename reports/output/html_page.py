@@ -88,8 +88,15 @@ def render_grid(grid: Grid, limit_bytes: int = LIMIT_BYTES) -> str:
 
         Path("grid.html").write_text(render_grid(grid), encoding="utf-8")
     """
+    style = _style()
     return templating.fill(
-        _environment(), "grid.html", "grid_program.html", grid_page(grid), limit_bytes
+        _environment(),
+        "grid.html",
+        "grid_program.html",
+        grid_page(grid),
+        limit_bytes,
+        style=Markup(style),
+        policy=_policy(style, ""),
     )
 
 
@@ -157,7 +164,8 @@ def _extra(table: ProgramsTable) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    allowed = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
+    scripts = f"; script-src {source_hash(script)}" if script else ""
+    allowed = f"style-src {source_hash(style)}{scripts}"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from reports import rows
 from reports.output import html_page
+from reports.rows.grid import Grid
 
 FLAGS = [
     "--headless",
@@ -65,7 +66,7 @@ class Shown:
         self.page.on("request", lambda request: self.requests.append(request))
         self.file = file
         self.page.goto(f"{file.as_uri()}{address}")
-        if options.get("java_script_enabled", True):
+        if options.get("java_script_enabled", True) and self.page.locator("#controls").count():
             self.page.wait_for_selector("body[data-ready]")
 
     def names(self):
@@ -82,12 +83,13 @@ class Shown:
 
 @pytest.fixture
 def show(browser, tmp_path):
-    """Shows a campaign: `show(campaign, "#q=x", viewport=PHONE)`."""
+    """Shows a campaign or a grid: `show(campaign, "#q=x", viewport=PHONE)`."""
     with contextlib.ExitStack() as stack:
 
         def shown(campaign, address="", **options):
             file = tmp_path / "a report.html"  # a path with a space
-            file.write_text(html_page.render(campaign), encoding="utf-8")
+            render = html_page.render_grid if isinstance(campaign, Grid) else html_page.render
+            file.write_text(render(campaign), encoding="utf-8")
             made = Shown(browser, file, address, **options)
             stack.callback(made.context.close)
             return made
