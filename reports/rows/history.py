@@ -95,16 +95,20 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class StoredSide:
-    """One program on one side: its failure, or the digest of its outputs and the key metrics."""
+    """One program on one side: its failure, or the key metrics and digests of its outputs."""
 
     failure: str = ""
     outputs: str = ""
+    output_types: str = ""  # a digest of the paths, shapes and types of the leaves
     figures: Mapping[str, float] = field(default_factory=dict)  # by the name of the metric
 
 
 @dataclass(frozen=True)
 class StoredProgram:
-    """One program of a run: `breaks` names each reason of the outcome "different"."""
+    """One program of a run.
+
+    `reasons` are those of the flip that are not safe, each with what it is about: "time call".
+    """
 
     name: str
     source: str
@@ -112,7 +116,7 @@ class StoredProgram:
     verdict: Verdict
     flip: FlipOutcome | None
     reason: str
-    breaks: tuple[str, ...]
+    reasons: tuple[tuple[FlipOutcome, str], ...]
     sides: Mapping[Side, StoredSide]
     is_final: bool = True  # False: judged before the rounds and the second runs of the campaign
     samples: tuple[TimeSamples, ...] = ()

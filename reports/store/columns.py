@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
-from reports.rows import Observation, ProgramRow, metrics
-from reports.rows.history import KEY_METRICS, StoredProgram, StoredSide
+from reports.rows import Campaign, Observation, ProgramRow, metrics
+from reports.rows.history import KEY_METRICS, StoredProgram, StoredRun, StoredSide
 
 
 def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
@@ -23,11 +24,11 @@ def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
         verdict=row.verdict,
         flip=row.flip.outcome if row.flip else None,
         reason=storable(reasons[0].what if reasons else next(iter(row.reasons), "")),
-        breaks=tuple(
+        reasons=tuple(
             dict.fromkeys(
-                storable(f"{each.kind} {each.subject}".strip())
+                (each.outcome, storable(f"{each.kind} {each.subject}".strip()))
                 for each in reasons
-                if each.outcome == "different"
+                if each.outcome != "safe"
             )
         ),
         sides={each.side: _side(each) for each in row.observations},
@@ -41,18 +42,20 @@ def _side(observation: Observation) -> StoredSide:
         return StoredSide(failure=storable(f"{failure.kind} in {failure.stage} ({failure.type})"))
     values = {name: metrics.metric(name).read(observation) for name in KEY_METRICS.values()}
     figures = {name: value for name, value in values.items() if value is not None}
-    return StoredSide(outputs=_digest(observation), figures=figures)
+    leaves = observation.outputs
+    return StoredSide(
+        outputs=_digest([(each.path, each.sha256) for each in leaves]),
+        output_types=_digest(
+            [(each.path, each.shape, each.dtype, each.weak_type) for each in leaves]
+        ),
+        figures=figures,
+    )
 
 
-def _digest(observation: Observation) -> str:
-    """Return a digest of the output bits and their types; "" where there are none."""
-    if not observation.outputs:
-        return ""
-    leaves = [
-        (each.path, each.shape, each.dtype, each.weak_type, each.sha256)
-        for each in observation.outputs
-    ]
-    return hashlib.sha256(repr(leaves).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+def _digest(leaves: Sequence[object]) -> str:
+    """Return a digest of what the leaves are; "" where there are none."""
+    text = repr(leaves).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(text).hexdigest()[:16] if leaves else ""
 
 
 def column_of(metric: str) -> str:
@@ -72,3 +75,26 @@ def storable(text: str) -> str:
     The JSON of the row has them as they are.
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def run_of_file(file: str, campaign: Campaign) -> StoredRun:
+    """Return the run that a JSON report is of; a report does not name its machine or its commit.
+
+    Example::
+
+        run_of_file("A.json", campaign).label == "A.json"
+    """
+    return StoredRun(
+        id=None,
+        started=campaign.created,
+        finished=campaign.created,
+        schema_version=campaign.schema_version,
+        environment=campaign.environment,
+        sides=campaign.sides,
+        machine="",
+        commit=None,
+        settings=None,
+        programs=len(campaign.programs),
+        planned=len(campaign.programs),
+        file=file,
+    )

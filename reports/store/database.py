@@ -53,7 +53,7 @@ def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def check(path: Path) -> int:
-    """Return the version of a store; 0 where the file is empty. Nothing is written.
+    """Return the version of a store; 0 where the file is empty. Its content stays as it is.
 
     Raises `StoreError` where the file is no store, or of a newer constparity.
     """
@@ -103,19 +103,19 @@ def transaction(
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    query = f"mode={mode}"
-    uri = f"file:{urllib.parse.quote(os.path.abspath(path))}?{query}"
+    uri = f"file:{urllib.parse.quote(os.path.abspath(path))}?mode={mode}"
     return sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
 
 
 def _reader(path: Path) -> sqlite3.Connection:
-    """Connect to a file that is not written; where its folder cannot be, the file is taken as is.
+    """Connect to a file that is not changed; where its folder cannot be written, it is read as is.
 
-    SQLite makes files of its own beside one with a write-ahead log. Where it may not, and there is
-    no log, nobody writes to it.
+    SQLite makes files of its own beside one with a write-ahead log, and a connection that may only
+    read leaves them there. Where it may not make them, and there is no log, nobody writes.
     """
-    connection = _connect(path, "ro")
+    connection = _connect(path, "rw")
     try:
+        connection.execute("PRAGMA query_only = 1")
         connection.execute("SELECT count(*) FROM sqlite_schema")
     except sqlite3.Error as error:
         connection.close()

@@ -51,14 +51,14 @@ def _version_2(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE TABLE programs (run INTEGER NOT NULL REFERENCES runs, place INTEGER NOT NULL, "
         "name TEXT NOT NULL, source TEXT NOT NULL, digest TEXT NOT NULL, verdict TEXT NOT NULL, "
-        "flip TEXT, reason TEXT NOT NULL, breaks TEXT NOT NULL, is_final INTEGER NOT NULL, "
+        "flip TEXT, reason TEXT NOT NULL, reasons TEXT NOT NULL, is_final INTEGER NOT NULL, "
         "PRIMARY KEY (run, place)) WITHOUT ROWID"
     )
     connection.execute("CREATE INDEX programs_by_name ON programs (name, run)")
     metrics = "".join(f", {each} REAL" for each in _METRICS_2)
     connection.execute(
         "CREATE TABLE sides (run INTEGER NOT NULL, place INTEGER NOT NULL, side TEXT NOT NULL, "
-        f"failure TEXT NOT NULL, outputs TEXT NOT NULL{metrics}, "
+        f"failure TEXT NOT NULL, outputs TEXT NOT NULL, output_types TEXT NOT NULL{metrics}, "
         "PRIMARY KEY (run, place, side)) WITHOUT ROWID"
     )
     connection.execute(
@@ -103,7 +103,7 @@ def _of_name(name: str) -> StoredProgram:
         verdict="could not compare",
         flip=None,
         reason="its row was not read when the store was migrated",
-        breaks=(),
+        reasons=(),
         sides={},
     )
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from reports.output import json_file
 from reports.rows import ANSWER_OF, SCHEMA_VERSION, Campaign, FlipAnswer
 from reports.rows.history import KEY_METRICS, Commit, StoredProgram, StoredRun, StoredSide
-from reports.store.columns import column_of
 from reports.store.database import opened_for_reading
 from reports.store.errors import StoreError, store_error
-from reports.store.statements import SAMPLES
+from reports.store.statements import METRIC_COLUMNS, SAMPLES
 
 _RUNS = (
     "SELECT id, started, coalesce(finished, ''), schema_version, root, machine, commit_id, "
@@ -147,36 +146,41 @@ def load_programs(path: Path, run: StoredRun, *, samples: bool = False) -> list[
 
     Raises `StoreError`.
     """
-    columns = ", ".join(map(column_of, KEY_METRICS.values()))
+    columns = ", ".join(["failure", "outputs", "output_types", *METRIC_COLUMNS])
     with opened_for_reading(path) as connection:
         sides = connection.execute(
-            f"SELECT place, side, failure, outputs, {columns} FROM sides WHERE run = ?", (run.id,)
+            f"SELECT place, side, {columns} FROM sides WHERE run = ?", (run.id,)
         )
         of_place: dict[int, dict[str, StoredSide]] = {}
-        for place, side, failure, outputs, *values in sides:
+        for place, side, failure, outputs, types, *values in sides:
             figures = {
                 metric: value
                 for metric, value in zip(KEY_METRICS.values(), values, strict=True)
                 if value is not None
             }
-            of_place.setdefault(place, {})[side] = StoredSide(failure, outputs, figures)
+            of_place.setdefault(place, {})[side] = StoredSide(failure, outputs, types, figures)
         query = "SELECT place, samples FROM rows WHERE run = ? AND samples IS NOT NULL"
         sampled = dict(connection.execute(query, (run.id,))) if samples else {}
         rows = connection.execute(
-            "SELECT place, name, source, digest, verdict, flip, reason, breaks, is_final "
+            "SELECT place, name, source, digest, verdict, flip, reason, reasons, is_final "
             "FROM programs WHERE run = ? ORDER BY place",
             (run.id,),
         ).fetchall()
     try:
         return [
             StoredProgram(
-                *texts,
-                breaks=tuple(json.loads(breaks)),
+                name=name,
+                source=source,
+                digest=digest,
+                verdict=verdict,
+                flip=flip,
+                reason=reason,
+                reasons=tuple((outcome, what) for outcome, what in json.loads(reasons)),
                 sides=of_place.get(place, {}),  # type: ignore[arg-type]
                 is_final=bool(is_final),
                 samples=SAMPLES.validate_json(sampled[place]) if place in sampled else (),
             )
-            for place, *texts, breaks, is_final in rows
+            for place, name, source, digest, verdict, flip, reason, reasons, is_final in rows
         ]
     except ValueError as error:
         raise _damaged(path, run.label, error) from error

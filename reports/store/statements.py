@@ -13,7 +13,7 @@ from reports.store.columns import column_of
 
 SAMPLES = TypeAdapter(tuple[TimeSamples, ...])
 METRIC_COLUMNS = tuple(map(column_of, KEY_METRICS.values()))
-_SIDE_COLUMNS = ("run", "place", "side", "failure", "outputs", *METRIC_COLUMNS)
+_SIDE_COLUMNS = ("run", "place", "side", "failure", "outputs", "output_types", *METRIC_COLUMNS)
 _PUT_SIDE = (
     f"INSERT INTO sides ({', '.join(_SIDE_COLUMNS)}) VALUES ({', '.join('?' * len(_SIDE_COLUMNS))})"
 )
@@ -27,7 +27,7 @@ def put(
         connection.execute(f"DELETE FROM {table} WHERE run = ? AND place = ?", (run, place))
     connection.execute(
         "INSERT OR REPLACE INTO programs (run, place, name, source, digest, verdict, flip, reason, "
-        "breaks, is_final) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "reasons, is_final) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run,
             place,
@@ -37,7 +37,7 @@ def put(
             program.verdict,
             program.flip,
             program.reason,
-            json.dumps(program.breaks),
+            json.dumps(program.reasons),
             program.is_final,
         ),
     )
@@ -50,6 +50,7 @@ def put(
                 side,
                 each.failure,
                 each.outputs,
+                each.output_types,
                 *(each.figures.get(metric) for metric in KEY_METRICS.values()),
             )
             for side, each in program.sides.items()
