@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,13 +104,77 @@ def show(
     write_reports(context, console, requests, campaign)
 
 
+class Over(enum.StrEnum):
+    """What the points of a trend stand for."""
+
+    COMMIT = "commit"
+    JAX = "jax"
+
+
+@history.command()
+def trend(
+    context: typer.Context,
+    store: Store = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC",
+            help="flip, compile, first-call, call, hlo, executable, constants, temporaries, "
+            "host-memory, const-args or equations.",
+        ),
+    ] = "flip",
+    program: Annotated[
+        str, typer.Option(metavar="NAME", help="Of one program; without it the sum of all.")
+    ] = "",
+    over: Annotated[
+        Over, typer.Option(help="Each run with its commit, or the last run on each JAX.")
+    ] = Over.COMMIT,
+    last: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The last N runs.", show_default="all")
+    ] = None,
+    report: Report = None,
+    no_color: NoColor = False,
+) -> None:
+    """Draw a metric over the runs of a store, in the terminal and as svg:PATH.
+
+    Lines join runs of one machine with the same versions alone; over jax, of one machine. Sums are
+    over the programs that all these runs have.
+
+    Examples:
+
+      constparity history trend --store runs.db
+
+      constparity history trend --store runs.db --metric compile --program step
+
+      constparity history trend --store runs.db --metric hlo --over jax --report svg:hlo.svg
+    """
+    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.trend_view import print_trend
+    from reports.output import trend_plot
+    from reports.store.errors import StoreError
+    from reports.store.trends import METRICS
+    from reports.store.trends import trend as trend_of
+
+    if metric not in METRICS:
+        raise typer.BadParameter(f"no metric {metric!r}; the metrics are {', '.join(METRICS)}")
+    requests = checked_reports(context, report or (), formats=("svg",))
+    file = _store_of(context, store)
+    try:
+        found = trend_of(file, metric, program=program, over=over.value, last=last)
+    except StoreError as error:
+        fail(str(error))
+    console = display_of(False, False, no_color).console()
+    print_trend(console, found)
+    write_texts(context, console, requests, lambda _: trend_plot.render(found))
+
+
 def _store_of(context: typer.Context, store: Path | None) -> Path:
     """Return the store, which may be named before the subcommand or behind it."""
     return store or getattr(context.obj, "store", None) or needs_store()
 
 
 def print_runs(console: Console, runs: list[StoredRun], last: int) -> None:
-    """Print the last runs as a table, and the headline of each below it."""
+    """Print runs as a table, and the headline of the last one below it."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -135,6 +200,5 @@ def print_runs(console: Console, runs: list[StoredRun], last: int) -> None:
     console.print(table)
     if len(runs) > last:
         say(console, f"{counted(len(runs) - last, 'earlier run')} not shown (--last)")
-    for each in runs[-last:]:
-        if each.question:
-            say(console, f"{each.label}: {each.question}")
+    if runs and runs[-1].question:
+        say(console, f"{runs[-1].label}: {runs[-1].question}")

@@ -182,7 +182,7 @@ class RunComparison(Row):
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """A value of one run; `programs` is over how many it is summed."""
+    """A value of one run."""
 
     run: int
     label: str  # the commit, the version of JAX or the date
@@ -204,9 +204,13 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class Trend:
-    """The values of one metric over runs, and in `notes` what was left out."""
+    """The values of one metric over runs, and in `notes` what was left out.
+
+    `order` has the numbers of the runs as they stand along the axis.
+    """
 
     title: str
     unit: str
     lines: tuple[TrendLine, ...]
+    order: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()

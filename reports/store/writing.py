@@ -29,16 +29,19 @@ class RunWriter:
 
     def put(self, place: int, row: ProgramRow) -> None:
         """Commit a program that is finished; the end of the run may judge it once more."""
+        program, packed = program_of(row, is_final=False), _packed(row)
         with transaction(self.path, self.connection):
-            self._put(place, row, is_final=False)
+            put(self.connection, self.run, place, program, packed)
 
     def finish(self, campaign: Campaign, places: Mapping[str, int]) -> None:
         """Commit the whole run as it came out; `places` has each program's by its name."""
+        # Packed before the transaction, which keeps other writers waiting.
+        ready = [(places[row.name], program_of(row), _packed(row)) for row in campaign.programs]
         with transaction(self.path, self.connection):
             for table in ("programs", "sides", "rows"):
                 self.connection.execute(f"DELETE FROM {table} WHERE run = ?", (self.run,))
-            for row in campaign.programs:
-                self._put(places[row.name], row, is_final=True)
+            for each in ready:
+                put(self.connection, self.run, *each)
             self.connection.execute(
                 "UPDATE runs SET finished = ?, root = ?, question = ? WHERE id = ?",
                 (
@@ -49,9 +52,9 @@ class RunWriter:
                 ),
             )
 
-    def _put(self, place: int, row: ProgramRow, *, is_final: bool) -> None:
-        packed = zlib.compress(json_file.render_program(row).encode("utf-8"))
-        put(self.connection, self.run, place, program_of(row, is_final=is_final), packed)
+
+def _packed(row: ProgramRow) -> bytes:
+    return zlib.compress(json_file.render_program(row).encode("utf-8"))
 
 
 @contextlib.contextmanager
