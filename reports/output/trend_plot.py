@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from reports.output import templating
 from reports.rows.history import Trend, TrendLine
@@ -58,6 +59,7 @@ class Panel:
     bottom: float
     ticks: tuple[Tick, ...]
     runs: tuple[Tick, ...]
+    changes: tuple[Tick, ...]  # where versions change, and which
     lines: tuple[PlacedLine, ...]
 
 
@@ -134,8 +136,21 @@ def _panel(trend: Trend, machine: str, begin: float) -> Panel:
         bottom=bottom,
         ticks=tuple(Tick(y(value), figure(trend, value)) for value in ticks),
         runs=tuple(Tick(xs[run], labels[run]) for run in order[::every]),
+        changes=tuple(_changes(lines, order, xs)),
         lines=tuple(_placed(trend, lines, xs, y)),
     )
+
+
+def _changes(
+    lines: Sequence[TrendLine], order: Sequence[int], xs: Mapping[int, float]
+) -> Iterator[Tick]:
+    """Yield where the versions of a run are others than those of the run before."""
+    versions = {point.run: line.versions for line in lines for point in line.points}
+    for before, run in pairwise(order):
+        there = versions[before].split(", ")
+        news = [each for each in versions[run].split(", ") if each not in there]
+        if news:
+            yield Tick(round((xs[before] + xs[run]) / 2, 1), ", ".join(news))
 
 
 def _placed(

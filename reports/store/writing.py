@@ -16,6 +16,7 @@ from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.history import RunBegin
 from reports.store.columns import program_of, storable
 from reports.store.database import opened_for_writing, transaction
+from reports.store.migrations import VERSION
 from reports.store.statements import put
 
 
@@ -103,7 +104,8 @@ def check_store(path: Path) -> None:
     Raises `StoreError`.
     """
     with opened_for_writing(path) as connection, transaction(path, connection):
-        pass
+        # SQLite begins a transaction in a file that may only be read, too.
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def now() -> str:
