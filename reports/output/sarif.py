@@ -73,7 +73,9 @@ def render(
     )
     numbers = {rule.id: number for number, rule in enumerate(rules)}
     results = [_result(each, numbers.get(each.rule_id)) for each in findings]
-    notes = [_Notification(level="error", message=_Message(text=each)) for each in failures]
+    notes = [
+        _Notification(level="error", message=_Message(text=_writable(each))) for each in failures
+    ]
     invocation = _Invocation(
         execution_successful=not failures, tool_execution_notifications=notes or None
     )
@@ -87,7 +89,7 @@ def _result(finding: SarifFinding, number: int | None) -> _Result:
         rule_id=finding.rule_id,
         rule_index=number,
         level=finding.level,
-        message=_Message(text=finding.message),
+        message=_Message(text=_writable(finding.message)),
         locations=[_location(finding, finding.file)] if finding.file is not None else None,
     )
 
@@ -98,6 +100,11 @@ def _location(finding: SarifFinding, file: str) -> _Location:
         region = _Region(start_line=finding.line, start_column=finding.column)
     artifact = _Artifact(uri=_uri(file))
     return _Location(physical_location=_Physical(artifact_location=artifact, region=region))
+
+
+def _writable(text: str) -> str:
+    """Return a text that UTF-8 can hold: file names outside UTF-8 bring halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _uri(file: str) -> str:
