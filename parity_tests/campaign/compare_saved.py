@@ -23,6 +23,7 @@ from parity_tests.judge.verdict import conclude
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
 from reports.rows import SIDES, Campaign, Observation, ProgramRow, Side, TimeComparison
+from reports.views.measured import lines
 
 
 def compare(
@@ -65,12 +66,13 @@ def compare(
             drafts.append(_only_in(there, of_left.get(name) or of_right[name]))
         else:
             drafts.append(_draft(left, right, name, pairs, times.get(name, ())))
-    if attribute and all(a != b for a, b in pairs):
+    if attribute and not _is_repeated(pairs):
         drafts = _attributed(left, right, drafts, Limits(timeout), attribution_timeout, progress)
     return Campaign(
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
         provenance=origin.lines,
+        files_measured=_measured(left, right) if _is_repeated(pairs) else (),
         sides=tuple(s for s in SIDES if s in {*left.campaign.sides, *right.campaign.sides}),
         programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
     )
@@ -88,7 +90,7 @@ def _draft(
     left: Saved, right: Saved, name: str, pairs: list[Sides], times: tuple[TimeComparison, ...]
 ) -> RowDraft:
     in_left, in_right = left.evidence(name), right.evidence(name)
-    if any(a == b for a, b in pairs):
+    if _is_repeated(pairs):
         compared = [(in_left[a], in_right[b]) for a, b in pairs if a in in_left and b in in_right]
     else:
         together = {**in_left, **in_right}
@@ -96,7 +98,7 @@ def _draft(
     truth = left.truth(name) or right.truth(name)
     row = left.rows()[name]
     comparisons = compare_pairs(compared, truth)
-    if any(a == b for a, b in pairs) and _version(left) != _version(right):
+    if _is_repeated(pairs) and _version(left) != _version(right):
         comparisons = counts_not_judged(comparisons)
     findings = Findings(
         observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),
@@ -107,6 +109,22 @@ def _draft(
     )
     shown = tuple(each.observation for each in {**in_right, **in_left}.values())
     return _draft_of(row, findings, shown)
+
+
+def _is_repeated(pairs: list[tuple[Side, Side]]) -> bool:
+    """Say whether sides are compared with themselves."""
+    return any(a == b for a, b in pairs)
+
+
+def _measured(left: Saved, right: Saved) -> tuple[str, ...]:
+    """Say what each file was measured with; nothing where it is the same."""
+    of_left, of_right = (lines(each.campaign.programs) for each in (left, right))
+    if of_left == of_right:
+        return ()
+    return (
+        *(f"{left.path}: {each}" for each in of_left),
+        *(f"{right.path}: {each}" for each in of_right),
+    )
 
 
 def _version(saved: Saved) -> tuple[str, str]:

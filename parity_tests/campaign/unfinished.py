@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from parity_tests.evidence.records import Evidence, Recorded
 from reports.rows import SIDES, Side
+from reports.views.measured import versions
 
 
 def load(
@@ -25,9 +26,10 @@ def load(
     """
     in_order = {side: recorded[side] for side in SIDES if side in recorded}
     missing = [side for side in sides if side not in recorded]
-    alike = {each.observation.measured_with for each in in_order.values()} - {None}
-    if len(alike) > 1:
-        why = f"its sides were not measured with the same: {'; '.join(sorted(map(str, alike)))}"
+    told = {side: each.observation.measured_with for side, each in in_order.items()}
+    if len({*told.values()} - {None}) > 1:
+        each_side = "; ".join(f"{side} with {versions(one)}" for side, one in told.items() if one)
+        why = f"its sides were not measured with the same: {each_side}"
     elif not missing:
         try:
             return {side: each.evidence() for side, each in in_order.items()}, ""

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,10 +23,13 @@ from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.explain import explain
 from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
+from parity_tests.cli.history import history
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
+from parity_tests.cli.report import report
 from parity_tests.cli.run import run
+from parity_tests.cli.schema import schema
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
 from parity_tests.cli.tune import tune
@@ -40,6 +44,7 @@ class _Outcome:
 
     output: LastingStream
     code: Exit = Exit.PARITY
+    store: Path | None = None  # of `history`, where it is named before the subcommand
 
 
 app = typer.Typer(
@@ -133,6 +138,7 @@ for command in (
     explain,
     matrix,
     compare,
+    report,
     fuzz,
     aa,
     bench,
@@ -142,7 +148,9 @@ for command in (
     reduce,
     lint,
     doctor,
+    schema,
 ):
     app.command()(command)
 app.add_typer(export, name="export")
+app.add_typer(history, name="history")
 app.add_typer(environments, name="environments")

@@ -32,6 +32,7 @@ from reports.rows import (
     worst_first,
 )
 from reports.rows.metric_records import Metric, TerminalColumn
+from reports.views import measured
 from reports.views.ledger import place
 from reports.views.texts import counted, cut, visible
 
@@ -55,6 +56,7 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     print_headline(console, campaign)
     if not details:
         return
+    print_measured(console, campaign)
     programs = worst_first(campaign.programs)
     console.print()
     _print_programs(console, campaign, programs)
@@ -78,6 +80,12 @@ def print_headline(console: Console, campaign: Campaign) -> None:
     say(console, headline.agreement)
     for line in campaign.provenance:
         say(console, line, "yellow")
+
+
+def print_measured(console: Console, campaign: Campaign) -> None:
+    """Print the versions that all sides were measured with, or those of each side."""
+    for line in measured.lines_of(campaign):
+        say(console, line)
 
 
 def print_failing(console: Console, campaign: Campaign, names: Container[str]) -> None:
@@ -148,8 +156,9 @@ def _width_of_names(width: int, programs: Sequence[ProgramRow]) -> int:
 
 
 def _title(campaign: Campaign) -> str:
-    e = campaign.environment
-    return f"{', '.join(campaign.sides)} on jax {e.jax}, {e.device_kind}"
+    told = dict.fromkeys(each.jax for each in measured.measured_with(campaign.programs))
+    jax = " and ".join(told) or campaign.environment.jax
+    return f"{', '.join(campaign.sides)} on jax {jax}, {campaign.environment.device_kind}"
 
 
 def _outputs(row: ProgramRow) -> str:

@@ -9,15 +9,17 @@ import typer
 
 from parity_tests.cli.display import NoColor, display_of
 from parity_tests.cli.exit_codes import Exit
+from parity_tests.cli.python_option import DiagnosedPythons
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.diagnosis.records import Diagnosis, Flag
+    from parity_tests.diagnosis.records import Diagnosis, Extra, Flag
 
 
 def doctor(
     context: typer.Context,
+    python: DiagnosedPythons = None,
     report: Annotated[
         list[str] | None,
         typer.Option(metavar="json:PATH", help="Write what was found as JSON. Repeatable."),
@@ -29,25 +31,33 @@ def doctor(
     Shown are the versions, JAX's flag and the engine's, whether the engine runs on this JAX, the
     form that each side really produces, and private names of JAX that are gone or changed. Each
     side runs a small program in a process of its own. Exits with 0 when all is well, and with 1
-    where something is wrong.
+    where something is wrong. With --python all of this is said of another Python, and what it lacks
+    is named; that the engine refuses its JAX is no fault there, for stock JAX can be compared.
 
     Examples:
 
       constparity doctor
 
       constparity doctor --report json:doctor.json
+
+      constparity doctor --python ~/jax-0.12/bin/python
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.diagnosis.diagnose import diagnose
+    from parity_tests.diagnosis.records import Diagnoses
 
     requests = checked_reports(context, report or (), formats=("json",))
     display = display_of(quiet=False, verbose=False, no_color=no_color)
-    with display.progress() as shown:
-        found = diagnose(progress=shown)
     console = display.console()
-    print_diagnosis(console, found)
-    write_texts(context, console, requests, lambda _: found.model_dump_json(indent=2) + "\n")
-    context.obj.code = max(context.obj.code, Exit.DIFFERENCE if found.problems else Exit.PARITY)
+    found = []
+    for path in python or (None,):
+        with display.progress() as shown:
+            found.append(diagnose(path, progress=shown))
+        print_diagnosis(console, found[-1])
+    whole = found[0] if len(found) == 1 else Diagnoses(interpreters=tuple(found))
+    write_texts(context, console, requests, lambda _: whole.model_dump_json(indent=2) + "\n")
+    wrong = any(each.problems for each in found)
+    context.obj.code = max(context.obj.code, Exit.DIFFERENCE if wrong else Exit.PARITY)
 
 
 def print_diagnosis(console: Console, found: Diagnosis) -> None:
@@ -55,6 +65,8 @@ def print_diagnosis(console: Console, found: Diagnosis) -> None:
     from parity_tests.cli import terminal
     from reports.views.texts import counted
 
+    if found.python is not None:
+        terminal.say(console, f"interpreter {found.python}", style="bold")
     width = max(len(name) for name, _ in _lines(found)) if found.environment else 0
     for name, text in _lines(found):
         terminal.say(console, f"{name:{width}}  {text}")
@@ -82,15 +94,28 @@ def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
         yield flag.name, _state_of(flag)
     if here is None:
         return
-    yield "engine", "refuses this jax" if found.engine_refuses else "runs on this jax"
+    yield "engine", _of_engine(found)
     for side in found.sides:
         yield side.side, side.shown
     for extra in found.extras:
-        missing = ", ".join(extra.missing)
-        install = f"without {missing}: pip install 'constparity[{extra.name}]'"
-        yield f"extra {extra.name}", install if missing else "installed"
+        yield f"{'for' if found.python else 'extra'} {extra.name}", _state_of_extra(found, extra)
     broken = counted(len(found.broken_names()), "name")
     yield "private names", f"{broken} of {found.names_looked_at} gone or changed"
+
+
+def _of_engine(found: Diagnosis) -> str:
+    if not found.engine_refuses:
+        return "runs on this jax"
+    return "refuses this jax" + ("; the sides of stock JAX are compared" if found.python else "")
+
+
+def _state_of_extra(found: Diagnosis, extra: Extra) -> str:
+    if not extra.missing:
+        return "installed"
+    install = f"pip install 'constparity[{extra.name}]'"
+    if found.python:
+        install = f"{found.python} -m pip install {' '.join(extra.missing)}"
+    return f"without {', '.join(extra.missing)}: {install}"
 
 
 def _state_of(flag: Flag) -> str:

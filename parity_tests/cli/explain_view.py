@@ -7,7 +7,7 @@ from collections import Counter
 from rich.console import Console
 from rich.markup import escape
 
-from parity_tests.cli.campaign_view import indented, print_flip, print_headline
+from parity_tests.cli.campaign_view import indented, print_flip, print_headline, print_measured
 from parity_tests.cli.ledger_table import print_ledger
 from parity_tests.cli.reasons_once import told_once
 from parity_tests.cli.terminal import FLIP_STYLES, STYLES, say
@@ -28,6 +28,7 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
     print_headline(console, campaign)
     if not details:
         return
+    print_measured(console, campaign)
     console.print()
     for row in worst_first(campaign.programs):
         say(console, f"{row.verdict} {row.name} ({row.source})", STYLES[row.verdict])

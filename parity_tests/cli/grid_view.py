@@ -17,6 +17,8 @@ from parity_tests.cli.folded_names import folded
 from parity_tests.cli.terminal import ANSWER_STYLES, say
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow
+from reports.rows.version_change import VersionChange
+from reports.views import measured
 from reports.views.cells import Tone
 from reports.views.grid_cells import (
     FLIP_LINE,
@@ -53,6 +55,7 @@ def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
     print_headline(console, grid)
     if not details:
         return
+    _print_measured(console, grid)
     rows = worst_first(grid)
     shown = rows if details > 1 else [row for row in rows if not is_quiet(grid, row)]
     found = [(row, lines(grid, row)) for row in shown]
@@ -82,6 +85,24 @@ def print_headline(console: Console, grid: Grid) -> None:
         say(console, f"  {answer.version}: {answer.flip or 'not asked'}: {told}")
     if apart := besides(grid):
         say(console, apart)
+
+
+def _print_measured(console: Console, grid: Grid) -> None:
+    """Print the versions that the sides of each campaign were measured with."""
+    for version in grid.versions:
+        for line in measured.lines_of(version.campaign) if version.campaign else ():
+            say(console, f"  {version.label}: {line}")
+
+
+def print_changed(console: Console, name: str, changes: Sequence[VersionChange]) -> None:
+    """Print a line for what each of these changes of version does to a program.
+
+    Without one, the program cannot be loaded on a version.
+    """
+    for each in changes:
+        say(console, f"{name}: {SIDE_LINES[each.side]}: {_short(said_of(each))}")
+    if not changes:
+        say(console, f"{name}: it cannot be loaded on a version, and ran on one before")
 
 
 # -- the table -------------------------------------------------------------------------------------

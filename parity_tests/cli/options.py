@@ -11,8 +11,8 @@ import typer
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
 
 if TYPE_CHECKING:
-    from parity_tests.judge.fail_rules import FailRule
     from reports.rows import Side
+    from reports.rows.fail_rules import FailRule
 
 Targets = Annotated[
     list[str] | None,
@@ -40,8 +40,9 @@ Sides = Annotated[
 Report = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="KIND:PATH",
-        help="Write a report, as in html:out.html; json:- prints it. Repeatable.",
+        metavar="FORMAT:PATH",
+        help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
+        "comment, junit, sarif, csv, parquet and json. Repeatable.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -50,10 +51,10 @@ FailOn = Annotated[
     typer.Option(
         metavar="RULES",
         help="For which findings to exit with 1, or with 2 for not-compared: different, "
-        "new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, separated by "
-        "commas. Default: fail-on of \\[tool.constparity] in pyproject.toml, else "
-        "different,new-failure,not-compared, so that a price or an explained drift alone exits "
-        "with 0.",
+        "new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, and in a grid "
+        "version-change, separated by commas. Default: fail-on of \\[tool.constparity] in "
+        "pyproject.toml, else different,new-failure,not-compared, so that a price or an explained "
+        "drift alone exits with 0.",
         show_default=False,
         rich_help_panel=EXIT_STATUS,
     ),
@@ -128,7 +129,7 @@ def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
         parse_fail_on("different,slower:20%")[1].limit == 1.2
     """
     from parity_tests.cli.project_settings import project_settings
-    from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, parse
+    from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
 
     try:
         if text is not None:

@@ -36,6 +36,18 @@ OnePython = Annotated[
 ]
 
 
+DiagnosedPythons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Diagnose this Python, as in ~/jax-0.12/bin/python, as one that the sides run in. "
+        "Nothing is installed there. Repeatable. Without it, the Python of constparity.",
+        show_default=False,
+    ),
+]
+
+
 def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[Path]:
     """Return the interpreters of --python or --jax; `reload` says that exports are written there.
 
@@ -45,9 +57,9 @@ def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[P
 
         interpreters(["~/jax-0.12"])
     """
-    from parity_tests.processes.interpreters import InterpreterError, interpreter_at
+    from parity_tests.processes.interpreters import FOR_RELOAD, InterpreterError, interpreter_at
 
-    also = ("flatbuffers",) if reload else ()  # which exports are written with
+    also = FOR_RELOAD if reload else ()
     try:
         return [interpreter_at(str(path), also) for path in paths]
     except InterpreterError as error:

@@ -11,7 +11,7 @@ import typer
 
 from parity_tests.cli.campaign import selected
 from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
-from parity_tests.cli.report_option import check_saving, write_texts
+from parity_tests.cli.report_option import check_saving, write_grid_reports
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
     from parity_tests.cli.selecting import Chosen
-    from parity_tests.judge.fail_rules import FailRule
     from reports import ReportRequest
     from reports.rows import ProgramRow
+    from reports.rows.fail_rules import Broken, FailRule
     from reports.rows.grid import Grid
+    from reports.rows.grid_row import GridVersion
 
 
 def run_on_versions(
@@ -42,7 +43,6 @@ def run_on_versions(
 
     With -v the campaign of each version is printed before the grid.
     """
-    import reports
     from parity_tests.cli import campaign_view, grid_view
     from parity_tests.cli.terminal import say
 
@@ -56,7 +56,7 @@ def run_on_versions(
             campaign_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_texts(context, console, requests, lambda format_: reports.render_grid(format_, grid))
+    write_grid_reports(context, console, requests, grid, rules)
     _exit_by_rules(context, console, grid, rules, exit_zero, display)
     if found.was_interrupted:
         print("constparity: interrupted", file=sys.stderr)
@@ -84,6 +84,7 @@ def _found(
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
     from parity_tests.campaign.each_version import interpreters_at, run_each
     from parity_tests.campaign.folder import ResumeError
+    from reports.store.errors import StoreError
 
     try:
         with display.progress() as shown:
@@ -95,7 +96,7 @@ def _found(
                 announce=shown.say,
                 stops_after=stops_after,
             )
-    except ResumeError as error:
+    except (ResumeError, StoreError) as error:
         fail(str(error))
     for message in found.not_saved:
         complain(message)
@@ -120,38 +121,79 @@ def _exit_by_rules(
     exit_zero: bool,
     display: Display,
 ) -> None:
-    """Set what the process exits with: the worst of all versions, by the rules of one campaign.
+    """Set what the process exits with: the worst of all versions, and of what changes between them.
 
     A version without a campaign is one that could not be compared. With -q each program that breaks
     a rule is named, too.
     """
-    from parity_tests.cli import campaign_view, last_failed
+    from parity_tests.cli import last_failed
     from parity_tests.cli.terminal import say
-    from parity_tests.judge.fail_rules import broken
-    from reports.views.texts import counted
 
-    codes: list[Exit] = []
-    failed: set[str] = set()
+    quiet = not display.details
+    found: list[Broken] = []
     for version in grid.versions:
-        if version.campaign is None:
-            for rule in rules:
-                if rule.name == "not-compared":
-                    say(console, f"fails on {rule.text}: nothing was run on {version.label}")
-                    codes.append(code_of(rule.status))
-            continue
-        found = broken(version.campaign, rules)
-        names = {name for each in found for name in each.programs}
-        if names and not display.details:
-            say(console, f"jax {version.label}:")
-            campaign_view.print_failing(console, version.campaign, names)
-        failed |= names
-        for each in found:
-            programs = counted(len(each.programs), "program")
-            say(console, f"fails on {each.rule.text}: {programs} on {version.label}")
-            codes.append(code_of(each.rule.status))
+        found += _of_version(console, version, rules, quiet)
+    found += _across_versions(console, grid, rules, quiet)
+    codes = [code_of(each.status) for each in found]
+    failed = {name for each in found for name in each.programs}
     if codes and exit_zero:
         say(console, "exit status 0 all the same (--exit-zero)")
     code = Exit.PARITY if exit_zero else min(codes, default=Exit.PARITY)
     context.obj.code = max(context.obj.code, code)
     rows = {row.name: row for v in grid.versions if v.campaign for row in v.campaign.programs}
     last_failed.remember(rows.values(), failed)
+
+
+def _of_version(
+    console: Console, version: GridVersion, rules: Sequence[FailRule], quiet: bool
+) -> list[Broken]:
+    """Return the rules that the programs of one version break, and print them."""
+    from parity_tests.cli import campaign_view
+    from parity_tests.cli.terminal import say
+    from reports.rows.fail_rules import Broken, broken
+    from reports.views.texts import counted
+
+    if version.campaign is None:
+        needed = [each for each in rules if each.name in ("not-compared", "version-change")]
+        for rule in needed:
+            say(console, f"fails on {rule.text}: nothing was run on {version.label}")
+        return [Broken(rule, (), "could not compare") for rule in needed]
+    found = broken(version.campaign, rules)
+    names = {name for each in found for name in each.programs}
+    if names and quiet:
+        say(console, f"jax {version.label}:")
+        campaign_view.print_failing(console, version.campaign, names)
+    for each in found:
+        programs = counted(len(each.programs), "program")
+        say(console, f"fails on {each.rule.text}: {programs} on {version.label}")
+    return found
+
+
+def _across_versions(
+    console: Console, grid: Grid, rules: Sequence[FailRule], quiet: bool
+) -> list[Broken]:
+    """Return the rules that programs break from version to version, and print them."""
+    from parity_tests.cli import grid_view
+    from parity_tests.cli.terminal import say
+    from reports.rows.fail_rules import Broken
+    from reports.rows.version_rules import (
+        broken_across,
+        changes_that_break,
+        compares_nothing,
+        of_versions,
+    )
+    from reports.views.texts import counted
+
+    found = broken_across(grid, rules)
+    for each in found:
+        for name in each.programs if quiet else ():
+            grid_view.print_changed(console, name, changes_that_break(grid, each.rule, name))
+        what = " could not be compared" if each.status == "could not compare" else ""
+        programs = f"{counted(len(each.programs), 'program')}{what}"
+        say(console, f"fails on {each.rule.text}: {programs} from version to version")
+    empty = [rule for rule in of_versions(rules) if compares_nothing(grid, rule)]
+    for rule in empty:
+        on = f"the side {rule.subject}" if rule.subject else "no side"
+        ran = "did not run" if rule.subject else "ran"
+        say(console, f"fails on {rule.text}: {on} {ran} on two versions")
+    return [*found, *(Broken(rule, (), "could not compare") for rule in empty)]

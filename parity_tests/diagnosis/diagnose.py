@@ -9,52 +9,80 @@ from typing import Any
 
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.diagnosis.extras import extras
+from parity_tests.campaign.sides_that_run import SidesError
+from parity_tests.diagnosis.extras import extras, extras_in
 from parity_tests.diagnosis.own_file import FileFailedError, run_file
 from parity_tests.diagnosis.problems import problems
 from parity_tests.diagnosis.records import Diagnosis, Flag, NameFinding, Problem, SideShown
+from parity_tests.observe.environment import version
+from parity_tests.processes.interpreters import InterpreterError, interpreter_at
 from parity_tests.processes.own_sides import engine_file, is_own, refusal_of
 from parity_tests.processes.protocol import Progress
-from parity_tests.processes.side_environment import FOLDER, JAX_FLAG, OUR_FLAG, with_our_packages
+from parity_tests.processes.side_environment import FOLDER, JAX_FLAG, OUR_FLAG
+from parity_tests.targets import TargetError
 from reports.rows import SIDES, Observation
 
 _PROGRAM = "parity_tests.diagnosis.small_program:captured_twice"
+_ANOTHER = "name another Python, of 3.11 or newer, with a JAX of 0.7.0 or newer"
 _FLAGS = FOLDER / "parity_tests" / "diagnosis" / "flags_probe.py"
 
 
-def diagnose(progress: Progress = lambda done, total, text: None) -> Diagnosis:
-    """Diagnose the installation that this process belongs to.
+def diagnose(
+    path: str | None = None, *, progress: Progress = lambda done, total, text: None
+) -> Diagnosis:
+    """Diagnose the installation that this process belongs to, or the interpreter at a path.
+
+    Nothing is installed there: what sides need and it lacks is a problem.
 
     Example::
 
         assert not diagnose().problems
+        assert not diagnose("~/jax-0.12/bin/python").problems
     """
-    told, no_jax = _told_by(_FLAGS)
+    try:
+        python = interpreter_at(path) if path is not None else None
+    except InterpreterError as error:
+        return _only(path, error.what, error.to_do or _ANOTHER)
+    told, no_jax = _told_by(_FLAGS, python)
     if no_jax:
         to_do = "make `import jax; jax.devices()` work in this Python, then ask again"
-        return Diagnosis(problems=(Problem(what=f"JAX does not start: {no_jax}", to_do=to_do),))
+        return _only(path, f"JAX does not start: {no_jax}", to_do)
     refusal = refusal_of(told["jax"])
     sides = tuple(side for side in SIDES if refusal is None or not is_own(side))
-    options = CampaignOptions(sides=sides, steady_calls=0)
-    result = campaign.run([_PROGRAM], options, progress=progress)
-    names, unread = _told_by(engine_file("jax_internals/private_names.py"))
+    options = CampaignOptions(sides=sides, steady_calls=0, python=python)
+    try:
+        result = campaign.run([_PROGRAM], options, progress=progress)
+    except (SidesError, TargetError) as error:
+        return _only(path, f"no side runs: {error}", _ANOTHER)
+    names, unread = _told_by(engine_file("jax_internals/private_names.py"), python)
+    [row] = result.programs
     found = Diagnosis(
-        environment=result.environment,
+        python=str(python) if python else None,
+        # Its processes run this constparity, whichever is installed there.
+        environment=result.environment.model_copy(update={"constparity": version()}),
         flags=_flags(told),
         engine_refuses=refusal,
-        sides=tuple(map(_shown, result.programs[0].observations)),
+        sides=tuple(map(_shown, row.observations)),
         names_looked_at=names.get("looked_at", 0),
         names=tuple(NameFinding.model_validate(each) for each in names.get("findings", ())),
-        extras=extras(),
+        extras=extras_in(python) if python else extras(),
     )
     wrong = problems(found, engine_error=told.get("engine_error", ""), names_error=unread)
+    if not row.observations:
+        what = f"no side runs: {'; '.join(row.reasons)}"
+        wrong = (*wrong, Problem(what=what, to_do=_ANOTHER))
     return found.model_copy(update={"problems": wrong})
 
 
-def _told_by(file: Path) -> tuple[Mapping[str, Any], str]:
+def _only(path: str | None, what: str, to_do: str) -> Diagnosis:
+    """Return the diagnosis of an interpreter in which nothing could be looked at."""
+    return Diagnosis(python=path, problems=(Problem(what=what, to_do=to_do),))
+
+
+def _told_by(file: Path, python: Path | None) -> tuple[Mapping[str, Any], str]:
     """Return what a file of ours prints in the user's environment, or why it prints nothing."""
     try:
-        return run_file(file, with_our_packages(os.environ)), ""
+        return run_file(file, python), ""
     except FileFailedError as error:
         return {}, str(error)
 

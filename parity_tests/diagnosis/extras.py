@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+from pathlib import Path
 
 from parity_tests.diagnosis.records import Extra
+from parity_tests.processes.interpreters import FOR_RELOAD, missing_in
 
-FOR_USERS = ("corpus", "fuzz", "lint")
+FOR_USERS = ("corpus", "fuzz", "lint", "tables")
 
 
 def extras() -> tuple[Extra, ...]:
@@ -19,14 +21,32 @@ def extras() -> tuple[Extra, ...]:
     return tuple(Extra(name=name, missing=_missing(requirements, name)) for name in FOR_USERS)
 
 
+def extras_in(python: Path) -> tuple[Extra, ...]:
+    """Return what an interpreter of other versions may have besides, for the programs it runs."""
+    needed = {"corpus": _of_corpus(), "--reload": FOR_RELOAD}
+    return tuple(
+        Extra(name=name, missing=missing_in(python, packages)) for name, packages in needed.items()
+    )
+
+
+def _of_corpus() -> tuple[str, ...]:
+    try:
+        return _named(importlib.metadata.requires("constparity") or [], "corpus")
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+
+
 def _missing(requirements: list[str], extra: str) -> tuple[str, ...]:
+    return tuple(name for name in _named(requirements, extra) if not _is_installed(name))
+
+
+def _named(requirements: list[str], extra: str) -> tuple[str, ...]:
     named = re.compile(rf"""extra == ["']{extra}["']""")
-    found = [
+    return tuple(
         match[0]
         for each in requirements
         if named.search(each) and (match := re.match(r"[\w.-]+", each))
-    ]
-    return tuple(name for name in found if not _is_installed(name))
+    )
 
 
 def _is_installed(name: str) -> bool:

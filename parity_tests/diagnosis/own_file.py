@@ -1,4 +1,4 @@
-"""Run a file of ours in a Python of the user's environment, and read the JSON that it prints."""
+"""Run a file of ours in a Python of the user, and read the JSON that it prints."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from parity_tests.processes.side_environment import with_our_packages, with_packages
 
 _SECONDS = 120.0
 
@@ -17,17 +18,23 @@ class FileFailedError(RuntimeError):
     """The file printed no JSON; the message is the last line of what it said."""
 
 
-def run_file(file: Path, environment: Mapping[str, str] | None = None) -> Any:
+def run_file(file: Path, python: Path | None = None) -> Any:
     """Run a file, without its folder on the path, and return what it printed.
 
-    Raises `FileFailedError`.
+    It finds our packages. The interpreter `python`, by default this one, finds nothing else of what
+    is installed beside them. Raises `FileFailedError`.
     """
     # -P: modules that lie beside the file have names that others import, as "arrays" and "names".
-    command = [sys.executable, "-P", str(file)]
+    if python is None:
+        command = [sys.executable, "-P", str(file)]
+        environment = with_our_packages(os.environ)
+    else:
+        command = [str(python), "-P", *with_packages(file)]
+        environment = {name: text for name, text in os.environ.items() if name != "PYTHONHOME"}
     try:
         done = subprocess.run(
             command,
-            env=dict(os.environ if environment is None else environment),
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

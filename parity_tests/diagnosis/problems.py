@@ -14,6 +14,7 @@ _REPORT = "report it with the output of `constparity doctor --report json:-`"
 def problems(found: Diagnosis, *, engine_error: str, names_error: str) -> tuple[Problem, ...]:
     """Return what is wrong; `found` has no problems yet.
 
+    In another interpreter a JAX that the engine refuses is none: stock JAX is compared there.
     `engine_error` is the exception of `import engine`, `names_error` says why no private name was
     looked at; "" where there is none.
     """
@@ -22,7 +23,7 @@ def problems(found: Diagnosis, *, engine_error: str, names_error: str) -> tuple[
 
 def _problems(found: Diagnosis, engine_error: str, names_error: str) -> Iterator[Problem]:
     broken = found.broken_names()
-    if found.engine_refuses is not None:
+    if found.engine_refuses is not None and found.python is None:
         what, *ways_out = found.engine_refuses.split(". ")
         to_do = ". ".join(each for each in ways_out if "doctor" not in each)
         yield Problem(what=what, to_do=to_do)

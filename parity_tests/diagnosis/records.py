@@ -34,7 +34,10 @@ class NameFinding(Record):
 
 
 class Extra(Record):
-    """An extra of the package, and which of its packages are missing."""
+    """An extra of the package, and which of its packages are missing.
+
+    Of another interpreter it is named after what the packages are for.
+    """
 
     name: str
     missing: tuple[str, ...]
@@ -50,10 +53,12 @@ class Problem(Record):
 class Diagnosis(Record):
     """All that `constparity doctor` found; `problems` is empty when all is well.
 
+    `python` is the other interpreter that it is about; None: the one that constparity runs in.
     `environment` is None where JAX does not start. `engine_refuses` says why the
     engine refuses this JAX; None where it runs.
     """
 
+    python: str | None = None
     environment: Environment | None = None
     flags: tuple[Flag, ...] = ()
     engine_refuses: str | None = None
@@ -66,3 +71,9 @@ class Diagnosis(Record):
     def broken_names(self) -> list[NameFinding]:
         """Return the private names that are gone or changed."""
         return [each for each in self.names if each.what != "extended"]
+
+
+class Diagnoses(Record):
+    """The diagnoses of several interpreters, in the order in which they were named."""
+
+    interpreters: tuple[Diagnosis, ...]

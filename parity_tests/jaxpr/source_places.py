@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sysconfig
 import traceback
@@ -23,6 +24,7 @@ class Place(NamedTuple):
 
 
 NOWHERE = Place("", 0, "")
+_MOST_CODE = 200  # characters of a line
 
 _HERE = os.path.dirname(os.path.abspath(parity_tests.__file__)) + os.sep
 # JAX, the tester and the engine stand between a user's line and the equation that it made.
@@ -106,6 +108,19 @@ def relative(file: str) -> str:
     """Return a file's path, relative to the working directory if the file lies below it."""
     path = Path(file)
     return str(path.relative_to(os.getcwd())) if path.is_relative_to(os.getcwd()) else file
+
+
+def code_at(file: str, line: int) -> str:
+    """Return the text of a line, without the space around it; "" where it cannot be read.
+
+    Example::
+
+        code_at("model.py", 12) == "return x @ weights"
+    """
+    if not file or not line:
+        return ""
+    # linecache looks for a relative path along sys.path as well, and may find another file.
+    return linecache.getline(os.path.abspath(file), line).strip()[:_MOST_CODE]
 
 
 def _place(frame: Any) -> Place:

@@ -10,6 +10,7 @@ import jax
 
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
+from parity_tests.jaxpr.source_places import code_at
 from parity_tests.jaxpr.stock_const_args import stock_const_args
 from parity_tests.observe.ledger_fates import (
     ArrayFate,
@@ -106,6 +107,7 @@ def _row(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
         copies=fate.copies,
         alike=fate.alike,
         note=fate.note,
+        code=code_at(use.place.file, use.place.line),
     )
 
 

@@ -18,7 +18,9 @@ from reports.rows import (
     Check,
     HostMemory,
     JaxprCounts,
+    KeptText,
     Observation,
+    ProgramTexts,
     StableHloCounts,
     StageTimes,
 )
@@ -63,6 +65,7 @@ def observation_of(
         calls=called.results.row(),
         growth=called.growth,
         checks=checks,
+        texts=ProgramTexts(jaxpr=KeptText.of(counted.jaxpr), stablehlo=KeptText.of(counted.text)),
     )
 
 
@@ -81,6 +84,7 @@ def _jaxpr(counted: Counted, donated: Collection[Any]) -> JaxprCounts:
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
         working_equations=working,
         operations=round(operations),
+        captured_repeated=counted.captured_repeated,
         donated_types=sum((tuple(each.shape), each.dtype) in donated for each in arrays),
     )
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+_MOST_PRINTED = 8  # elements of a constant
+
 
 @dataclass(frozen=True)
 class InlinedConstant:
@@ -110,6 +112,16 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
         marks_lost=_marks_lost(module, kinds),
         callbacks=callbacks,
     )
+
+
+def printed(module: Any) -> str:
+    """Print an MLIR module, with constants of more than a few elements elided.
+
+    Example::
+
+        printed(jax.jit(f).lower(x).compiler_ir()).count("stablehlo.add")
+    """
+    return str(module.operation.get_asm(large_elements_limit=_MOST_PRINTED))
 
 
 def _of_arrays(functions: Mapping[str, Any]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from typing import Any
 OLDEST = (3, 11)
 # What a process of a side imports, by names that are those of pip as well.
 NEEDED = ("jax", "jaxlib", "numpy", "pydantic")
+FOR_RELOAD = ("flatbuffers",)  # which exports are written with
 _SECONDS = 60.0
 
 # Runs in any Python from 2.7 on, and imports none of the packages that it looks for.
@@ -41,7 +42,12 @@ print(json.dumps({
 
 
 class InterpreterError(ValueError):
-    """Sides cannot run in an interpreter; the message names it, what it lacks, and what to do."""
+    """Sides cannot run in an interpreter: `what` names it and what it lacks, then what to do."""
+
+    def __init__(self, what: str, to_do: str = "") -> None:
+        super().__init__(f"{what}; {to_do}" if to_do else what)
+        self.what = what
+        self.to_do = to_do
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,8 @@ def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
     if found.missing:
         missing = " ".join(found.missing)
         raise InterpreterError(
-            f"{path!r} lacks {missing.replace(' ', ', ')}; constparity installs nothing: "
-            f"{python} -m pip install {missing}"
+            f"{path!r} lacks {missing.replace(' ', ', ')}",
+            f"constparity installs nothing: {python} -m pip install {missing}",
         )
     return python
 
@@ -98,6 +104,16 @@ def versions_of(python: Path) -> Versions:
     return Versions(found.jax, ".".join(map(str, found.version)))
 
 
+def missing_in(python: Path, packages: Sequence[str]) -> tuple[str, ...]:
+    """Return those packages that an interpreter that `interpreter_at` found does not find.
+
+    Example::
+
+        missing_in(interpreter_at("~/jax-0.12"), ["flax"]) == ("flax",)
+    """
+    return _probed(python, packages).missing
+
+
 def _executable(path: str) -> Path:
     given = Path(path).expanduser()
     if given.is_dir():
@@ -111,7 +127,7 @@ def _executable(path: str) -> Path:
     elif os.sep not in path and not given.exists() and (found := shutil.which(path)):
         given = Path(found)
     if not given.exists():
-        raise InterpreterError(f"{path!r} does not exist; --python takes the path of a Python")
+        raise InterpreterError(f"{path!r} does not exist", "--python takes the path of a Python")
     # Not resolved: the interpreter of a virtual environment is a link to another one.
     return given.absolute()
 

@@ -14,6 +14,11 @@ OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
 
 FOLDER = Path(parity_tests.__file__).absolute().parent.parent  # that our packages lie in
 _TESTER = ("parity_tests", "reports")
+# The file of a process of a side makes our packages known under any name but "__main__".
+_RUN_BOTH = (
+    "import runpy, sys; runpy.run_path(sys.argv[2]); "
+    "runpy.run_path(sys.argv[3], run_name='__main__')"
+)
 _ENGINE = ("engine", "legacy_closedjaxpr", "simplified_consts")
 
 
@@ -36,6 +41,15 @@ def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment whose processes find our packages; a source tree is not installed."""
     path = os.pathsep.join(filter(None, [str(FOLDER), environment.get("PYTHONPATH")]))
     return {**environment, "PYTHONPATH": path}
+
+
+def with_packages(file: Path) -> list[str]:
+    """Return the arguments of a Python that run a file and find all our packages there.
+
+    It finds nothing else of what lies beside them, as in a process of a side.
+    """
+    entry = FOLDER / "parity_tests" / "worker" / "entry.py"
+    return ["-c", _RUN_BOTH, ",".join((*_TESTER, *_ENGINE)), str(entry), str(file)]
 
 
 def packages_of(side: Side) -> tuple[str, ...]:

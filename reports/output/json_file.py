@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from reports.rows import SCHEMA_VERSION, Campaign
+from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.grid import Grid
 
 _SHOWN_ERRORS = 5
 _Root = TypeVar("_Root", Campaign, Grid)
+_ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
 _KINDS = ("one campaign", "a grid over several versions of JAX")
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
@@ -40,7 +41,8 @@ def render(campaign: Campaign) -> str:
     """Render the campaign as JSON text.
 
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
-    which `load` turns back into floats.
+    which `load` turns back into floats. A field that has its default is left out, and rows take the
+    forms of `reports.rows.in_file`. Each program has a line.
 
     Example::
 
@@ -67,11 +69,58 @@ def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
     # Not model_dump_json: it writes infinities as null, which does not load again, and it raises on
     # the lone surrogates that file names outside UTF-8 bring into messages. JSON can escape these,
     # and the escape is what "backslashreplace" spells them with.
-    rows = root.model_dump()
-    answer_first = {**{name: rows.pop(name) for name in first}, **rows}
-    text = json.dumps(_strict(answer_first), ensure_ascii=False, allow_nan=False, indent=2)
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
-    return text + "\n"
+    rows = _strict(root.model_dump(exclude_defaults=True))
+    answer_first = {name: rows.pop(name) for name in first if name in rows}
+    return _escaped(_lines({**answer_first, "schema_version": SCHEMA_VERSION, **rows})) + "\n"
+
+
+def render_program(row: ProgramRow) -> str:
+    """Render one program as its line in the JSON of a campaign.
+
+    Example::
+
+        render_program(campaign.programs[0]) in render(campaign)
+    """
+    return _escaped(_lines(_strict(row.model_dump(exclude_defaults=True))))
+
+
+def render_root(campaign: Campaign) -> str:
+    """Render the fields of a campaign but its programs and its headline, as one line of JSON.
+
+    Example::
+
+        campaign_of(render_root(campaign), map(render_program, campaign.programs)) == campaign
+    """
+    fields = campaign.model_dump(exclude_defaults=True, exclude={"programs", "headline"})
+    return _escaped(_lines(_strict(fields)))
+
+
+def campaign_of(root: str, programs: Iterable[str]) -> Campaign:
+    """Build the campaign that `render_root` and `render_program` have rendered, bit by bit.
+
+    Raises `ValueError` where they are not of this schema.
+    """
+    rows = [json.loads(each, parse_constant=_refuse_constant) for each in programs]
+    return Campaign.model_validate({**json.loads(root), "programs": rows})
+
+
+def program_of(text: str) -> ProgramRow:
+    """Build the row that `render_program` has rendered. Raises `ValueError`."""
+    return ProgramRow.model_validate(json.loads(text, parse_constant=_refuse_constant))
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
+
+
+def _lines(value: Any) -> str:
+    """Write JSON with a line for each field of the root and for each program, none within."""
+    if isinstance(value, dict) and value.keys() & _ON_LINES:
+        fields = [f"{json.dumps(name)}:{_lines(each)}" for name, each in value.items()]
+        return "{\n" + ",\n".join(fields) + "\n}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(map(_lines, value)) + "\n]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") -> Campaign:
@@ -105,10 +154,31 @@ def load_grid(path: str | os.PathLike[str]) -> Grid:
     return _load(Grid, path, "--report json:")
 
 
+def load_result(path: str | os.PathLike[str]) -> Campaign | Grid:
+    """Load the campaign or the grid that a JSON report holds, whichever it is.
+
+    Raises `ReportReadError` as `load` does.
+
+    Example::
+
+        load_result("report.json").headline.flip
+    """
+    option = f"--report json:{os.fspath(path)}"
+    data = _read(path, option)
+    if "versions" in data:
+        return _validated(Grid, data, path, option)
+    return _validated(Campaign, data, path, option)
+
+
 def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _Root:
     option = f"{written_by}{os.fspath(path)}"
+    return _validated(root, _read(path, option), path, option)
+
+
+def _validated(
+    root: type[_Root], data: dict[str, Any], path: str | os.PathLike[str], option: str
+) -> _Root:
     again = f"write it again with {option}"
-    data = _read(path, option)
     version = data["schema_version"]
     if type(version) is not int or version != SCHEMA_VERSION:
         raise _error(

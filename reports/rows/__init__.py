@@ -42,6 +42,10 @@ from reports.rows.headline import (
     answer_of,
     worst_first,
 )
+from reports.rows.kept_text import (
+    KeptText,
+    ProgramTexts,
+)
 from reports.rows.observation import (
     ArgumentLeaf,
     Check,
@@ -98,12 +102,14 @@ __all__ = [
     "Headline",
     "HostMemory",
     "JaxprCounts",
+    "KeptText",
     "LeafComparison",
     "MeasuredWith",
     "MemoryStats",
     "Observation",
     "OutputLeaf",
     "ProgramRow",
+    "ProgramTexts",
     "Proof",
     "ReasonKind",
     "Row",

@@ -15,7 +15,7 @@ from reports.rows.headline import Headline, headline
 from reports.rows.program_row import VERDICTS, Environment, ProgramRow, Verdict
 from reports.rows.row import Row, Side
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class Campaign(Row):
@@ -27,6 +27,9 @@ class Campaign(Row):
     # What a reader must know who compares two saved campaigns: other versions, machines, sources.
     # Empty for a campaign that was run, and where both were measured alike.
     provenance: tuple[str, ...] = ()
+    # What each of two saved campaigns was measured with, where sides are compared with themselves
+    # and that is not the same. Rows have one observation for each side, that of the first.
+    files_measured: tuple[str, ...] = ()
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
     not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out

@@ -35,6 +35,7 @@ class CapturedArray(Row):
     alike: int = 1  # captured arrays that share `copies`: their values are equal or unread
     note: str = ""
     written: bool = False  # it holds other values after the calls than before them
+    code: str = ""  # the text of the line; "" where it is not known
 
 
 HazardKind = Literal[
@@ -47,6 +48,7 @@ HazardKind = Literal[
     "reads jaxpr constants",
     "reads the flag",
     "reads lowered modules",
+    "hands on the environment",
 ]
 
 
@@ -63,3 +65,4 @@ class Hazard(Row):
     # Of a read: the traced program is another one because of it, or cannot be traced.
     changes_program: bool = False
     operations: float | None = None  # scalar operations that each call adds, estimated
+    code: str = ""  # the text of the line; "" where it is not known

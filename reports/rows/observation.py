@@ -10,6 +10,7 @@ from typing import Literal
 from reports.rows.calls import CallResults, Growth
 from reports.rows.captured_array import CapturedArray
 from reports.rows.effects import Effects
+from reports.rows.kept_text import ProgramTexts
 from reports.rows.row import Row, Side
 
 
@@ -47,6 +48,8 @@ class JaxprCounts(Row):
     # operations of one call, estimated by their shapes.
     working_equations: dict[str, int] | None = None
     operations: int | None = None
+    # Equations that repeat a captured array along a new axis, as vmap does with operands of bodies.
+    captured_repeated: int | None = None
     donated_types: int | None = None  # captured arrays of the type of a donated argument
 
 
@@ -196,6 +199,7 @@ class Observation(Row):
     calls: CallResults | None = None  # whether the results of all calls are the same bits
     growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
+    texts: ProgramTexts | None = None  # its jaxpr and its StableHLO, as printed
     # What the program changed for its whole process, each in a sentence; the programs after it ran
     # in a new process.
     changed_process: tuple[str, ...] = ()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from reports.rows.captured_array import Hazard
-from reports.rows.comparison import Comparison, TimeComparison, TimeSamples
+from reports.rows.comparison import TimeComparison, TimeSamples
 from reports.rows.flip import DriftAttribution, FlipVerdict
-from reports.rows.observation import Observation
+from reports.rows.in_file import Comparisons, Observations
 from reports.rows.row import Row
 
 Verdict = Literal["parity", "could not compare", "not repeatable", "difference"]
@@ -41,8 +41,8 @@ class ProgramRow(Row):
     tags: tuple[str, ...] = ()  # of its declaration; empty in reports older than this field
     verdict: Verdict
     reasons: tuple[str, ...]
-    observations: tuple[Observation, ...]
-    comparisons: tuple[Comparison, ...]
+    observations: Observations
+    comparisons: Comparisons
     time_samples: tuple[TimeSamples, ...] = ()
     times: tuple[TimeComparison, ...] = ()
     hazards: tuple[Hazard, ...] = ()

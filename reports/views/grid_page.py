@@ -7,10 +7,10 @@ texts have a maximum size, and say how much was left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reports.rows import Failure, ProgramRow, Side
+from reports.rows import Environment, Failure, MeasuredWith, ProgramRow, Side
 from reports.rows.grid import Grid
 from reports.rows.grid_headline import VersionAnswer
 from reports.rows.grid_row import GridCell, GridRow, GridVersion
@@ -27,7 +27,7 @@ from reports.views.grid_cells import (
     tone_of,
     worst_first,
 )
-from reports.views.page import ANSWER_TONES
+from reports.views.measured import measured_with
 from reports.views.texts import cut, left_out
 
 MAX_PROGRAMS = 500
@@ -38,8 +38,10 @@ _NAME_LENGTH = 80
 _NAMES_LENGTH = 2000
 _TEXT_LENGTH = 500
 _VALUE_LENGTH = 120
-# What a reader must know of each environment, by the names of its fields.
-_FACTS = ("jax", "jaxlib", "python", "numpy", "backend", "device_kind")
+# What a reader must know of each environment, by the names of its fields. Each process has told
+# the first of them, and the process that collected the programs the others.
+_TOLD = ("jax", "jaxlib", "python", "backend")
+_FACTS = ("numpy", "device_kind")
 # Facts in which environments of one grid are expected to differ. The processes of all of them run
 # the constparity that started them, whichever is installed beside their JAX.
 _OF_VERSIONS = ("jax", "jaxlib", "constparity")
@@ -92,7 +94,7 @@ def grid_page(grid: Grid) -> GridPage:
     anchors = {each[0].name: f"programs-{number}" for number, each in enumerate(news, 1)}
     return GridPage(
         title=_title(headline.versions),
-        tone=ANSWER_TONES[headline.flip] if headline.flip else "",
+        tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
         lines=(headline.question, headline.verdicts, headline.left_alone),
         created=grid.created,
         versions=_versions(grid),
@@ -194,26 +196,42 @@ def _title(answers: Sequence[VersionAnswer]) -> str:
     found = {each.flip or "not asked" for each in answers}
     if len(found) == 1:
         return f"flip: {next(iter(found))}"
-    worst = next(answer for answer in reversed([*ANSWER_TONES, "not asked"]) if answer in found)
+    worst = next(
+        answer for answer in reversed([*flip.ANSWER_TONES, "not asked"]) if answer in found
+    )
     return f"flip: {worst} on some versions"
 
 
 def _versions(grid: Grid) -> Table:
     answers = {each.version: each for each in grid.headline.versions}
-    rows = tuple(_version(each, answers[each.label]) for each in grid.versions)
-    facts = (name.replace("_", " ") for name in _FACTS)
+    rows = tuple(row for each in grid.versions for row in _version(each, answers[each.label]))
+    facts = (name.replace("_", " ") for name in (*_TOLD, *_FACTS))
     return Table("Versions", columns(("version", "flip", "programs", "first", *facts)), rows)
 
 
-def _version(version: GridVersion, answer: VersionAnswer) -> tuple[Cell, ...]:
+def _version(version: GridVersion, answer: VersionAnswer) -> Iterator[tuple[Cell, ...]]:
+    """Yield the line of a version, and lines for its sides where they ran on other versions."""
+    programs = version.campaign.programs if version.campaign else ()
     found = version.campaign.environment if version.campaign else None
-    return (
+    told = measured_with(programs)
+    of_one = next(iter(told)) if len(told) == 1 else None
+    first = of_one or (None if told else found)
+    yield (
         Cell(cut(version.label, _NAME_LENGTH)),
-        Cell(answer.flip, tone=ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
+        Cell(answer.flip, tone=flip.ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
         Cell(counts_of(answer)),
         Cell(cut(answer.first, _TEXT_LENGTH)),
-        *(Cell(str(getattr(found, name))) if found else NOTHING for name in _FACTS),
+        *_facts(first, _TOLD),
+        *_facts(found, _FACTS),
     )
+    for measured, sides in told.items() if of_one is None else ():
+        name = cut(f"{version.label}: {', '.join(sides)}", _NAME_LENGTH)
+        empty = [Cell("")] * 3
+        yield (Cell(name), *empty, *_facts(measured, _TOLD), *[Cell("")] * len(_FACTS))
+
+
+def _facts(of: MeasuredWith | Environment | None, names: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple(Cell(str(getattr(of, name))) if of else NOTHING for name in names)
 
 
 def _table(

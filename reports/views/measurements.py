@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reports.rows import Observation, Side, metrics
 from reports.rows.metric_records import Figure, Metric
-from reports.views import figures
+from reports.views import figures, measured
 from reports.views.cells import NOTHING, Cell, Column, Table, columns
 from reports.views.texts import cut
 
@@ -37,8 +37,10 @@ def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -
     return Table("Figures by side", titles, tuple(rows))
 
 
-def proofs(observations: Sequence[Observation]) -> Table:
+def proofs(observations: Sequence[Observation], *, apart: bool = False) -> Table:
     """Make one line for each side: the evidence that it was in force, in words and counts.
+
+    With `apart`, each line has the versions that the side was measured with.
 
     Example::
 
@@ -46,10 +48,12 @@ def proofs(observations: Sequence[Observation]) -> Table:
     """
     counts = _by_heading()[_PROOF]
     labels = tuple(figure.label for _, figure in counts)
-    titles = (*columns(("side", "proof")), *columns(labels, numeric=True))
+    words = ("side", "measured with", "proof") if apart else ("side", "proof")
+    titles = (*columns(words), *columns(labels, numeric=True))
     rows = tuple(
         (
             Cell(item.side),
+            *((_versions(item),) if apart else ()),
             _statement(item),
             *(figures.cell(metric.read(item), metric.unit) for metric, _ in counts),
         )
@@ -77,6 +81,11 @@ def _label(figure: Figure) -> Cell:
 
 def _read(metric: Metric, observation: Observation | None) -> object:
     return metric.read(observation) if observation else None
+
+
+def _versions(observation: Observation) -> Cell:
+    text = measured.versions_of(observation)
+    return Cell(cut(text, _TEXT_LENGTH)) if text else Cell("-", "its process was lost")
 
 
 def _statement(observation: Observation) -> Cell:

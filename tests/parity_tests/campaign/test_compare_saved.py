@@ -16,6 +16,7 @@ from parity_tests.evidence.saved import Saved, SavedError
 from parity_tests.processes.options import Limits
 from reports import ReportReadError
 from reports.rows import DriftAttribution, TimeSamples
+from reports.views.measured import lines_of
 
 HALVES = {"legacy": ("legacy", "jax-legacy"), "simplified": ("simplified", "jax-simplified")}
 NAMES = ("good", "other_value", "other_rounding", "other_order", "raises_on_one_side", "last")
@@ -358,6 +359,41 @@ def test_other_versions_and_machines_are_in_the_headline_and_have_no_times(saved
     assert result.provenance[0] in reports.render_report("html", result).replace("&#39;", "'")
     assert result.provenance[0] in reports.render_report("md", result)
     assert json.loads(reports.render_report("json", result))["provenance"] == [*result.provenance]
+
+
+def measured_with_jax(saved, version):
+    """What is saved, as if all processes had told this version of JAX."""
+
+    def change(row):
+        observations = tuple(
+            each.model_copy(
+                update={"measured_with": each.measured_with.model_copy(update={"jax": version})}
+            )
+            for each in row.observations
+            if each.measured_with
+        )
+        return row.model_copy(update={"observations": observations})
+
+    return with_rows(saved, change)
+
+
+def test_each_side_names_what_it_was_measured_with(saved):
+    folder, _ = saved
+    left, right = halves_of(folder)
+    assert len(lines_of(compare(left, right))) == 1
+    other = compare(left, measured_with_jax(right, "0.10.9"))
+    of_left, of_right = lines_of(other)
+    assert of_left.startswith("legacy, jax-legacy: measured with jax ")
+    assert of_right.startswith("simplified, jax-simplified: measured with jax 0.10.9, jaxlib ")
+
+
+def test_two_files_of_one_side_name_what_each_was_measured_with(saved):
+    folder, _ = saved
+    left, _ = halves_of(folder)
+    assert compare(left, left).files_measured == ()
+    of_left, of_right = lines_of(compare(left, measured_with_jax(left, "0.10.9")))
+    assert of_left.startswith(f"{folder / 'legacy.json'}: measured with jax ")
+    assert of_right.startswith(f"{folder / 'legacy.json'}: measured with jax 0.10.9, jaxlib ")
 
 
 def test_other_sources_are_in_the_headline_and_have_no_times(saved):

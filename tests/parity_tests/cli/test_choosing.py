@@ -10,7 +10,7 @@ from program_files import program_file
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app, last_failed
-from parity_tests.judge import fail_rules
+from reports.rows import fail_rules
 
 TAGGED = str(program_file("tagged_programs"))
 
@@ -120,6 +120,12 @@ def test_quietly_there_is_the_headline_and_what_fails(ran, capsys, faults):
     assert [line.split()[0] for line in failing] == ["other_rounding", "other_order"]
     assert rule == "fails on drift: 2 programs"
     assert printed.err == ""
+
+
+def test_a_rule_about_several_versions_says_that_it_was_not_looked_at(ran, capsys):
+    assert app.main(["run", "x", "--fail-on", "version-change"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("version-change: not looked at, for it is about several versions")
 
 
 def test_all_reasons_are_printed_on_request(ran, capsys):

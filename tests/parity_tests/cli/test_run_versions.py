@@ -21,8 +21,8 @@ TWO = ["--python", sys.executable, "--python", sys.executable]
 def canned(monkeypatch):
     """A grid as if it had been run; what else came of the campaigns can be given."""
 
-    def of(*versions, **more):
-        found = EachVersion(built.of(*versions), **more)
+    def of(*versions, changes=(), **more):
+        found = EachVersion(built.of(*versions, changes=changes), **more)
         monkeypatch.setattr(each_version, "run_each", lambda *args, **options: found)
         named = [Interpreter(Path("python"), each.label, each.label) for each in versions]
         monkeypatch.setattr(each_version, "interpreters_at", lambda paths: named)
@@ -57,6 +57,12 @@ def test_the_exit_status_is_the_worst_of_all_versions(canned, last, code, capsys
     assert run("--exit-zero") == 0
 
 
+def test_a_format_that_a_grid_does_not_have_is_refused_before_anything_runs(monkeypatch, capsys):
+    monkeypatch.setattr(each_version, "run_each", lambda *args, **options: pytest.fail("it ran"))
+    assert run("--report", "sarif:-") == 4
+    assert "the formats of a grid are html, md" in capsys.readouterr().err
+
+
 def test_a_difference_is_worse_than_what_could_not_be_compared(canned):
     canned(unknown("0.9.2"), different("0.10.2"))
     assert run() == 1
@@ -67,6 +73,62 @@ def test_a_version_without_a_campaign_could_not_be_compared(canned, capsys):
     assert run() == 2
     assert "fails on not-compared: nothing was run on 0.9.2" in capsys.readouterr().out
     assert run("--fail-on", "different") == 0
+
+
+def changing(outcome):
+    """Two versions, of which the second changes a program."""
+    return [safe("0.9.2"), safe("0.10.2")], [built.change("steady", "0.9.2", "0.10.2", outcome)]
+
+
+def test_a_change_of_version_breaks_its_rule_alone(canned, capsys):
+    versions, changes = changing("different")
+    canned(*versions, changes=changes)
+    assert run() == 0
+    assert run("--fail-on", "version-change:jax-legacy,different") == 2  # which ran nowhere twice
+    capsys.readouterr()
+    assert run("--fail-on", "different,version-change") == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "fails on version-change: 1 program from version to version"
+    assert run("--fail-on", "version-change", "--exit-zero") == 0
+
+
+def test_a_change_of_version_breaks_the_rule_of_the_project(canned, tmp_path, monkeypatch):
+    versions, changes = changing("new failure")
+    canned(*versions, changes=changes)
+    monkeypatch.chdir(tmp_path)
+    assert run() == 0
+    (tmp_path / "pyproject.toml").write_text('[tool.constparity]\nfail-on = ["version-change"]\n')
+    assert run() == 1
+
+
+def test_quietly_what_a_version_changes_is_named(canned, capsys):
+    versions, changes = changing("different")
+    canned(*versions, changes=changes)
+    run("-q", "--fail-on", "version-change")
+    out = capsys.readouterr().out.splitlines()
+    assert "steady: flag on: 0.9.2 to 0.10.2: different: it is different" in out
+
+
+def test_what_was_not_compared_across_versions_is_no_parity(canned, capsys):
+    versions, changes = changing("not compared")
+    canned(*versions, changes=changes)
+    assert run("--fail-on", "version-change") == 2
+    canned(*versions)
+    capsys.readouterr()
+    assert run("--fail-on", "version-change") == 2
+    assert "version-change: no side ran on two versions" in capsys.readouterr().out
+    canned(GridVersion(label="0.9.2", missing="no module named flax"), safe("0.10.2"))
+    assert run("--fail-on", "version-change") == 2
+    assert "fails on version-change: nothing was run on 0.9.2" in capsys.readouterr().out
+
+
+def test_what_a_version_changes_is_remembered(canned, monkeypatch):
+    remembered = []
+    monkeypatch.setattr(last_failed, "remember", lambda rows, names: remembered.append(names))
+    versions, changes = changing("different")
+    canned(*versions, changes=changes)
+    run("--fail-on", "version-change")
+    assert remembered == [{"steady"}]
 
 
 def test_an_interrupted_run_prints_what_there_is(canned, capsys):
@@ -148,4 +210,5 @@ def test_two_interpreters_with_one_jax_agree(good_file, tmp_path):
         ("jax-legacy", "equal"),
         ("jax-simplified", "equal"),
     ]
-    assert [each["counters"] for each in data["changes"]] == [[], []]
+    # What is empty is left out of the file.
+    assert not any(each.get("counters") for each in data["changes"])

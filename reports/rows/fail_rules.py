@@ -1,7 +1,8 @@
-"""The rules of `--fail-on`: for which findings the process exits with a failure.
+"""The rules of `--fail-on`: for which findings the process exits with a failure, and JUnit has one.
 
 A rule is a word, and after a colon its limit or its subject: "different", "slower:20%",
-"hazard:donated". The rules read the reasons of the verdicts, and judge nothing themselves.
+"hazard:donated". The rules read the reasons of the verdicts, and judge nothing themselves. The rule
+"version-change" is about several campaigns, and `version_rules.py` reads their grid.
 """
 
 from __future__ import annotations
@@ -12,15 +13,29 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from reports.rows import Campaign, FlipReason, HazardKind, ProgramRow, agreement_of
+from reports.rows.campaign import Campaign
+from reports.rows.captured_array import HazardKind
+from reports.rows.flip import FlipReason
+from reports.rows.headline import agreement_of
+from reports.rows.program_row import ProgramRow
+from reports.rows.row import SIDES, Side
 
 RuleName = Literal[
-    "different", "new-failure", "not-compared", "drift", "slower", "larger", "hazard"
+    "different",
+    "new-failure",
+    "not-compared",
+    "drift",
+    "slower",
+    "larger",
+    "hazard",
+    "version-change",
 ]
 RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
 # A rule that says that something could not be judged has an exit status of its own.
 Status = Literal["difference", "could not compare"]
 
+# Without "version-change": what a release changes in both modes says nothing of the flip. A program
+# that it makes fail cannot be compared, and breaks a rule all the same.
 DEFAULT = "different,new-failure,not-compared"
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%|x)")
@@ -32,7 +47,10 @@ class FailRuleError(ValueError):
 
 @dataclass(frozen=True)
 class FailRule:
-    """One rule: `limit` is the largest ratio that passes, `subject` a word of a hazard's kind."""
+    """One rule: `limit` is the largest ratio that passes.
+
+    `subject` is a word of a hazard's kind, or the side that a change of version is looked for on.
+    """
 
     text: str
     name: RuleName
@@ -51,10 +69,11 @@ class FailRule:
 
 @dataclass(frozen=True)
 class Broken:
-    """A rule that programs broke, by their names."""
+    """A rule that programs broke, by their names, and what that comes to."""
 
     rule: FailRule
     programs: tuple[str, ...]
+    status: Status
 
 
 def parse(text: str) -> tuple[FailRule, ...]:
@@ -75,7 +94,11 @@ def broken(campaign: Campaign, rules: Sequence[FailRule]) -> list[Broken]:
         [each.rule.name for each in broken(campaign, parse(DEFAULT))] == ["different"]
     """
     found = [
-        Broken(rule, tuple(row.name for row in campaign.programs if rule.is_broken_by(row)))
+        Broken(
+            rule,
+            tuple(row.name for row in campaign.programs if rule.is_broken_by(row)),
+            rule.status,
+        )
         for rule in rules
     ]
     return [each for each in found if each.programs]
@@ -92,6 +115,8 @@ def _rule(text: str) -> FailRule:
         return FailRule(text, known, limit=_limit(text, rest))
     if colon and known == "hazard":
         return FailRule(text, known, subject=_subject(text, rest))
+    if colon and known == "version-change":
+        return FailRule(text, known, subject=_side(text, rest))
     if colon:
         raise FailRuleError(f"the rule {known!r} takes nothing after a colon, got {text!r}")
     return FailRule(text, known)
@@ -115,6 +140,13 @@ def _subject(text: str, rest: str) -> str:
     if not rest or not any(rest.lower() in kind.lower() for kind in kinds):
         raise FailRuleError(f"{text!r} names no hazard; the hazards are {', '.join(kinds)}")
     return rest.lower()
+
+
+def _side(text: str, rest: str) -> Side:
+    side = next((each for each in SIDES if each == rest), None)
+    if side is None:
+        raise FailRuleError(f"{text!r} names no side; the sides are {', '.join(SIDES)}")
+    return side
 
 
 # -- what breaks each rule -------------------------------------------------------------------------
@@ -163,6 +195,10 @@ def _hazard(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
     yield from (rule.subject in each.kind.lower() for each in row.hazards)
 
 
+def _version_change(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield False  # a campaign has one version
+
+
 _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
     "different": _different,
     "new-failure": _new_failure,
@@ -171,4 +207,8 @@ _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
     "slower": _slower,
     "larger": _larger,
     "hazard": _hazard,
+    "version-change": _version_change,
 }
+
+
+DEFAULT_RULES = parse(DEFAULT)
