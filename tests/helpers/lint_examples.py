@@ -76,7 +76,11 @@ FOUND = {
         "from jax._src import core as private\nx = private.ClosedJaxpr  # <-",
         "x = jax.core.ClosedJaxpr  # <-",
     ],
-    "CP204": ["def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-"],
+    "CP204": [
+        "def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-",
+        "def split(eqn):\n    if eqn.primitive.name == 'scan':\n"
+        "        return eqn.invars[: eqn.params['num_consts']]  # <-",
+    ],
     "CP301": [
         "if jax.config.jax_use_simplified_jaxpr_constants: print()  # <-",
         "import os\nprint(os.environ.get('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'))  # <-",
@@ -229,6 +233,7 @@ SILENT = {
         "def g(eqn):\n    if 'num_carry' in eqn.params: return eqn.params['num_carry']",
         "def g(eqn): return eqn.params.get('num_carry', 0)",
         "def g(options): return options['num_carry']",
+        "def custom_vjp(eqn): return eqn.params['num_consts']",
     ],
     "CP301": [
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'",
