@@ -61,7 +61,10 @@ def hazards(found: Sequence[Hazard]) -> Table:
     rows = [
         (
             Cell(group[0].kind, tone="warn"),
-            Cell(listed([place(each.file, each.line) for each in group])),
+            Cell(
+                listed([place(each.file, each.line) for each in group]),
+                code=cut(next((each.code for each in group if each.code), ""), _TEXT_LENGTH),
+            ),
             Cell(listed([each.array for each in group])),
             Cell(cut(group[0].what, _TEXT_LENGTH)),
             Cell(cut(group[0].fix, _TEXT_LENGTH)),
@@ -132,7 +135,10 @@ def _array(array: CapturedArray) -> tuple[Cell, ...]:
     shape = ",".join(map(str, array.shape))
     sharding = array.sharding
     return (
-        Cell(cut(place(array.file, array.line) + function, 2 * _VALUE_LENGTH)),
+        Cell(
+            cut(place(array.file, array.line) + function, 2 * _VALUE_LENGTH),
+            code=cut(array.code, _TEXT_LENGTH),
+        ),
         Cell(cut(f"{array.dtype}[{shape}]", _VALUE_LENGTH)),
         figures.bytes_cell(array.bytes),
         Cell(cut(sharding, _VALUE_LENGTH), cut(sharding, _TEXT_LENGTH)) if sharding else NOTHING,
