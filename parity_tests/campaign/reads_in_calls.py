@@ -1,8 +1,9 @@
-"""Reads in the callbacks of programs that a flip changes, as hazards of these programs.
+"""Reads of programs that a flip changes, in processes of their own for each side.
 
-Hazards are read off traced programs, and a callback runs only when its program is called. So a
-program with callbacks that fails or differs, for no reason that its trace tells, is called on both
-sides of the flip, in processes that record what it reads.
+Hazards are read off a program that is traced in both forms in one process. A callback runs only
+when the program is called, and a function may keep what it read before. So a program that fails or
+differs, for no reason that its trace tells, is called on both sides of the flip, in processes that
+record what it reads.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, ReadsInCalls
 from parity_tests.processes.worker_process import Lost
-from reports.rows import Hazard
+from reports.rows import DriftCause, Hazard, HazardKind
+
+_EXPLAIN_FAILURES: tuple[HazardKind, ...] = ("captured and donated", "incompatible devices")
+_OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
 
 
 def with_reads_in_calls(
@@ -31,7 +35,7 @@ def with_reads_in_calls(
     options: CampaignOptions,
     folder: Path,
 ) -> list[RowDraft]:
-    """Return the drafts, with the reads of callbacks where these may explain a difference.
+    """Return the drafts, with the reads that may explain a difference; its drift is attributed.
 
     Example::
 
@@ -55,13 +59,19 @@ def with_reads_in_calls(
 
 
 def _may_be_explained(findings: Findings, pair: Sides) -> bool:
-    """Say whether a program calls back, works before the flip, and no read explains its end."""
-    if findings.not_repeatable or any(each.changes_program for each in findings.hazards):
+    """Say whether a program works before the flip, and nothing explains what it does after it."""
+    by_side = {each.side: each for each in findings.observed}
+    before, after = by_side.get(pair[0]), by_side.get(pair[1])
+    if before is None or after is None or before.failure or findings.not_repeatable:
         return False
-    before = next((each for each in findings.observed if each.side == pair[0]), None)
-    if before is None or before.stablehlo is None or not before.stablehlo.callbacks:
+    if any(each.changes_program for each in findings.hazards) or not across(findings, pair):
         return False
-    return bool(across(findings, pair))
+    if after.failure:
+        return not any(each.kind in _EXPLAIN_FAILURES for each in findings.hazards)
+    if before.stablehlo is not None and before.stablehlo.callbacks:
+        return True
+    causes = {each.cause for each in findings.drift if (each.left, each.right) == pair}
+    return not causes & set(_OF_XLA)
 
 
 def _read(job: Job, pair: Sides, files: CampaignFiles, limits: Limits) -> tuple[Hazard, ...]:

@@ -92,10 +92,10 @@ def run(
             drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
         except OSError as error:  # the folder is full, or went away
             log.warning("constparity: programs that differ were not run again (%s)", error)
-        drafts = with_reads_in_calls(drafts, collected.job, options, folder)
         drafts = with_late_settings(drafts, collected.job, options, folder)
         if options.attribute:
             drafts = _attribute(drafts, measured, options, folder, progress)
+            drafts = with_reads_in_calls(drafts, collected.job, options, folder)
         pairs = pairs_of(options.sides)
         numbers = [number for number in range(len(drafts)) if measured.is_told(number)]
         result = Campaign(

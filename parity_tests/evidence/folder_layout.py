@@ -24,7 +24,7 @@ has a folder with the next free number::
     again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     arbiter-0/truth.sha256               their digest
-    calls-0/SIDE/                    a process that recorded what its callbacks read
+    calls-0/SIDE/                    a process that recorded what it reads
     settings-0-alone/                a process that imported a program before JAX, or after it
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
@@ -221,7 +221,7 @@ class CampaignFiles:
         return self.folder / f"hazards-{number}"
 
     def calls(self, number: int, side: Side) -> Path:
-        """Return the folder of the process that records what the callbacks of a program read."""
+        """Return the folder of the process that records what a program reads."""
         return side_folder(self.folder / f"calls-{number}", side)
 
     def settings(self, number: int, when: str) -> Path:

@@ -1,4 +1,4 @@
-"""What JAX was set to when a module was imported; NumPy is not imported for it."""
+"""What JAX is set to when a module is imported, as an answer holds it; JAX is not imported here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class SettingsFound(BaseModel):
-    """What JAX is set to when a module is imported, and the variables that the import has set.
+    """The number of devices, JAX's settings, and the variables that the import has set.
 
     `raised` says what the import raised; "" where it went well.
     """

@@ -122,6 +122,12 @@ class AcrossFlip:
         return next((group for group in reads if _may_decide(group[0])), None)
 
     @property
+    def deciding_read(self) -> tuple[Hazard, ...] | None:
+        """The first reads that may decide another program, though it was not traced otherwise."""
+        reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
+        return next((group for group in reads if group[0].fix != "nothing"), None)
+
+    @property
     def hoists_nothing(self) -> bool:
         """Whether the flip hoists no array, for all that is known of a side that failed after it.
 

@@ -201,7 +201,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     outcome, why, action = _weighed(flip, outputs, drift)
     read = read_that_changes(flip)
     if drift and drift.cause == "another program":
-        read = read or flip.hazard("reads lowered modules", "hands on the environment")
+        read = read or flip.deciding_read
     if drift and drift.cause not in _OF_XLA and read:
         yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
         return

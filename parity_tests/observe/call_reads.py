@@ -1,4 +1,4 @@
-"""Reads in calls: what the callbacks of a program read of lowered modules, jaxprs or the flag."""
+"""Reads in calls: what a program reads of modules, jaxprs or the flag until it has been called."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import re
 import sys
 import sysconfig
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -35,6 +35,7 @@ Subject: TypeAlias = Literal[
     "outvars",
     "operands",
     "params",
+    "equations",
     "text",
     "module",
     "flag",
@@ -131,6 +132,7 @@ def _attributes() -> list[tuple[type, str, Subject]]:
             found[owner, name] = name
         found[owner, "literals"] = "consts"  # its older name
         found[owner, "in_avals"] = "invars"
+        found[owner, "eqns"] = "equations"
     found[core.JaxprEqn, "invars"] = "operands"
     found[core.JaxprEqn, "params"] = "params"
     return [
@@ -194,6 +196,7 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
     if read_flag is None:
         return []
     read_all, read_variable = vars(config)["values"], type(os.environ).__getitem__
+    read_named: Any = vars(config).get("_read")
     # What `jax.config` reads, and code that imports private modules of JAX reads by itself.
     holder: Any = getattr(jax.config, "_value_holders", {}).get(FLAG)
     read_value: Any = getattr(type(holder), "value", None)
@@ -209,24 +212,38 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
             reads.note("flag", Seen(int(value)))
         return value
 
-    before: list[Any] = [None, 0]  # the reader of the variable that was read before, and its step
+    by_name = _Steps()
 
     def variable(self: Any, key: Any) -> Any:
         value = read_variable(self, key)
-        reader = _reader(sys._getframe(1))
-        step = [reader, reader.f_lasti] if reader is not None else [None, 0]
-        # Who reads variable after variable, as `dict(os.environ)` does, asks for none of them.
-        if key == FLAG.upper():
-            reads.note("flag" if step != before else "environment", _value_of(value))
-        before[:] = step
+        is_one_of_all = by_name.is_next(sys._getframe(1))
+        if os.fsdecode(key) == FLAG.upper():
+            subject: Subject = "environment" if is_one_of_all else "flag"
+            reads.note(subject, _value_of(os.fsdecode(value)))
+        return value
+
+    def read_by_name(self: Any, name: str) -> Any:
+        value = read_named(self, name)
+        if name == FLAG:
+            reads.note("flag", Seen(int(value)))
         return value
 
     class Values(dict[str, Any]):
         def __getitem__(self, key: str) -> Any:
             value = super().__getitem__(key)
+            is_one_of_all = by_name.is_next(sys._getframe(1))
             if key == FLAG:
-                reads.note("flag", Seen(int(value)))
+                reads.note("environment" if is_one_of_all else "flag", Seen(int(value)))
             return value
+
+        def __iter__(self) -> Iterator[str]:  # so that `dict` reads value after value
+            return super().__iter__()
+
+        def items(self) -> Any:
+            return ItemsView(self)
+
+        def values(self) -> Any:
+            return ValuesView(self)
 
         def get(self, key: str, default: Any = None) -> Any:
             if key in self:
@@ -234,12 +251,29 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
             return default
 
     of_holder = [(type(holder), "value", property(held))] if read_value is not None else []
+    named = [(config, "_read", read_by_name)] if read_named is not None else []
     return [
         *of_holder,
+        *named,
         (config, FLAG, property(flag)),
         (config, "values", property(lambda self: Values(read_all.__get__(self)))),
         (type(os.environ), "__getitem__", variable),
     ]
+
+
+@dataclass
+class _Steps:
+    """Tells who reads value after value, as `dict(os.environ)` does, and asks for none of them."""
+
+    _before: tuple[FrameType | None, int] = (None, 0)
+
+    def is_next(self, frame: FrameType) -> bool:
+        """Say whether the same step of the same reader has read something just before."""
+        reader = _reader(frame)
+        step = (reader, reader.f_lasti if reader is not None else 0)
+        is_next = reader is not None and step == self._before
+        self._before = step
+        return is_next
 
 
 def _note_environment(reads: Reads, environment: Mapping[str, str]) -> None:
@@ -292,7 +326,8 @@ def _is_between(file: str) -> bool:
     """Whether a file stands between the reader and us, as that of `os.getenv` does."""
     if file == __file__:
         return True
-    return file.startswith("<frozen") or (file.startswith(_STDLIB) and _SITE_PACKAGES not in file)
+    # The code of an `exec` is its caller's.
+    return file.startswith("<") or (file.startswith(_STDLIB) and _SITE_PACKAGES not in file)
 
 
 def _is_users(frame: FrameType) -> bool:

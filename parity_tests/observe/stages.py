@@ -22,6 +22,7 @@ import jax
 from jax.interpreters import mlir
 
 from parity_tests.jaxpr import counts
+from parity_tests.jaxpr.constant_work import constant_work
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.operations import equations_at_work
 from parity_tests.observe import (
@@ -124,13 +125,15 @@ class Lowered:
 class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
-    `work` has the equations that compute, by primitive, and the estimated operations of a call.
-    `jaxpr` is the printed jaxpr; equal programs print equally. `text` is the printed StableHLO, its
-    large constants elided. Sizes are in bytes.
+    `work` has the equations that compute, by primitive, and the estimated operations of a call;
+    `captured_repeated` is the number of equations that repeat captured arrays. `jaxpr` is the
+    printed jaxpr; equal programs print equally. `text` is the printed StableHLO, its large
+    constants elided. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
     work: tuple[dict[str, int], float]
+    captured_repeated: int
     module: stablehlo.ModuleCounts
     proof: Proof
     text_bytes: int
@@ -205,9 +208,11 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
         proof = prove(built.side, facts, module, live_captured=live, passed=passed)
         if not proof.holds:
             raise WrongSideError(proof)
+        live_program = live_part(closed)
         return Counted(
             facts,
-            equations_at_work(live_part(closed)),
+            equations_at_work(live_program),
+            constant_work(live_program, embed_threshold=embed_threshold).repeated,
             module,
             proof,
             text_bytes=len(lowered.as_text()),

@@ -182,9 +182,9 @@ class DetectHazards(Question[HazardsFound]):
 
 
 class ReadsInCalls(Question[HazardsFound]):
-    """Call one program, and record what its callbacks read of lowered modules, jaxprs or the flag.
+    """Call one program, and record what it reads of lowered modules, jaxprs or the flag.
 
-    `reads` has what they read after the flip; then the answer has the lines that tell both apart.
+    `reads` has what it read after the flip; then the answer has the lines that tell both apart.
     """
 
     kind: Literal["reads in calls"] = "reads in calls"

@@ -82,7 +82,7 @@ def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
 
 
 def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
-    """Record what the callbacks of one program read, and compare it with the reads that are given.
+    """Record what one program reads, and compare it with the reads that are given.
 
     Its time limit begins when the process has started. What it raises is known already.
     """

@@ -43,9 +43,9 @@ def inline_html(text: str) -> Markup:
         >>> print(inline_html("<b> `x` by @jax\\n"))
         &lt;b&gt; &#96;x&#96; by @<!-- -->jax
     """
-    text = visible(text).strip("\n").translate(_ENTITIES).replace("`", "&#96;")
-    text = text.replace("\n", " ")
-    return Markup(_CALLING.sub(lambda match: match[0] + "<!-- -->", text))
+    text = visible(text).strip("\n").translate(_ENTITIES).replace("\n", " ")
+    text = _CALLING.sub(lambda match: match[0] + "<!-- -->", text)
+    return Markup(text.replace("`", "&#96;"))
 
 
 def fenced(text: str) -> Markup:

@@ -1,4 +1,4 @@
-"""Hazard: all environment variables are copied, or handed on to a process that is started.
+"""Hazard: all environment variables are copied, or handed on to a process, or all JAX settings are.
 
 JAX's flag is among them, so the copy is another one after the flip, and the process may decide by
 it. Look-alike: a program that does so and is traced alike in both forms; it is not listed. Nor is
@@ -16,10 +16,10 @@ from reports.rows import Hazard
 _NAME = "the environment with JAX's flag"
 _FIX = (
     f"leave {FLAG.upper()} out of the copy, or out of the environment of the process that is "
-    "started, and decide nothing by it"
+    "started, and decide nothing by it; likewise in a copy of jax.config.values"
 )
-# A text is printed in passing, and is listed only where it changes a program, too.
-_WEAK = ("environment", "text")
+# These are read in passing, and are listed only where the program changes, too.
+_WEAK = ("environment", "text", "equations")
 
 
 def find(both: BothForms) -> Iterator[Hazard]:

@@ -7,7 +7,7 @@ import pytest
 
 import reports
 from parity_tests.cli import app
-from reports.output import json_file
+from reports.output import json_file, tables
 
 
 @pytest.fixture
@@ -55,7 +55,10 @@ def test_the_rules_decide_what_fails_in_junit_and_not_the_exit_status(result, ca
     ("damage", "said"),
     [
         (lambda text: text[:300], "it is not JSON"),
-        (lambda text: text.replace('"schema_version": ', '"schema_version": 9'), "reads "),
+        (
+            lambda text: json.dumps(json.loads(text) | {"schema_version": 99}),
+            "its schema_version is 99, and this constparity reads",
+        ),
         (lambda text: json.dumps(json.loads(text) | {"more": 1}), "do not fit the schema: more"),
         (lambda text: "[]", "not a constparity report"),
     ],
@@ -95,6 +98,32 @@ def test_what_cannot_be_written_is_no_success(result, tmp_path, capsys, monkeypa
     monkeypatch.setattr(reports, "write_atomically", full)
     assert report(result, "--report", f"md:{tmp_path}/out.md") == 3
     assert "No space left on device" in capsys.readouterr().err
+
+
+def test_tables_have_a_file_each_and_take_no_other_report(result, tmp_path, capsys):
+    assert report(result, "--report", f"csv:{tmp_path}/t.csv") == 0
+    names = [file.name for file in sorted(tmp_path.glob("t.*"))]
+    assert names == ["t.captured_arrays.csv", "t.csv", "t.metrics.csv"]
+    said = capsys.readouterr().out
+    assert all(f"report: {tmp_path}/{name}" in said for name in names)
+    both = ("--report", f"csv:{tmp_path}/t.csv", "--report", f"json:{tmp_path}/t.metrics.csv")
+    assert report(result, *both) == 4
+    assert "two reports to one file" in capsys.readouterr().err
+
+
+def test_without_a_library_nothing_is_written(result, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
+    asked = ("--report", f"md:{tmp_path}/new/r.md", "--report", f"parquet:{tmp_path}/r.parquet")
+    assert report(result, *asked) == 4
+    assert "pip install 'constparity[tables]'" in capsys.readouterr().err
+    assert not (tmp_path / "new" / "r.md").exists()
+
+
+def test_a_format_that_a_grid_does_not_have_names_those_that_it_has(grid_result, tmp_path, capsys):
+    assert report(grid_result, "--report", f"sarif:{tmp_path}/r.sarif") == 4
+    said = capsys.readouterr().err
+    assert f"the formats of a grid are {', '.join(reports.GRID_FORMATS)}" in said
+    assert not (tmp_path / "r.sarif").exists()
 
 
 def test_an_unknown_format_names_those_that_there_are(result, capsys):

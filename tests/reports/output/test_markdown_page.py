@@ -51,7 +51,6 @@ def test_the_first_screen(campaigns):
         "- All sides agree in 1 of 2 programs.\n"
         "- Measured with constparity 0.1.0 on jax 0.10.2, jaxlib 0.10.2, Python 3.11.7; 1 x cpu "
         "(cpu), Linux x86_64; 2026-08-20T12:00:00Z.\n"
-        "\n"
         "- 2 programs: 1 parity, 1 difference.\n"
         "\n"
     )
