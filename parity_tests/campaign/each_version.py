@@ -68,7 +68,7 @@ def run_each(
     The file of `options.save` and the folder of `options.resume` are one for each version, with its
     label in the name. Targets that are wrong in one interpreter, and sides that cannot run there,
     leave its version without a campaign. Where `stops_after` says yes, the versions after it are
-    not run. Raises `ResumeError`.
+    not run. Raises `ResumeError` and `StoreError`.
 
     Example::
 
@@ -149,6 +149,8 @@ class _Runs:
             )
         except campaign.NotSavedError as error:
             self.not_saved.append(str(error))
+            if error.has_file:
+                return RanOn(label, jax, Saved.read(save))
             return RanOn(label, jax, without_arrays=error.campaign)
         return RanOn(label, jax, Saved.read(save))
 

@@ -26,7 +26,9 @@ class CampaignOptions(RunOptions):
     can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
     equal are run again to find out why, for at most `attribution_timeout` seconds. `select` says
     which of the programs of the targets are run. With `sides_may_miss`, sides are left out
-    that cannot run under the JAX of the campaign.
+    that cannot run under the JAX of the campaign. `store` is a database of runs, which each
+    finished program is written to; `machine` is what it calls this machine, by its own name where
+    it is "".
     """
 
     sides: tuple[Side, ...] = SIDES
@@ -34,6 +36,8 @@ class CampaignOptions(RunOptions):
     resume: Path | None = None
     rounds: int = 0
     save: Path | None = None
+    store: Path | None = None
+    machine: str = ""
     attribute: bool = False
     attribution_timeout: float = ATTRIBUTION_TIMEOUT
     select: Selection = Selection()

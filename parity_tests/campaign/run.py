@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.estimates import Announce, by_rule, spoken
-from parity_tests.campaign.first_finding import FirstFinding
+from parity_tests.campaign.finished_programs import FinishedPrograms
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
+from parity_tests.campaign.kept_run import KeptRun, kept_run
 from parity_tests.campaign.late_settings import with_late_settings
 from parity_tests.campaign.lost_hazards import detect_alone
 from parity_tests.campaign.measured_again import measure_again
@@ -42,17 +43,22 @@ from reports.rows import (
     Side,
     TimeSamples,
 )
+from reports.store.errors import StoreError
 from reports.views.texts import counted
 
 DEFAULTS = CampaignOptions()
 
 
 class NotSavedError(OSError):
-    """A campaign could not be saved; the message names the file and the reason."""
+    """A campaign could not be saved; the message names the file and the reason.
 
-    def __init__(self, message: str, campaign: Campaign) -> None:
+    `has_file` says that `options.save` was written all the same, and the store alone was not.
+    """
+
+    def __init__(self, message: str, campaign: Campaign, *, has_file: bool = False) -> None:
         super().__init__(message)
         self.campaign = campaign
+        self.has_file = has_file
 
 
 def run(
@@ -70,8 +76,9 @@ def run(
     of each program that has run on all sides; after the first yes the others are not run, and have
     no rows. Times and causes of drift are not known at that point.
 
-    Raises `TargetError`, `SidesError` and `ResumeError` before anything runs, and
-    `NotSavedError`, which has the campaign, where the file of `options.save` cannot be written.
+    Raises `TargetError`, `SidesError`, `ResumeError` and `StoreError` before anything runs, and
+    `NotSavedError`, which has the campaign, where `options.save` or `options.store` cannot be
+    written.
 
     Example::
 
@@ -83,38 +90,71 @@ def run(
         options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
         setup = setup_of(options)
         check_same_campaign(folder, collected.listing, setup)
-        if options.rounds and collected.jobs and stops_after is None:
-            announce(_rule_for_rounds(collected, options))
-        stop = FirstFinding(collected, options, folder, stops_after) if stops_after else None
-        measured = _measure(collected, options, setup, folder, progress, announce, stop)
-        drafts = _compare(measured, options, folder)
-        try:
-            drafts = find_unrepeatable(drafts, collected.jobs, measured.records, options, folder)
-        except OSError as error:  # the folder is full, or went away
-            log.warning("constparity: programs that differ were not run again (%s)", error)
-        drafts = with_late_settings(drafts, collected.job, options, folder)
-        if options.attribute:
-            drafts = _attribute(drafts, measured, options, folder, progress)
-            drafts = with_reads_in_calls(drafts, collected.job, options, folder)
-        pairs = pairs_of(options.sides)
-        numbers = [number for number in range(len(drafts)) if measured.is_told(number)]
-        result = Campaign(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            environment=collected.environment,
-            sides=options.sides,
-            programs=tuple(
-                drafts[number].row(conclude(drafts[number].findings, pairs)) for number in numbers
-            ),
-            not_run=tuple(each.name for number, each in enumerate(drafts) if number not in numbers),
-        )
-        if options.save is not None:
-            try:
-                saved.save(
-                    options.save, result, lambda place: _kept(measured, folder, numbers[place])
-                )
-            except OSError as error:
-                raise NotSavedError(str(error), result) from error
+        with kept_run(targets, options, collected, setup) as kept:
+            if options.rounds and collected.jobs and stops_after is None:
+                announce(_rule_for_rounds(collected, options))
+            watch = None
+            if stops_after or kept:
+                keep = kept.put if kept else None
+                watch = FinishedPrograms(collected, options, folder, stops_after, keep)
+            measured = _measure(collected, options, setup, folder, progress, announce, watch)
+            result = _judged(measured, options, folder, progress)
+            _save(measured, result, options, folder, kept)
     return result
+
+
+def _judged(
+    measured: _Measured, options: CampaignOptions, folder: Path, progress: Progress
+) -> Campaign:
+    """Judge what was measured; programs that differ run again, to see whether and why they do."""
+    drafts = _compare(measured, options, folder)
+    try:
+        drafts = find_unrepeatable(
+            drafts, measured.collected.jobs, measured.records, options, folder
+        )
+    except OSError as error:  # the folder is full, or went away
+        log.warning("constparity: programs that differ were not run again (%s)", error)
+    job = measured.collected.job
+    drafts = with_late_settings(drafts, job, options, folder)
+    if options.attribute:
+        drafts = _attribute(drafts, measured, options, folder, progress)
+        drafts = with_reads_in_calls(drafts, job, options, folder)
+    pairs = pairs_of(options.sides)
+    told = [draft for number, draft in enumerate(drafts) if measured.is_told(number)]
+    return Campaign(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=measured.collected.environment,
+        sides=options.sides,
+        programs=tuple(draft.row(conclude(draft.findings, pairs)) for draft in told),
+        not_run=tuple(
+            each.name for number, each in enumerate(drafts) if not measured.is_told(number)
+        ),
+    )
+
+
+def _save(
+    measured: _Measured,
+    result: Campaign,
+    options: CampaignOptions,
+    folder: Path,
+    kept: KeptRun | None,
+) -> None:
+    """Write a campaign to its store and its file. Raises `NotSavedError` after both were tried."""
+    failures, has_file = [], False
+    if kept is not None:
+        try:
+            kept.finish(result)
+        except StoreError as error:
+            failures.append(str(error))
+    if options.save is not None:
+        numbers = [n for n in range(len(measured.records)) if measured.is_told(n)]
+        try:
+            saved.save(options.save, result, lambda place: _kept(measured, folder, numbers[place]))
+            has_file = True
+        except OSError as error:
+            failures.append(str(error))
+    if failures:
+        raise NotSavedError("; ".join(failures), result, has_file=has_file)
 
 
 @dataclass(frozen=True)
@@ -143,18 +183,18 @@ def _measure(
     folder: Path,
     progress: Progress,
     announce: Announce,
-    stop: FirstFinding | None,
+    watch: FinishedPrograms | None,
 ) -> _Measured:
     """Run the programs on all sides, and those that every side could run in rounds as well."""
     jobs, sides = collected.jobs, options.sides
     progress(0, len(jobs) * len(sides), "")
     begun = time.monotonic()
-    if stop is None:
-        recorded = run_sides(jobs, sides, folder, setup, progress=progress)
-    else:
+    how = setup
+    if watch is not None and watch.is_asked is not None:
         # A program is judged when it has run on all sides, so these run side by side.
-        together = setup.model_copy(update={"processes": setup.processes or len(sides)})
-        recorded = run_sides(jobs, sides, folder, together, progress=progress, stops_after=stop)
+        how = setup.model_copy(update={"processes": setup.processes or len(sides)})
+    stops_after = watch or _never
+    recorded = run_sides(jobs, sides, folder, how, progress=progress, stops_after=stops_after)
     seconds = time.monotonic() - begun
     records = [
         {side: recorded[number, side] for side in sides if (number, side) in recorded}
@@ -164,7 +204,7 @@ def _measure(
     def has_failed(job: Job) -> bool:
         return any(each.observation.failure for each in records[job.number].values())
 
-    has_stopped = stop is not None and stop.has_stopped
+    has_stopped = watch is not None and watch.has_stopped
     if has_stopped:  # what has not run on all sides is left out
         records = [each if len(each) == len(sides) else {} for each in records]
     has_all = all(len(records[job.number]) == len(sides) for job in jobs)
@@ -176,6 +216,10 @@ def _measure(
         samples = time_sides(timed, files.rounds, options, progress=progress)
     again = measure_again(timed, recorded, files, options, progress=progress)
     return _Measured(collected, records, samples, again, has_stopped)
+
+
+def _never(number: int, records: Mapping[Side, Recorded]) -> bool:
+    return False
 
 
 def _rule_for_rounds(collected: Collected, options: CampaignOptions) -> str:

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,7 @@ from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.explain import explain
 from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
+from parity_tests.cli.history import history
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
@@ -42,6 +44,7 @@ class _Outcome:
 
     output: LastingStream
     code: Exit = Exit.PARITY
+    store: Path | None = None  # of `history`, where it is named before the subcommand
 
 
 app = typer.Typer(
@@ -149,4 +152,5 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(export, name="export")
+app.add_typer(history, name="history")
 app.add_typer(environments, name="environments")

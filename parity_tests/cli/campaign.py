@@ -45,6 +45,7 @@ def run_campaign(
     from parity_tests.campaign.folder import ResumeError
     from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.targets import TargetError
+    from reports.store.errors import StoreError
 
     try:
         with display.progress() as shown:
@@ -55,7 +56,7 @@ def run_campaign(
                 announce=shown.say,
                 stops_after=stops_after,
             )
-    except (TargetError, SidesError, ResumeError) as error:
+    except (TargetError, SidesError, ResumeError, StoreError) as error:
         fail(str(error))
     except campaign.NotSavedError as error:
         complain(str(error))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.campaign import conclude
+from parity_tests.cli.compare_stored import compare_stored
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.option_panels import HOW
@@ -21,12 +22,14 @@ from parity_tests.cli.options import (
     parse_fail_on,
 )
 from parity_tests.cli.report_option import checked_reports
+from parity_tests.cli.store_option import Store
 
 
 def compare(
     context: typer.Context,
-    left: Annotated[Path, typer.Argument(metavar="A.json", show_default=False)],
-    right: Annotated[Path, typer.Argument(metavar="B.json", show_default=False)],
+    left: Annotated[str, typer.Argument(metavar="A", show_default=False)],
+    right: Annotated[str, typer.Argument(metavar="B", show_default=False)],
+    store: Store = None,
     report: Report = None,
     attribute: Annotated[
         bool,
@@ -50,6 +53,11 @@ def compare(
     Where they have different sides they are judged as one campaign; a side that both have is
     compared with itself. Without --attribute nothing is run.
 
+    With --store, A and B are runs of that database, by number or as last and last~1, or JSON
+    reports. Each program is better, worse, newly different, newly fixed, gone, new, not comparable
+    or within noise; the exit status is 1 where one is newly different or worse, and 2 where none
+    could be compared. What other machines or versions measured is not judged.
+
     Examples:
 
       constparity run my_model.py --sides legacy,jax-legacy --save A.json
@@ -57,7 +65,15 @@ def compare(
       constparity run my_model.py --sides simplified,jax-simplified --save B.json
 
       constparity compare A.json B.json
+
+      constparity compare last~1 last --store runs.db --report json:changes.json
     """
+    if store is not None:
+        if attribute or fail_on is not None:
+            fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
+        display = display_of(quiet, verbose, no_color)
+        compare_stored(context, store, left, right, report or (), display, exit_zero)
+        return
     import reports
     from parity_tests.campaign import compare_saved
     from parity_tests.evidence.saved import Saved, SavedError
@@ -67,8 +83,8 @@ def compare(
     try:
         with display.progress() as shown:
             result = compare_saved.compare(
-                Saved.read(left),
-                Saved.read(right),
+                Saved.read(Path(left)),
+                Saved.read(Path(right)),
                 attribute=attribute,
                 timeout=timeout,
                 attribution_timeout=attribution_timeout,

@@ -35,6 +35,7 @@ from parity_tests.cli.selecting import (
     chosen_programs,
     list_programs,
 )
+from parity_tests.cli.store_option import RunStore, check_store_option
 
 if TYPE_CHECKING:
     from reports.rows import ProgramRow
@@ -126,6 +127,16 @@ def run(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    store: RunStore = None,
+    machine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What --store calls this machine. Times of two names are not compared.",
+            show_default="the name of the host",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "",
     quiet: Quiet = False,
     verbose: Verbose = False,
     no_color: NoColor = False,
@@ -147,6 +158,8 @@ def run(
       constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
 
       constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
+
+      constparity run my_model.py --store runs.db         kept for `constparity history`
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
@@ -172,6 +185,8 @@ def run(
         check_saving_each(context, save, pythons, report or ())
     elif save is not None:
         check_saving(context, save, report or ())
+    if store is not None:
+        check_store_option(store)
     options = CampaignOptions(
         sides=on_sides,
         python=first,
@@ -181,6 +196,8 @@ def run(
         resume=resume,
         rounds=rounds,
         save=save,
+        store=store,
+        machine=machine,
         steady_calls=0 if no_times else STEADY_CALLS,
         fresh=fresh,
         reload=reload,

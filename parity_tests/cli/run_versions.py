@@ -84,6 +84,7 @@ def _found(
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
     from parity_tests.campaign.each_version import interpreters_at, run_each
     from parity_tests.campaign.folder import ResumeError
+    from reports.store.errors import StoreError
 
     try:
         with display.progress() as shown:
@@ -95,7 +96,7 @@ def _found(
                 announce=shown.say,
                 stops_after=stops_after,
             )
-    except ResumeError as error:
+    except (ResumeError, StoreError) as error:
         fail(str(error))
     for message in found.not_saved:
         complain(message)

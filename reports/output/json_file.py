@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from reports.rows import SCHEMA_VERSION, Campaign
+from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.grid import Grid
 
 _SHOWN_ERRORS = 5
@@ -71,8 +71,46 @@ def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
     # and the escape is what "backslashreplace" spells them with.
     rows = _strict(root.model_dump(exclude_defaults=True))
     answer_first = {name: rows.pop(name) for name in first if name in rows}
-    text = _lines({**answer_first, "schema_version": SCHEMA_VERSION, **rows})
-    return text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL) + "\n"
+    return _escaped(_lines({**answer_first, "schema_version": SCHEMA_VERSION, **rows})) + "\n"
+
+
+def render_program(row: ProgramRow) -> str:
+    """Render one program as its line in the JSON of a campaign.
+
+    Example::
+
+        render_program(campaign.programs[0]) in render(campaign)
+    """
+    return _escaped(_lines(_strict(row.model_dump(exclude_defaults=True))))
+
+
+def render_root(campaign: Campaign) -> str:
+    """Render the fields of a campaign but its programs and its headline, as one line of JSON.
+
+    Example::
+
+        campaign_of(render_root(campaign), map(render_program, campaign.programs)) == campaign
+    """
+    fields = campaign.model_dump(exclude_defaults=True, exclude={"programs", "headline"})
+    return _escaped(_lines(_strict(fields)))
+
+
+def campaign_of(root: str, programs: Iterable[str]) -> Campaign:
+    """Build the campaign that `render_root` and `render_program` have rendered, bit by bit.
+
+    Raises `ValueError` where they are not of this schema.
+    """
+    rows = [json.loads(each, parse_constant=_refuse_constant) for each in programs]
+    return Campaign.model_validate({**json.loads(root), "programs": rows})
+
+
+def program_of(text: str) -> ProgramRow:
+    """Build the row that `render_program` has rendered. Raises `ValueError`."""
+    return ProgramRow.model_validate(json.loads(text, parse_constant=_refuse_constant))
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
 
 
 def _lines(value: Any) -> str:

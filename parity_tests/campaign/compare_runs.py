@@ -1,0 +1,316 @@
+"""Compare two runs of a store: what became of each program from the one to the other.
+
+The arrays of a run are not kept, so nothing is judged again: each run has its own verdict on the
+flip, and these are compared. Figures of one side are compared where one machine measured them with
+the same versions, sizes by the limits of the flip and times by the samples of rounds. Everything
+else that differs is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from parity_tests.judge.timing import judge_times
+from reports.rows import SIDES, Side, TimeComparison, metrics
+from reports.rows.history import (
+    KEY_METRICS,
+    ComparedRun,
+    ProgramChange,
+    ProgramChangeOutcome,
+    RunComparison,
+    StoredProgram,
+    StoredRun,
+    StoredSide,
+)
+from reports.views.figures import humanise_bytes, humanise_ratio
+from reports.views.texts import counted
+
+_UNKNOWN = frozenset({"not repeatable", "could not compare"})
+# Counts of the program itself: another number is worth a note, and no better or worse by itself.
+_COUNTS = ("const args", "jaxpr equations")
+_NEEDS_FRESH = frozenset({"peak host memory of compiling"})
+
+
+@dataclass(frozen=True)
+class ReadRun:
+    """A run, and its programs as columns have them."""
+
+    run: StoredRun
+    programs: Sequence[StoredProgram]
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """What two runs were measured alike in, and so what may be judged between them."""
+
+    machine: bool
+    versions: bool
+    settings: bool
+
+    @property
+    def figures(self) -> bool:
+        """Whether sizes of one side are judged."""
+        return self.machine and self.versions
+
+    @property
+    def times(self) -> bool:
+        """Whether times of one side are judged."""
+        return self.figures and self.settings
+
+
+# Of an environment, what makes a machine. The other fields are versions.
+_HARDWARE = frozenset(
+    {"backend", "device_kind", "device_count", "cpu_count", "system", "cpu"}
+)  # fmt: skip
+
+
+def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
+    """Say what became of each program from the left run to the right one.
+
+    Example::
+
+        compare_runs(before, after).programs[0].outcome == "newly fixed"
+    """
+    alike, provenance = _provenance(left.run, right.run)
+    of_left = {each.name: each for each in left.programs}
+    of_right = {each.name: each for each in right.programs}
+    sides = [side for side in SIDES if side in left.run.sides and side in right.run.sides]
+    times = _times(of_left, of_right, sides) if alike.times else {}
+    both = of_left.keys() & of_right.keys()
+    if alike.times and len(times) < len(both):
+        without = counted(len(both) - len(times), "program")
+        provenance.append(f"times of {without} were not judged: run both times with --rounds 5")
+    changes = []
+    for name in dict.fromkeys([*of_left, *of_right]):
+        if name not in of_right:
+            changes.append(ProgramChange(name=name, outcome="gone"))
+        elif name not in of_left:
+            new = of_right[name]
+            changes.append(ProgramChange(name=name, outcome="new", notes=(_state(new),)))
+        else:
+            pair = _Pair(of_left[name], of_right[name], sides, alike, times.get(name, ()))
+            changes.append(pair.change())
+    return RunComparison(
+        left=_told(left.run),
+        right=_told(right.run),
+        provenance=tuple(provenance),
+        programs=tuple(changes),
+    )
+
+
+def _told(run: StoredRun) -> ComparedRun:
+    return ComparedRun(
+        label=run.label,
+        created=run.finished or run.started,
+        machine=run.machine,
+        commit=str(run.commit or ""),
+        environment=run.environment,
+        programs=run.programs,
+    )
+
+
+# -- what the runs were measured with --------------------------------------------------------------
+
+
+def _provenance(left: StoredRun, right: StoredRun) -> tuple[_Alike, list[str]]:
+    """Return what was alike, and a line for each way in which the runs were not."""
+    ours, theirs = left.environment.model_dump(), right.environment.model_dump()
+    other = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+    hardware = [_differs(name, *each) for name, each in other.items() if name in _HARDWARE]
+    if left.machine and right.machine and left.machine != right.machine:
+        hardware.insert(0, _differs("machine", left.machine, right.machine))
+    hardware += [
+        f"the machine of {each.label} is not recorded" for each in (left, right) if not each.machine
+    ]
+    versions = [_differs(name, *each) for name, each in other.items() if name not in _HARDWARE]
+    settings = _other_settings(left, right)
+    lines = []
+    if hardware:
+        lines.append(
+            f"other machines: {'; '.join(hardware)}; times, sizes and costs of the flip are not "
+            "judged"
+        )
+    if versions:
+        lines.append(
+            f"other versions: {'; '.join(versions)}; times and sizes of a side are not judged"
+        )
+    if settings:
+        lines.append(f"other settings: {'; '.join(settings)}; times are not judged")
+    for each in (left, right):
+        if not each.finished and each.id is not None:
+            lines.append(
+                f"{each.label} has no end: {each.programs} of {each.planned} programs were "
+                "finished, and judged without the runs that come last"
+            )
+    lines += [
+        f"{side} was run in {left.label if side in left.sides else right.label} alone"
+        for side in SIDES
+        if (side in left.sides) != (side in right.sides)
+    ]
+    return _Alike(not hardware, not versions, not settings), lines
+
+
+def _differs(name: str, left: object, right: object) -> str:
+    return f"{name.replace('_', ' ')} {left or 'unknown'} and {right or 'unknown'}"
+
+
+def _other_settings(left: StoredRun, right: StoredRun) -> list[str]:
+    unknown = [each.label for each in (left, right) if each.settings is None]
+    if unknown or left.settings is None or right.settings is None:
+        return [f"those of {' and '.join(unknown)} are not recorded"]
+    names = dict.fromkeys([*left.settings, *right.settings])
+    pairs = {name: (left.settings.get(name), right.settings.get(name)) for name in names}
+    return [
+        f"{name} {'unset' if a is None else a} and {'unset' if b is None else b}"
+        for name, (a, b) in pairs.items()
+        if a != b
+    ]
+
+
+def _times(
+    left: Mapping[str, StoredProgram], right: Mapping[str, StoredProgram], sides: Sequence[Side]
+) -> dict[str, tuple[TimeComparison, ...]]:
+    found = judge_times(
+        {name: each.samples for name, each in left.items() if each.samples},
+        {name: each.samples for name, each in right.items() if each.samples},
+        [(side, side) for side in sides],
+    )
+    return {name: each for name, each in found.items() if each}
+
+
+# -- one program -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One program in two runs."""
+
+    left: StoredProgram
+    right: StoredProgram
+    sides: Sequence[Side]
+    alike: _Alike
+    times: tuple[TimeComparison, ...]
+
+    def change(self) -> ProgramChange:
+        """Say what became of the program."""
+        worse, better, notes = self._figures()
+        outcome, reasons = self._outcome(worse, better)
+        return ProgramChange(
+            name=self.right.name,
+            outcome=outcome,
+            reasons=tuple(reasons),
+            notes=tuple(notes),
+        )
+
+    def _outcome(
+        self, worse: list[str], better: list[str]
+    ) -> tuple[ProgramChangeOutcome, list[str]]:
+        before, now = _state(self.left), _state(self.right)
+        moved = f"{before} before, {now} now" if before != now else f"{now}, in both runs"
+        if _is_different(self.right) and not _is_different(self.left):
+            return "newly different", [moved]
+        if _is_unknown(self.left) or _is_unknown(self.right):
+            return "not comparable", [moved]
+        if _is_different(self.left) and not _is_different(self.right):
+            return "newly fixed", [moved]
+        if others := self._other_types():
+            return "not comparable", others
+        if worse:
+            return "worse", worse + better
+        return ("better", better) if better else ("within noise", [])
+
+    def _other_types(self) -> list[str]:
+        """Say on which sides the outputs have other types: it is another program, then."""
+        sides = [
+            (side, self.left.sides.get(side), self.right.sides.get(side)) for side in self.sides
+        ]
+        return [
+            f"{side}: the outputs have other types than before"
+            for side, a, b in sides
+            if a and b and a.output_types and b.output_types and a.output_types != b.output_types
+        ]
+
+    def _figures(self) -> tuple[list[str], list[str], list[str]]:
+        """Return what is worse, what is better, and what is not judged."""
+        worse, better, notes = self._reasons()
+        for side in self.sides:
+            a, b = self.left.sides.get(side), self.right.sides.get(side)
+            if a is None or b is None:
+                continue
+            notes += _notes(side, a, b, same_source=self.left.digest == self.right.digest)
+            for is_worse, text in _sizes(side, a, b):
+                if not self.alike.figures:
+                    notes.append(f"{text} (not judged)")
+                else:
+                    (worse if is_worse else better).append(text)
+        for time in self.times:
+            if time.verdict in ("slower", "faster"):
+                ratio = f"{humanise_ratio(time.ratio)} ({time.low:.2f} to {time.high:.2f})"
+                text = f"{time.metric} of {time.left} takes {ratio} of what it took"
+                (worse if time.verdict == "slower" else better).append(text)
+        return worse, better, notes
+
+    def _reasons(self) -> tuple[list[str], list[str], list[str]]:
+        """Compare the reasons that the runs themselves give for their verdicts on the flip."""
+        worse: list[str] = []
+        better: list[str] = []
+        notes: list[str] = []
+        for program, other, found, how in (
+            (self.right, self.left, worse, "the flip"),
+            (self.left, self.right, better, "the flip, no longer"),
+        ):
+            for outcome, what in program.reasons:
+                if (outcome, what) in other.reasons:
+                    continue
+                text = f"{how}: {outcome}: {what}"
+                if self.alike.machine or outcome == "different":
+                    found.append(text)
+                else:
+                    notes.append(f"{text} (not judged)")
+        return worse, better, notes
+
+
+def _is_different(program: StoredProgram) -> bool:
+    return program.flip == "different" or program.verdict == "difference"
+
+
+def _is_unknown(program: StoredProgram) -> bool:
+    if program.flip is None:
+        return program.verdict in _UNKNOWN
+    return program.flip in _UNKNOWN
+
+
+def _state(program: StoredProgram) -> str:
+    """Say what a run found of a program, with the first reason where it is not well."""
+    state: str = program.flip or program.verdict
+    if program.flip not in (None, "different") and program.verdict == "difference":
+        state = "our pipelines differ from stock JAX"
+    return state if program.flip == "safe" or not program.reason else f"{state} ({program.reason})"
+
+
+def _notes(side: Side, left: StoredSide, right: StoredSide, *, same_source: bool) -> Iterator[str]:
+    if left.failure != right.failure:
+        yield f"{side}: {right.failure or 'works'}, before: {left.failure or 'worked'}"
+        return
+    if left.outputs and right.outputs and left.outputs != right.outputs:
+        source = "the file is the same" if same_source else "the file is another"
+        yield f"{side}: the outputs have other bits than before ({source})"
+    for name in _COUNTS:
+        a, b = left.figures.get(name), right.figures.get(name)
+        if a is not None and b is not None and a != b:
+            yield f"{side}: {name} {a:,.0f} before, {b:,.0f} now"
+
+
+def _sizes(side: Side, left: StoredSide, right: StoredSide) -> Iterator[tuple[bool, str]]:
+    """Yield whether a size is worse, and how: beyond the limit that the metric has in a flip."""
+    for name in KEY_METRICS.values():
+        limit = metrics.metric(name).larger
+        a, b = left.figures.get(name), right.figures.get(name)
+        # Peaks of host memory depend on the programs before, which may be others.
+        if limit is None or a is None or b is None or name in _NEEDS_FRESH:
+            continue
+        more = abs(b - a)
+        if more > limit.bytes and more > limit.share * min(a, b):
+            text = f"{limit.what} of {side}: {humanise_bytes(int(a))} before, "
+            yield b > a, f"{text}{humanise_bytes(int(b))} now"

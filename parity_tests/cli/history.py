@@ -1,0 +1,205 @@
+"""The commands `constparity history ...`: runs of a store, listed, shown again, and as trends."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.display import NoColor, Verbose, display_of
+from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.options import Report
+from parity_tests.cli.store_option import Store, needs_store
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports.rows.history import StoredRun
+
+history = typer.Typer(no_args_is_help=False, rich_markup_mode="rich")
+
+_SHOWN = 20
+Last = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="The last N runs alone."),
+]
+
+
+@history.callback(invoke_without_command=True)
+def list_them(
+    context: typer.Context,
+    store: Store = None,
+    last: Last = _SHOWN,
+    no_color: NoColor = False,
+) -> None:
+    """List the runs that `constparity run --store FILE` has kept.
+
+    A run names its machine, its versions and the commit of your repository; a + behind the commit
+    says that files were changed since. A run without an end was interrupted or is still at work;
+    the programs that it had finished are in the store.
+
+    Examples:
+
+      constparity run my_model.py --store runs.db
+
+      constparity history --store runs.db
+
+      constparity history show last --store runs.db --report html:run.html
+
+      constparity history trend --store runs.db --metric compile --report svg:compile.svg
+
+      constparity compare last~1 last --store runs.db
+    """
+    if context.invoked_subcommand is not None:
+        context.obj.store = store
+        return
+    from reports.store.errors import StoreError
+    from reports.store.reading import list_runs
+
+    try:
+        runs = list_runs(store or needs_store())
+    except StoreError as error:
+        fail(str(error))
+    print_runs(display_of(False, False, no_color).console(), runs, last)
+
+
+@history.command()
+def show(
+    context: typer.Context,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Its number, last, or last~1 for the one before.")
+    ],
+    store: Store = None,
+    report: Report = None,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> None:
+    """Print a run as it was printed when it ended, and write reports of it.
+
+    The JSON report is the one that the run itself would have written, bit by bit.
+
+    Examples:
+
+      constparity history show 3 --store runs.db
+
+      constparity history show last --store runs.db --report json:run.json --report html:run.html
+    """
+    from parity_tests.cli import campaign_view
+    from parity_tests.cli.report_option import checked_reports, write_reports
+    from reports.rows.fail_rules import DEFAULT_RULES
+    from reports.store.errors import StoreError
+    from reports.store.reading import find_run, load_run
+
+    requests = checked_reports(context, report or ())
+    file = _store_of(context, store)
+    display = display_of(False, verbose, no_color)
+    try:
+        found, campaign = find_run(file, run), load_run(file, run)
+    except StoreError as error:
+        fail(str(error))
+    console = display.console()
+    print_runs(console, [found], 1)
+    campaign_view.print_campaign(console, campaign, details=display.details)
+    write_reports(context, console, requests, campaign, DEFAULT_RULES)
+
+
+class Over(enum.StrEnum):
+    """What the points of a trend stand for."""
+
+    COMMIT = "commit"
+    JAX = "jax"
+
+
+@history.command()
+def trend(
+    context: typer.Context,
+    store: Store = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC",
+            help="flip, compile, first-call, call, hlo, executable, constants, temporaries, "
+            "host-memory, const-args or equations.",
+        ),
+    ] = "flip",
+    program: Annotated[
+        str, typer.Option(metavar="NAME", help="Of one program; without it the sum of all.")
+    ] = "",
+    over: Annotated[
+        Over, typer.Option(help="Each run with its commit, or the last run on each JAX.")
+    ] = Over.COMMIT,
+    last: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The last N runs.", show_default="all")
+    ] = None,
+    report: Report = None,
+    no_color: NoColor = False,
+) -> None:
+    """Draw a metric over the runs of a store, in the terminal and as svg:PATH.
+
+    Lines join runs of one machine with the same versions alone; over jax, of one machine. Sums are
+    over the programs that all these runs have.
+
+    Examples:
+
+      constparity history trend --store runs.db
+
+      constparity history trend --store runs.db --metric compile --program step
+
+      constparity history trend --store runs.db --metric hlo --over jax --report svg:hlo.svg
+    """
+    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.trend_view import print_trend
+    from reports.output import trend_plot
+    from reports.store.errors import StoreError
+    from reports.store.trends import METRICS
+    from reports.store.trends import trend as trend_of
+
+    if metric not in METRICS:
+        raise typer.BadParameter(f"no metric {metric!r}; the metrics are {', '.join(METRICS)}")
+    requests = checked_reports(context, report or (), formats=("svg",))
+    file = _store_of(context, store)
+    try:
+        found = trend_of(file, metric, program=program, over=over.value, last=last)
+    except StoreError as error:
+        fail(str(error))
+    console = display_of(False, False, no_color).console()
+    print_trend(console, found)
+    write_texts(context, console, requests, lambda _: trend_plot.render(found))
+
+
+def _store_of(context: typer.Context, store: Path | None) -> Path:
+    """Return the store, which may be named before the subcommand or behind it."""
+    return store or getattr(context.obj, "store", None) or needs_store()
+
+
+def print_runs(console: Console, runs: list[StoredRun], last: int) -> None:
+    """Print runs as a table, and the headline of the last one below it."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from parity_tests.cli.terminal import ANSWER_STYLES, say
+    from reports.views.texts import counted
+
+    table = Table(pad_edge=False)
+    for column in ("run", "begun", "machine", "jax", "commit", "programs", "flip"):
+        table.add_column(column, justify="right" if column in ("run", "programs") else "left")
+    for each in runs[-last:]:
+        answer = each.answer
+        of_all = "" if each.finished else f" of {each.planned}, no end"
+        cells = [
+            str(each.id),
+            each.started.replace("T", " ").removesuffix("+00:00"),
+            each.machine,
+            each.environment.jax,
+            str(each.commit or ""),
+            f"{each.programs}{of_all}",
+        ]
+        style = ANSWER_STYLES[answer] if answer else "dim"
+        table.add_row(*map(escape, cells), f"[{style}]{answer or 'not asked'}[/]")
+    console.print(table)
+    if len(runs) > last:
+        say(console, f"{counted(len(runs) - last, 'earlier run')} not shown (--last)")
+    if runs and runs[-1].question:
+        say(console, f"{runs[-1].label}: {runs[-1].question}")

@@ -1,0 +1,122 @@
+"""The tables of a store, by version: each step makes the next version of the one before.
+
+`PRAGMA user_version` in the file has its version. All steps and the new number are one transaction,
+so a process that is killed in it leaves the older store whole. A step that was released is never
+changed: it writes SQL of its own, and what it reads off rows it reads with the present code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+import zlib
+from collections.abc import Callable
+
+from reports.output import json_file
+from reports.rows import ProgramRow
+from reports.rows.headline import headline
+from reports.rows.history import StoredProgram
+from reports.store import columns, statements
+
+
+def _version_1(connection: sqlite3.Connection) -> None:
+    # `root` has the fields of a campaign but its programs; `row` a line of the JSON report, packed.
+    connection.execute(
+        "CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NULL, "
+        "finished TEXT, schema_version INTEGER NOT NULL, root TEXT NOT NULL)"
+    )
+    connection.execute(
+        "CREATE TABLE programs (run INTEGER NOT NULL REFERENCES runs, place INTEGER NOT NULL, "
+        "name TEXT NOT NULL, row BLOB NOT NULL, PRIMARY KEY (run, place))"
+    )
+
+
+_COLUMNS_OF_RUNS_2 = (
+    "machine TEXT NOT NULL DEFAULT ''", "commit_id TEXT", "committed TEXT",
+    "is_dirty INTEGER NOT NULL DEFAULT 0", "settings TEXT",
+    "planned TEXT NOT NULL DEFAULT '[]'", "question TEXT NOT NULL DEFAULT ''",
+)  # fmt: skip
+_METRICS_2 = (
+    "compile_seconds", "first_call_seconds", "call_seconds", "stablehlo_bytes", "serialized_bytes",
+    "device_memory_of_constants", "temporary_bytes", "peak_host_memory_of_compiling", "const_args",
+    "jaxpr_equations",
+)  # fmt: skip
+
+
+def _version_2(connection: sqlite3.Connection) -> None:
+    """Columns that are listed, compared and drawn; rows move to a table that these do not read."""
+    for column in _COLUMNS_OF_RUNS_2:
+        connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
+    connection.execute("ALTER TABLE programs RENAME TO programs_1")
+    connection.execute(
+        "CREATE TABLE programs (run INTEGER NOT NULL REFERENCES runs, place INTEGER NOT NULL, "
+        "name TEXT NOT NULL, source TEXT NOT NULL, digest TEXT NOT NULL, verdict TEXT NOT NULL, "
+        "flip TEXT, reason TEXT NOT NULL, reasons TEXT NOT NULL, is_final INTEGER NOT NULL, "
+        "PRIMARY KEY (run, place)) WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX programs_by_name ON programs (name, run)")
+    metrics = "".join(f", {each} REAL" for each in _METRICS_2)
+    connection.execute(
+        "CREATE TABLE sides (run INTEGER NOT NULL, place INTEGER NOT NULL, side TEXT NOT NULL, "
+        f"failure TEXT NOT NULL, outputs TEXT NOT NULL, output_types TEXT NOT NULL{metrics}, "
+        "PRIMARY KEY (run, place, side)) WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE rows (run INTEGER NOT NULL, place INTEGER NOT NULL, samples TEXT, "
+        "row BLOB NOT NULL, PRIMARY KEY (run, place))"
+    )
+    _fill_version_2(connection)
+    connection.execute("DROP TABLE programs_1")
+
+
+def _fill_version_2(connection: sqlite3.Connection) -> None:
+    for run, finished in connection.execute("SELECT id, finished FROM runs").fetchall():
+        rows = connection.execute(
+            "SELECT place, name, row FROM programs_1 WHERE run = ? ORDER BY place", (run,)
+        )
+        found = []
+        for place, name, packed in rows:
+            row = _row_of(packed)
+            program = columns.program_of(row) if row else _of_name(name)
+            program = dataclasses.replace(program, is_final=finished is not None)
+            statements.put(connection, run, place, program, packed)
+            found.append(row)
+        if finished is not None and all(found):
+            question = headline([each for each in found if each]).question
+            connection.execute("UPDATE runs SET question = ? WHERE id = ?", (question, run))
+
+
+def _row_of(packed: bytes) -> ProgramRow | None:
+    """Read a row; None where it is damaged, or of another schema."""
+    try:
+        return json_file.program_of(zlib.decompress(packed).decode("utf-8"))
+    except (ValueError, zlib.error):
+        return None
+
+
+def _of_name(name: str) -> StoredProgram:
+    """Return what is known of a row that this constparity does not read; the row itself stays."""
+    return StoredProgram(
+        name=name,
+        source="",
+        digest="",
+        verdict="could not compare",
+        flip=None,
+        reason="its row was not read when the store was migrated",
+        reasons=(),
+        sides={},
+    )
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2)
+VERSION = len(STEPS)
+
+
+def migrate(connection: sqlite3.Connection, application: int) -> None:
+    """Bring an open database to the present version, within the transaction of the caller."""
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    for step in STEPS[version:]:
+        step(connection)
+    if version < VERSION:
+        connection.execute(f"PRAGMA application_id = {application}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")

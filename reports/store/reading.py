@@ -1,0 +1,190 @@
+"""Runs as they are read: listed, found by what the user calls them, and loaded whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from reports.output import json_file
+from reports.rows import ANSWER_OF, SCHEMA_VERSION, Campaign, FlipAnswer
+from reports.rows.history import KEY_METRICS, Commit, StoredProgram, StoredRun, StoredSide
+from reports.store.database import opened_for_reading
+from reports.store.errors import StoreError, store_error
+from reports.store.statements import METRIC_COLUMNS, SAMPLES
+
+_RUNS = (
+    "SELECT id, started, coalesce(finished, ''), schema_version, root, machine, commit_id, "
+    "committed, is_dirty, settings, planned, question FROM runs"
+)
+_REFERENCE = re.compile(r"last(?:~(\d{1,9}))?|\d{1,18}")
+
+
+def list_runs(path: Path) -> list[StoredRun]:
+    """Return the runs of a store, the first one first. Raises `StoreError`.
+
+    Example::
+
+        list_runs(Path("runs.db"))[-1].question
+    """
+    with opened_for_reading(path) as connection:
+        return _runs(path, connection)
+
+
+def _runs(path: Path, connection: sqlite3.Connection) -> list[StoredRun]:
+    answers: dict[int, Counter[FlipAnswer]] = {}
+    programs: Counter[int] = Counter()
+    counted = "SELECT run, flip, count(*) FROM programs GROUP BY run, flip"
+    for run, flip, count in connection.execute(counted):
+        programs[run] += count
+        if flip is not None:
+            answers.setdefault(run, Counter())[ANSWER_OF[flip]] += count
+    return [
+        _run(path, row, programs[row[0]], answers.get(row[0], Counter()))
+        for row in connection.execute(f"{_RUNS} ORDER BY id")
+    ]
+
+
+def _run(
+    path: Path, row: tuple[object, ...], programs: int, answers: Counter[FlipAnswer]
+) -> StoredRun:
+    (id_, started, finished, schema, root, machine, commit, date, is_dirty, *rest) = row
+    settings, planned, question = rest
+    try:
+        campaign = json_file.campaign_of(str(root), ())
+        return StoredRun(
+            id=int(str(id_)),
+            started=str(started),
+            finished=str(finished),
+            schema_version=int(str(schema)),
+            environment=campaign.environment,
+            sides=campaign.sides,
+            machine=str(machine),
+            commit=Commit(str(commit), str(date), bool(is_dirty)) if commit else None,
+            settings=None if settings is None else json.loads(str(settings)),
+            programs=programs,
+            planned=len(json.loads(str(planned))) or programs,
+            answers=answers,
+            question=str(question),
+        )
+    except ValueError as error:
+        raise _damaged(path, f"run {id_}", error) from error
+
+
+def is_reference(text: str) -> bool:
+    """Say whether a text names a run: its number, "last", or "last~2" for two before the last.
+
+    Example::
+
+        >>> is_reference("12"), is_reference("last~1"), is_reference("./12")
+        (True, True, False)
+    """
+    return _REFERENCE.fullmatch(text) is not None
+
+
+def find_run(path: Path, reference: str) -> StoredRun:
+    """Return the run that a reference names. Raises `StoreError`, which says which runs there are.
+
+    Example::
+
+        find_run(Path("runs.db"), "last").id
+    """
+    runs = list_runs(path)
+    match = _REFERENCE.fullmatch(reference)
+    if match and runs:
+        if reference.isdecimal():
+            found = [each for each in runs if each.id == int(reference)]
+        else:
+            found = runs[::-1][int(match[1] or 0) :][:1]
+        if found:
+            return found[0]
+    there = f"it has runs {runs[0].id} to {runs[-1].id}" if runs else "it has no runs"
+    what_to_do = f"name one by its number, or as last or last~1; {there}"
+    raise store_error(path, f"it has no run {reference!r}", what_to_do)
+
+
+def load_run(path: Path, reference: str) -> Campaign:
+    """Load a run as the campaign that it was, bit by bit.
+
+    An unfinished run has the programs that were finished, and `not_run` names the others. Raises
+    `StoreError`.
+
+    Example::
+
+        load_run(Path("runs.db"), "last").headline.question
+    """
+    run = find_run(path, reference)
+    if run.schema_version != SCHEMA_VERSION:
+        raise store_error(
+            path,
+            f"{run.label} has rows of schema {run.schema_version}, and this constparity reads "
+            f"{SCHEMA_VERSION}",
+            "load it with the constparity that wrote it",
+        )
+    with opened_for_reading(path) as connection:
+        query = "SELECT root, planned FROM runs WHERE id = ?"
+        [root, planned] = connection.execute(query, (run.id,)).fetchone()
+        query = "SELECT row FROM rows WHERE run = ? ORDER BY place"
+        packed = [each for (each,) in connection.execute(query, (run.id,))]
+    try:
+        texts = [zlib.decompress(each).decode("utf-8") for each in packed]
+        campaign = json_file.campaign_of(root, texts)
+    except (ValueError, zlib.error) as error:
+        raise _damaged(path, run.label, error) from error
+    if run.finished:
+        return campaign
+    there = {row.name for row in campaign.programs}
+    missing = tuple(name for name in json.loads(planned) if name not in there)
+    return campaign.model_copy(update={"not_run": missing})
+
+
+def load_programs(path: Path, run: StoredRun, *, samples: bool = False) -> list[StoredProgram]:
+    """Return the programs of a run as its columns have them, with the samples of times if asked.
+
+    Raises `StoreError`.
+    """
+    columns = ", ".join(["failure", "outputs", "output_types", *METRIC_COLUMNS])
+    with opened_for_reading(path) as connection:
+        sides = connection.execute(
+            f"SELECT place, side, {columns} FROM sides WHERE run = ?", (run.id,)
+        )
+        of_place: dict[int, dict[str, StoredSide]] = {}
+        for place, side, failure, outputs, types, *values in sides:
+            figures = {
+                metric: value
+                for metric, value in zip(KEY_METRICS.values(), values, strict=True)
+                if value is not None
+            }
+            of_place.setdefault(place, {})[side] = StoredSide(failure, outputs, types, figures)
+        query = "SELECT place, samples FROM rows WHERE run = ? AND samples IS NOT NULL"
+        sampled = dict(connection.execute(query, (run.id,))) if samples else {}
+        rows = connection.execute(
+            "SELECT place, name, source, digest, verdict, flip, reason, reasons, is_final "
+            "FROM programs WHERE run = ? ORDER BY place",
+            (run.id,),
+        ).fetchall()
+    try:
+        return [
+            StoredProgram(
+                name=name,
+                source=source,
+                digest=digest,
+                verdict=verdict,
+                flip=flip,
+                reason=reason,
+                reasons=tuple((outcome, what) for outcome, what in json.loads(reasons)),
+                sides=of_place.get(place, {}),  # type: ignore[arg-type]
+                is_final=bool(is_final),
+                samples=SAMPLES.validate_json(sampled[place]) if place in sampled else (),
+            )
+            for place, name, source, digest, verdict, flip, reason, reasons, is_final in rows
+        ]
+    except ValueError as error:
+        raise _damaged(path, run.label, error) from error
+
+
+def _damaged(path: Path, what: str, error: Exception) -> StoreError:
+    return store_error(path, f"{what} is damaged in it ({error})", "load another run of it")

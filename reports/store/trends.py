@@ -1,0 +1,215 @@
+"""Trends: the values of one metric over the runs of a store.
+
+Points are joined only where one machine measured them with the same versions, unless the versions
+of JAX are what is asked for. A sum is over programs that all of its runs have, for a sum over other
+programs would move by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from packaging.version import InvalidVersion, Version
+
+from reports.rows import ANSWER_OF, FLIP_ANSWERS, SIDES
+from reports.rows.history import KEY_METRICS, StoredRun, Trend, TrendLine, TrendPoint
+from reports.rows.metrics import metric as metric_of
+from reports.store.columns import column_of
+from reports.store.database import opened_for_reading
+from reports.store.errors import store_error
+from reports.store.reading import list_runs
+from reports.views.texts import counted
+
+Over = Literal["commit", "jax"]
+FLIP = "flip"
+METRICS = (FLIP, *KEY_METRICS)
+_VERSIONS = ("jax", "jaxlib", "python", "numpy", "constparity")
+
+# The values of runs: by the number of the run, the name of the line, and the program.
+_Values = Mapping[int, Mapping[str, Mapping[str, float]]]
+
+
+def trend(
+    path: Path,
+    metric: str = FLIP,
+    *,
+    program: str = "",
+    over: Over = "commit",
+    last: int | None = None,
+) -> Trend:
+    """Return the values of a metric over the last runs: of one program, or summed over programs.
+
+    The metric "flip" counts the programs by what a flip comes to for them. Over "jax" there is a
+    point for each version, of the last run on it. Raises `StoreError`.
+
+    Example::
+
+        trend(Path("runs.db"), "compile", program="step").lines[0].points[-1].value
+    """
+    every = list_runs(path)
+    ended = [run for run in every if run.finished]
+    runs = ended[-last:] if last else ended
+    notes = []
+    if len(every) > len(ended):
+        notes.append(f"left out: {counted(len(every) - len(ended), 'run')} without an end")
+    values = (
+        _flips(path, runs, program) if metric == FLIP else _figures(path, runs, metric, program)
+    )
+    if program and not any(values.values()):
+        what_to_do = "name a program as a report names it"
+        raise store_error(path, f"its runs have no {metric} of a program {program!r}", what_to_do)
+    lines: list[TrendLine] = []
+    for machine, of_machine in _grouped(runs, _machine).items():
+        chosen = _last_of_each_version(of_machine) if over == "jax" else of_machine
+        kept, told = (chosen, []) if program else _complete(chosen)
+        lines += _lines(kept, values, str(machine), over, is_flip=metric == FLIP)
+        notes += told
+        if not program and metric != FLIP:
+            notes += _sums(kept, values, str(machine))
+    return Trend(
+        title=f"{_title(metric)}, {program or 'all programs'}",
+        unit="programs" if metric == FLIP else metric_of(KEY_METRICS[metric]).unit,
+        lines=tuple(lines),
+        order=tuple(run.id for run in _in_order(runs, over) if run.id is not None),
+        notes=tuple(notes),
+    )
+
+
+def _title(metric: str) -> str:
+    return "programs by what a flip comes to" if metric == FLIP else KEY_METRICS[metric]
+
+
+# -- what the tables have --------------------------------------------------------------------------
+
+
+def _flips(path: Path, runs: Sequence[StoredRun], program: str) -> _Values:
+    found: dict[int, dict[str, dict[str, float]]] = {}
+    query = "SELECT run, flip, name FROM programs WHERE flip IS NOT NULL"
+    with opened_for_reading(path) as connection:
+        for run, flip, name in connection.execute(*_of_program(query, program)):
+            found.setdefault(run, {}).setdefault(ANSWER_OF[flip], {})[name] = 1.0
+    return {run.id: found.get(run.id, {}) for run in runs if run.id is not None}
+
+
+def _figures(path: Path, runs: Sequence[StoredRun], metric: str, program: str) -> _Values:
+    column = column_of(KEY_METRICS[metric])
+    found: dict[int, dict[str, dict[str, float]]] = {}
+    query = (
+        f"SELECT run, side, name, {column} FROM programs JOIN sides USING (run, place) "
+        f"WHERE {column} IS NOT NULL"
+    )
+    with opened_for_reading(path) as connection:
+        for run, side, name, value in connection.execute(*_of_program(query, program)):
+            found.setdefault(run, {}).setdefault(side, {})[name] = value
+    return {run.id: found.get(run.id, {}) for run in runs if run.id is not None}
+
+
+def _of_program(query: str, program: str) -> tuple[str, tuple[str, ...]]:
+    return (f"{query} AND name = ?", (program,)) if program else (query, ())
+
+
+# -- which runs are joined -------------------------------------------------------------------------
+
+
+def _machine(run: StoredRun) -> str:
+    """Name the machine of a run, with its hardware: two of one name may have been replaced."""
+    environment = run.environment
+    hardware = [
+        environment.cpu or environment.system,
+        counted(environment.cpu_count, "core"),
+        f"{environment.device_count} x {environment.device_kind} ({environment.backend})",
+    ]
+    return f"{run.machine or 'a machine that is not recorded'}: {', '.join(hardware)}"
+
+
+def _versions(run: StoredRun) -> str:
+    told = run.environment.model_dump()
+    return ", ".join(f"{name} {told[name]}" for name in _VERSIONS)
+
+
+def _grouped(
+    runs: Iterable[StoredRun], key: Callable[[StoredRun], Hashable]
+) -> dict[Hashable, list[StoredRun]]:
+    found: dict[Hashable, list[StoredRun]] = defaultdict(list)
+    for run in runs:
+        found[key(run)].append(run)
+    return found
+
+
+def _last_of_each_version(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    return _in_order({run.environment.jax: run for run in runs}.values(), "jax")
+
+
+def _in_order(runs: Iterable[StoredRun], over: Over) -> list[StoredRun]:
+    return sorted(runs, key=_jax_version) if over == "jax" else list(runs)
+
+
+def _jax_version(run: StoredRun) -> Version:
+    try:
+        return Version(run.environment.jax)
+    except InvalidVersion:  # of somebody's own build
+        return Version("0")
+
+
+def _complete(runs: Sequence[StoredRun]) -> tuple[list[StoredRun], list[str]]:
+    """Leave out runs with fewer than half of the programs of the largest run: of -k, or of -x."""
+    most = max((run.programs for run in runs), default=0)
+    kept = [run for run in runs if 2 * run.programs >= most]
+    short = [run.label for run in runs if run not in kept]
+    if not short:
+        return kept, []
+    return kept, [f"left out: {', '.join(short)} with fewer than half of {most} programs"]
+
+
+# -- lines -----------------------------------------------------------------------------------------
+
+
+def _lines(
+    runs: Sequence[StoredRun], values: _Values, machine: str, over: Over, *, is_flip: bool
+) -> list[TrendLine]:
+    names: Sequence[str] = FLIP_ANSWERS if is_flip else SIDES
+    groups = {"": list(runs)} if over == "jax" else _grouped(runs, _versions)
+    found = []
+    for name in names:
+        common = None if is_flip else _common(runs, values, name)
+        for versions, of_versions in groups.items():
+            points = [
+                TrendPoint(run.id, _label(run, over), value)
+                for run in of_versions
+                if run.id is not None
+                and (value := _value(values[run.id].get(name, {}), common, is_flip)) is not None
+            ]
+            if any(point.value for point in points) or (points and not is_flip):
+                found.append(TrendLine(name, machine, str(versions), tuple(points)))
+    return found
+
+
+def _value(of_run: Mapping[str, float], common: set[str] | None, is_flip: bool) -> float | None:
+    if common is not None:
+        return (
+            sum(of_run[name] for name in common & of_run.keys()) if common & of_run.keys() else None
+        )
+    return float(len(of_run)) if is_flip else None
+
+
+def _common(runs: Sequence[StoredRun], values: _Values, side: str) -> set[str]:
+    """Return the programs that all runs have on a side; a run without the side is no point."""
+    sets = [set(each) for run in runs if run.id is not None and (each := values[run.id].get(side))]
+    return set.intersection(*sets) if sets else set()
+
+
+def _sums(runs: Sequence[StoredRun], values: _Values, machine: str) -> list[str]:
+    counts = Counter({side: len(_common(runs, values, side)) for side in SIDES})
+    told = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
+    if len(runs) < 2 or not told:
+        return []
+    return [f"sums over the programs that all {len(runs)} runs have ({told}) on {machine}"]
+
+
+def _label(run: StoredRun, over: Over) -> str:
+    if over == "jax":
+        return run.environment.jax
+    return str(run.commit) if run.commit else run.started[:10]

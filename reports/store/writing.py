@@ -1,0 +1,118 @@
+"""Runs as they are written: begun, a program at a time, finished."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reports.output import json_file
+from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
+from reports.rows.history import RunBegin
+from reports.store.columns import program_of, storable
+from reports.store.database import opened_for_writing, transaction
+from reports.store.migrations import VERSION
+from reports.store.statements import put
+
+
+@dataclass(frozen=True)
+class RunWriter:
+    """A run in a store; each call is one transaction, and raises `StoreError`."""
+
+    path: Path
+    connection: sqlite3.Connection
+    run: int
+
+    def put(self, place: int, row: ProgramRow) -> None:
+        """Commit a program that is finished; the end of the run may judge it once more."""
+        program, packed = program_of(row, is_final=False), _packed(row)
+        with transaction(self.path, self.connection):
+            put(self.connection, self.run, place, program, packed)
+
+    def finish(self, campaign: Campaign, places: Mapping[str, int]) -> None:
+        """Commit the whole run as it came out; `places` has each program's by its name."""
+        # Packed before the transaction, which keeps other writers waiting.
+        ready = [(places[row.name], program_of(row), _packed(row)) for row in campaign.programs]
+        with transaction(self.path, self.connection):
+            for table in ("programs", "sides", "rows"):
+                self.connection.execute(f"DELETE FROM {table} WHERE run = ?", (self.run,))
+            for each in ready:
+                put(self.connection, self.run, *each)
+            self.connection.execute(
+                "UPDATE runs SET finished = ?, root = ?, question = ? WHERE id = ?",
+                (
+                    now(),
+                    json_file.render_root(campaign),
+                    storable(campaign.headline.question),
+                    self.run,
+                ),
+            )
+
+
+def _packed(row: ProgramRow) -> bytes:
+    return zlib.compress(json_file.render_program(row).encode("utf-8"))
+
+
+@contextlib.contextmanager
+def begun(path: Path, begin: RunBegin) -> Iterator[RunWriter]:
+    """Begin a run in a store, made where it is missing. Raises `StoreError`.
+
+    Example::
+
+        with begun(Path("runs.db"), begin) as writer:
+            writer.put(0, row)
+            writer.finish(campaign, {row.name: 0})
+    """
+    with opened_for_writing(path) as connection:
+        with transaction(path, connection):
+            run = _insert(connection, begin)
+        yield RunWriter(path, connection, run)
+
+
+def _insert(connection: sqlite3.Connection, begin: RunBegin) -> int:
+    root = Campaign(
+        created=begin.started, environment=begin.environment, sides=begin.sides, programs=()
+    )
+    commit = begin.commit
+    found = connection.execute(
+        "INSERT INTO runs (started, schema_version, root, machine, commit_id, committed, is_dirty, "
+        "settings, planned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            begin.started,
+            SCHEMA_VERSION,
+            json_file.render_root(root),
+            storable(begin.machine),
+            commit and commit.id,
+            commit and commit.date,
+            bool(commit and commit.is_dirty),
+            json.dumps(dict(begin.settings)),
+            json.dumps(begin.planned),
+        ),
+    )
+    assert found.lastrowid is not None
+    return found.lastrowid
+
+
+def check_store(path: Path) -> None:
+    """Make sure that a run can be kept in a store, which is made where it is missing.
+
+    Raises `StoreError`.
+    """
+    with opened_for_writing(path) as connection, transaction(path, connection):
+        # SQLite begins a transaction in a file that may only be read, too.
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def now() -> str:
+    """Return the time, as the rows of a campaign have it.
+
+    Example::
+
+        now() == "2026-11-01T10:00:00+00:00"
+    """
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,348 @@
+"""A store gives back what was written, bit by bit, and lists it without reading the rows."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from reports.output import json_file
+from reports.rows import FlipVerdict
+from reports.rows.history import KEY_METRICS, Commit, RunBegin
+from reports.store import columns, database, migrations, reading, statements, writing
+from reports.store.errors import StoreError
+
+VERSION_1 = Path(__file__).with_name("version_1.db")
+
+
+def safe(campaigns, name="safe"):
+    verdict = FlipVerdict(left="jax-legacy", right="jax-simplified", outcome="safe", reasons=())
+    return campaigns.parity(name).model_copy(update={"flip": verdict, "digest": "ab" * 32})
+
+
+def begin(campaign, **changes):
+    fields = {
+        "started": "2026-11-01T10:00:00+00:00",
+        "environment": campaign.environment,
+        "sides": campaign.sides,
+        "machine": "a machine",
+        "planned": tuple(row.name for row in campaign.programs),
+    }
+    return RunBegin(**{**fields, **changes})
+
+
+def store(path, campaign, *, finished=True, **changes):
+    with writing.begun(path, begin(campaign, **changes)) as writer:
+        for place, row in enumerate(campaign.programs):
+            writer.put(place, row)
+        if finished:
+            writer.finish(campaign, {row.name: n for n, row in enumerate(campaign.programs)})
+        return writer.run
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "runs.db"
+
+
+@pytest.fixture
+def rich(campaigns):
+    return campaigns.campaign(*campaigns.rich().programs, safe(campaigns))
+
+
+def test_a_run_is_given_back_bit_by_bit(path, rich):
+    store(path, rich)
+    assert json_file.render(reading.load_run(path, "last")) == json_file.render(rich)
+
+
+def test_a_run_is_listed_with_what_it_was_measured_with(path, rich):
+    commit = Commit("c0ffee" * 6, "2026-10-31T00:00:00+01:00", is_dirty=True)
+    store(path, rich, commit=commit, settings={"rounds": "5"})
+    [run] = reading.list_runs(path)
+    assert (run.label, run.machine, run.commit, run.programs) == ("run 1", "a machine", commit, 4)
+    assert run.environment == rich.environment
+    assert run.settings == {"rounds": "5"}
+    assert run.answers == {"yes": 1, "not known": 1}
+    assert run.answer == "not known"
+    assert run.question == columns.storable(rich.headline.question)
+    assert str(commit) == "c0ffeec0ff+"
+
+
+def test_the_columns_of_programs_are_read_as_they_were_written(path, rich):
+    store(path, rich)
+    [run] = reading.list_runs(path)
+    assert reading.load_programs(path, run) == [columns.program_of(row) for row in rich.programs]
+
+
+def test_every_key_metric_has_a_column(path, campaigns):
+    with database.opened_for_writing(path) as connection:
+        there = {row[1] for row in connection.execute("PRAGMA table_info(sides)")}
+    assert set(statements.METRIC_COLUMNS) <= there
+    figures = columns.program_of(campaigns.parity()).sides["simplified"].figures
+    assert figures["const args"] == 1
+    assert figures["StableHLO bytes"] == 817
+    assert figures.keys() <= set(KEY_METRICS.values())
+
+
+def test_a_program_is_there_as_soon_as_it_is_put(path, rich):
+    with writing.begun(path, begin(rich)) as writer:
+        writer.put(3, rich.programs[3])
+        writer.put(1, rich.programs[1])
+        found = reading.load_run(path, "last")  # by another connection
+    assert [row.name for row in found.programs] == ["overwritten_numpy", "safe"]
+    assert found.not_run == ("matmul", rich.programs[2].name)
+    [run] = reading.list_runs(path)
+    assert (run.finished, run.programs, run.planned) == ("", 2, 4)
+    assert not any(each.is_final for each in reading.load_programs(path, run))
+
+
+def test_the_end_of_a_run_replaces_what_was_put(path, rich, campaigns):
+    with writing.begun(path, begin(rich)) as writer:
+        writer.put(3, campaigns.difference("safe"))
+        writer.finish(rich, {row.name: n for n, row in enumerate(rich.programs)})
+    [run] = reading.list_runs(path)
+    programs = reading.load_programs(path, run)
+    assert [each.verdict for each in programs][3] == "parity"
+    assert all(each.is_final for each in programs)
+
+
+def test_runs_are_found_by_number_and_from_the_last(path, rich):
+    for _ in range(3):
+        store(path, rich)
+    assert [reading.find_run(path, each).id for each in ("2", "last", "last~2")] == [2, 3, 1]
+    for unknown in ("4", "last~3", "first"):
+        with pytest.raises(StoreError, match=r"has no run .*runs 1 to 3"):
+            reading.find_run(path, unknown)
+
+
+# -- versions --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_version_1(path):
+    shutil.copy(VERSION_1, path)
+    return path
+
+
+def test_a_store_of_version_1_is_migrated_and_nothing_of_it_is_lost(of_version_1, rich, path):
+    assert database.check(of_version_1) == 1
+    first, second = reading.list_runs(of_version_1)
+    assert database.check(of_version_1) == migrations.VERSION
+    assert json_file.render(reading.load_run(path, "1")) == json_file.render(rich)
+    assert (first.finished, first.question) == (
+        rich.created,
+        columns.storable(rich.headline.question),
+    )
+    assert (second.finished, second.programs, second.settings) == ("", 2, None)
+    assert reading.load_programs(path, first) == [columns.program_of(row) for row in rich.programs]
+
+
+def test_a_migrated_store_has_the_tables_of_a_new_one(of_version_1, tmp_path):
+    def tables(file):
+        with database.opened_for_writing(file) as connection:
+            names = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+            return {
+                name: [row[1:] for row in connection.execute(f"PRAGMA table_info({name})")]
+                for (name,) in connection.execute(names).fetchall()
+            }
+
+    assert tables(of_version_1) == tables(tmp_path / "new.db")
+
+
+def test_a_row_that_is_damaged_stays_in_a_migrated_store(of_version_1):
+    with sqlite3.connect(of_version_1) as connection:
+        connection.execute("UPDATE programs SET row = x'00ff' WHERE run = 1 AND place = 0")
+    first, _ = reading.list_runs(of_version_1)
+    program = reading.load_programs(of_version_1, first)[0]
+    assert (program.name, program.reason) == (
+        "matmul", "its row was not read when the store was migrated"
+    )  # fmt: skip
+    with pytest.raises(StoreError, match="run 1 is damaged in it"):
+        reading.load_run(of_version_1, "1")
+    assert len(reading.load_run(of_version_1, "2").programs) == 2
+
+
+def test_a_migration_that_fails_leaves_the_older_store(of_version_1, monkeypatch):
+    def broken(connection):
+        connection.execute("CREATE TABLE half (way INTEGER)")
+        raise sqlite3.OperationalError("no more")
+
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, broken))
+    monkeypatch.setattr(migrations, "VERSION", 3)
+    with pytest.raises(StoreError, match="no more"):
+        reading.list_runs(of_version_1)
+    monkeypatch.undo()
+    assert database.check(of_version_1) == 1
+    assert len(reading.list_runs(of_version_1)) == 2
+
+
+def test_a_store_of_a_newer_constparity_is_refused_and_stays_as_it_is(path, rich):
+    store(path, rich)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    before = path.read_bytes()
+    for use in (reading.list_runs, writing.check_store):
+        with pytest.raises(StoreError, match=r"runs.db': it has version 9, .*; use the const"):
+            use(path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["runs.db"]
+
+
+def test_a_writer_stops_when_a_newer_constparity_has_migrated_its_store(path, rich):
+    with writing.begun(path, begin(rich)) as writer:
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA user_version = 9")
+        with pytest.raises(StoreError, match="has made it version 9 in the meantime"):
+            writer.put(0, rich.programs[0])
+
+
+def test_rows_of_another_schema_are_refused(path, rich):
+    store(path, rich)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE runs SET schema_version = 5")
+    with pytest.raises(StoreError, match=r"run 1 has rows of schema 5, and this .* reads 4"):
+        reading.load_run(path, "1")
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_database_is_named_and_stays(path):
+    path.write_text("a text that is long enough to be looked at\n" * 50)
+    before = path.read_bytes()
+    for use in (reading.list_runs, writing.check_store):
+        with pytest.raises(StoreError, match=r"runs.db': it is no SQLite database"):
+            use(path)
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_another_program_is_named_and_stays(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (a INTEGER)")
+    connection.close()
+    before = path.read_bytes()
+    for use in (reading.list_runs, writing.check_store):
+        with pytest.raises(StoreError, match="it is a database of another program"):
+            use(path)
+    assert path.read_bytes() == before
+
+
+def test_a_missing_store_is_not_made_by_a_reader(path):
+    with pytest.raises(StoreError, match=r"there is no such file; keep runs in one with"):
+        reading.list_runs(path)
+    assert not path.exists()
+    with pytest.raises(StoreError, match="it is a folder"):
+        reading.list_runs(path.parent)
+
+
+def test_an_empty_file_becomes_a_store(path, rich):
+    path.touch()
+    store(path, rich)
+    assert len(reading.list_runs(path)) == 1
+
+
+def test_a_damaged_page_is_told_and_other_runs_are_loaded(path, rich):
+    store(path, rich)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE rows SET row = substr(row, 1, 40) WHERE place = 2")
+    with pytest.raises(StoreError, match=r"run 1 is damaged in it \(.*incomplete.*\); load"):
+        reading.load_run(path, "1")
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = b"\xff" * 4096  # the page of the table of runs, or near it
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"runs.db': it is damaged .*move it away"):
+        reading.list_runs(path)
+
+
+def test_a_full_disk_is_told_and_what_was_committed_stays(path, rich):
+    with writing.begun(path, begin(rich)) as writer:
+        writer.put(0, rich.programs[0])
+        [pages] = writer.connection.execute("PRAGMA page_count").fetchone()
+        writer.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match=r"runs.db': the disk is full .*; make room"):
+            deque(writer.put(place, rich.programs[2]) for place in range(1, 200))
+        kept = len(reading.load_run(path, "last").programs)
+        assert 1 <= kept < 200
+        writer.connection.execute("PRAGMA max_page_count = 100000")
+        writer.finish(rich, {row.name: n for n, row in enumerate(rich.programs)})
+    assert json_file.render(reading.load_run(path, "last")) == json_file.render(rich)
+
+
+# -- several processes -----------------------------------------------------------------------------
+
+WRITER = textwrap.dedent(
+    """
+    import sys, time
+    from pathlib import Path
+    from reports.output import json_file
+    from reports.rows.history import RunBegin
+    from reports.store import writing
+
+    path, source, mark = map(Path, sys.argv[1:4])
+    campaign = json_file.load(source)
+    [row] = campaign.programs
+    begin = RunBegin("2026", campaign.environment, campaign.sides, planned=(row.name,))
+    with writing.begun(path, begin) as writer:
+        for place in range(int(sys.argv[4])):
+            writer.put(place, row.model_copy(update={"name": f"program {place}"}))
+            with mark.open("a") as told:
+                told.write("x")
+    """
+)
+
+
+def told_by(mark):
+    """The number of programs that a writer says it has kept."""
+    return len(mark.read_text()) if mark.exists() else 0
+
+
+def start_writer(path, source, mark, count):
+    command = [sys.executable, "-c", WRITER, *map(str, (path, source, mark, count))]
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.getcwd()})
+
+
+@pytest.fixture
+def source(tmp_path, campaigns):
+    file = tmp_path / "one.json"
+    file.write_text(json_file.render(campaigns.campaign(safe(campaigns))), "utf-8")
+    return file
+
+
+def test_two_writers_at_once_lose_nothing(path, source, tmp_path):
+    writers = [start_writer(path, source, tmp_path / f"mark {n}", 100) for n in range(2)]
+    assert [each.wait(60) for each in writers] == [0, 0]
+    runs = reading.list_runs(path)
+    assert [run.programs for run in runs] == [100, 100]
+    assert [len(reading.load_run(path, str(run.id)).programs) for run in runs] == [100, 100]
+
+
+def test_a_killed_writer_loses_nothing_that_was_finished(path, source, tmp_path):
+    mark = tmp_path / "mark"
+    with start_writer(path, source, mark, 100_000) as writer:
+        try:
+            while told_by(mark) < 20:
+                assert writer.poll() is None
+                time.sleep(0.01)
+        finally:
+            writer.send_signal(signal.SIGKILL)
+    told = told_by(mark)
+    programs = reading.load_run(path, "last").programs
+    assert len(programs) >= told >= 20
+    assert [row.name for row in programs] == [f"program {n}" for n in range(len(programs))]
+
+
+def test_a_reader_is_not_kept_waiting_by_a_writer(path, rich):
+    store(path, rich)
+    with database.opened_for_writing(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM runs")
+        assert len(reading.list_runs(path)) == 1
+        connection.execute("ROLLBACK")
