@@ -23,6 +23,7 @@ from reports.rows.history import (
     StoredRun,
     StoredSide,
 )
+from reports.rows.metric_records import Larger
 from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.texts import counted
 
@@ -81,7 +82,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     if alike.times and len(times) < len(both):
         without = counted(len(both) - len(times), "program")
         provenance.append(f"times of {without} were not judged: run both times with --rounds 5")
-    changes = []
+    changes, limits = [], _limits()
     for name in dict.fromkeys([*of_left, *of_right]):
         if name not in of_right:
             changes.append(ProgramChange(name=name, outcome="gone"))
@@ -89,7 +90,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
             new = of_right[name]
             changes.append(ProgramChange(name=name, outcome="new", notes=(_state(new),)))
         else:
-            pair = _Pair(of_left[name], of_right[name], sides, alike, times.get(name, ()))
+            pair = _Pair(of_left[name], of_right[name], sides, alike, limits, times.get(name, ()))
             changes.append(pair.change())
     return RunComparison(
         left=_told(left.run),
@@ -190,6 +191,7 @@ class _Pair:
     right: StoredProgram
     sides: Sequence[Side]
     alike: _Alike
+    limits: Mapping[str, Larger]
     times: tuple[TimeComparison, ...]
 
     def change(self) -> ProgramChange:
@@ -239,7 +241,7 @@ class _Pair:
             if a is None or b is None:
                 continue
             notes += _notes(side, a, b, same_source=self.left.digest == self.right.digest)
-            for is_worse, text in _sizes(side, a, b):
+            for is_worse, text in _sizes(side, a, b, self.limits):
                 if not self.alike.figures:
                     notes.append(f"{text} (not judged)")
                 else:
@@ -302,13 +304,20 @@ def _notes(side: Side, left: StoredSide, right: StoredSide, *, same_source: bool
             yield f"{side}: {name} {a:,.0f} before, {b:,.0f} now"
 
 
-def _sizes(side: Side, left: StoredSide, right: StoredSide) -> Iterator[tuple[bool, str]]:
+def _limits() -> dict[str, Larger]:
+    """Return the limits beyond which a size is worse, as a flip has them."""
+    declared = {name: metrics.metric(name).larger for name in KEY_METRICS.values()}
+    # Peaks of host memory depend on the programs before, which may be others.
+    return {name: each for name, each in declared.items() if each and name not in _NEEDS_FRESH}
+
+
+def _sizes(
+    side: Side, left: StoredSide, right: StoredSide, limits: Mapping[str, Larger]
+) -> Iterator[tuple[bool, str]]:
     """Yield whether a size is worse, and how: beyond the limit that the metric has in a flip."""
-    for name in KEY_METRICS.values():
-        limit = metrics.metric(name).larger
+    for name, limit in limits.items():
         a, b = left.figures.get(name), right.figures.get(name)
-        # Peaks of host memory depend on the programs before, which may be others.
-        if limit is None or a is None or b is None or name in _NEEDS_FRESH:
+        if a is None or b is None:
             continue
         more = abs(b - a)
         if more > limit.bytes and more > limit.share * min(a, b):
