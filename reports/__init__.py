@@ -7,8 +7,8 @@ imported at their first use: every process that measures has records, and few wr
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from reports.output.files import ReportPathError, check_writable, write_atomically
-from reports.output.json_file import ReportReadError
+from reports.output.files import ReportPathError, as_bytes, check_writable, write_atomically
+from reports.output.json_file import ReportReadError, load_result
 from reports.output.json_file import load as load_campaign
 from reports.rows import (
     SCHEMA_VERSION,
@@ -38,8 +38,11 @@ from reports.rows import (
 if TYPE_CHECKING:
     from reports.output.formats import (
         FORMATS,
+        GRID_FORMATS,
         ReportFormat,
         ReportRequest,
+        check_available,
+        check_for_grids,
         parse_report_option,
         render_grid,
         render_report,
@@ -47,12 +50,13 @@ if TYPE_CHECKING:
     )
 
 _OF_FORMATS = (
-    "FORMATS", "ReportFormat", "ReportRequest", "parse_report_option", "render_grid",
-    "render_report", "write_report",
+    "FORMATS", "GRID_FORMATS", "ReportFormat", "ReportRequest", "check_available",
+    "check_for_grids", "parse_report_option", "render_grid", "render_report", "write_report",
 )  # fmt: skip
 
 __all__ = [
     "FORMATS",
+    "GRID_FORMATS",
     "SCHEMA_VERSION",
     "SIDES",
     "Campaign",
@@ -79,8 +83,12 @@ __all__ = [
     "StableHloCounts",
     "StageTimes",
     "Verdict",
+    "as_bytes",
+    "check_available",
+    "check_for_grids",
     "check_writable",
     "load_campaign",
+    "load_result",
     "parse_report_option",
     "render_grid",
     "render_report",
@@ -90,6 +98,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "frames":
+        return importlib.import_module("reports.frames")
     if name in _OF_FORMATS:
         return getattr(importlib.import_module("reports.output.formats"), name)
     raise AttributeError(f"module 'reports' has no attribute {name!r}")

@@ -1,6 +1,9 @@
 """The environment of all tests, set before anything imports JAX."""
 
 import os
+import signal
+
+import pytest
 
 # Variables of the caller: those for the tests stay, and those that would change programs go.
 _FOR_TESTS = (
@@ -33,3 +36,11 @@ os.environ.setdefault("CONSTPARITY_TEST_XLA_FLAGS", os.environ.get("XLA_FLAGS", 
 for _flag in (_DEVICES, *_FAST.split()):
     if _flag.partition("=")[0] not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_flag}".strip()
+
+
+@pytest.fixture
+def interruptible():
+    """Let child processes heed SIGINT, which a shell has its background processes ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -67,5 +67,5 @@ def _no_arbiter_yet() -> Truth:
     return Truth(missing=_LATER)
 
 
-def _no_hazards_yet() -> HazardsFound:
-    return HazardsFound(not_detected=_LATER)
+def _no_hazards_yet(reads: str) -> HazardsFound:
+    return HazardsFound(not_detected=_LATER, reads=reads)

@@ -25,7 +25,7 @@ def draft_of(
     recorded: Mapping[Side, Recorded],
     sides: Sequence[Side],
     ask_arbiter: Callable[[], Truth],
-    ask_hazards: Callable[[], HazardsFound],
+    ask_hazards: Callable[[str], HazardsFound],
     *,
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
@@ -90,7 +90,7 @@ def _compared(
 
 
 def _hazards(
-    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[], HazardsFound]
+    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[str], HazardsFound]
 ) -> HazardsFound:
     """Return the hazards of a program; a program that raises has its failure to say why not."""
     side = side_with_hazards(recorded)
@@ -98,5 +98,8 @@ def _hazards(
         return HazardsFound()
     failure, found = recorded[side].observation.failure, recorded[side].hazards()
     if may_hide_hazards(failure) or found.again:
-        found = ask_hazards()
+        found = ask_hazards("")
+    elif found.reads:
+        asked = ask_hazards(found.reads)
+        found = asked.model_copy(update={"not_detected": found.not_detected})
     return found.model_copy(update={"not_detected": ""}) if failure else found

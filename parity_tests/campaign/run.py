@@ -14,10 +14,12 @@ from parity_tests.campaign.estimates import Announce, by_rule, spoken
 from parity_tests.campaign.finished_programs import FinishedPrograms
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.kept_run import KeptRun, kept_run
+from parity_tests.campaign.late_settings import with_late_settings
 from parity_tests.campaign.lost_hazards import detect_alone
 from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.reads_in_calls import with_reads_in_calls
 from parity_tests.campaign.repeats import find_unrepeatable
 from parity_tests.campaign.sides_that_run import with_sides_that_run
 from parity_tests.campaign.timed_rounds import time_sides
@@ -114,8 +116,10 @@ def _judged(
         )
     except OSError as error:  # the folder is full, or went away
         log.warning("constparity: programs that differ were not run again (%s)", error)
+    drafts = with_late_settings(drafts, measured.collected.job, options, folder)
     if options.attribute:
         drafts = _attribute(drafts, measured, options, folder, progress)
+        drafts = with_reads_in_calls(drafts, measured.collected.job, options, folder)
     pairs = pairs_of(options.sides)
     told = [draft for number, draft in enumerate(drafts) if measured.is_told(number)]
     return Campaign(

@@ -71,6 +71,7 @@ def aa(
     from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.targets import TargetError
     from reports.rows import SIDES
+    from reports.rows.fail_rules import DEFAULT_RULES
 
     display = display_of(quiet, verbose, no_color)
     on_side = next((each for each in SIDES if each == side), None)
@@ -110,7 +111,7 @@ def aa(
     console.print(summary(found), highlight=False, soft_wrap=True)
     trusted = found.is_trustworthy or found.campaign.verdict != "parity"
     context.obj.code = code_of(found.campaign.verdict) if trusted else Exit.DIFFERENCE
-    write_reports(context, console, requests, found.campaign)
+    write_reports(context, console, requests, found.campaign, DEFAULT_RULES)
 
 
 def summary(found: SelfComparison) -> str:

@@ -27,6 +27,7 @@ from parity_tests.cli.history import history
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
+from parity_tests.cli.report import report
 from parity_tests.cli.run import run
 from parity_tests.cli.schema import schema
 from parity_tests.cli.streams import LastingStream, lasting_streams
@@ -137,6 +138,7 @@ for command in (
     explain,
     matrix,
     compare,
+    report,
     fuzz,
     aa,
     bench,

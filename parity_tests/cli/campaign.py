@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
     from parity_tests.cli.selecting import Chosen
-    from parity_tests.judge.fail_rules import Broken, FailRule
     from reports import ReportRequest
     from reports.rows import Campaign, ProgramRow
+    from reports.rows.fail_rules import Broken, FailRule
 
 
 def selected(context: typer.Context, chosen: Chosen, options: CampaignOptions) -> CampaignOptions:
@@ -89,7 +89,7 @@ def conclude(
 
     console = display.console()
     campaign_view.print_campaign(console, result, details=display.details)
-    write_reports(context, console, requests, result)
+    write_reports(context, console, requests, result, rules)
     return exit_by_rules(context, console, result, rules, exit_zero, display)
 
 
@@ -107,8 +107,8 @@ def exit_by_rules(
     of a report that could not be written, keeps its own exit status.
     """
     from parity_tests.cli import campaign_view
-    from parity_tests.judge.fail_rules import broken
-    from parity_tests.judge.version_rules import of_versions
+    from reports.rows.fail_rules import broken
+    from reports.rows.version_rules import of_versions
     from reports.views.texts import counted
 
     found = broken(result, rules)

@@ -85,7 +85,7 @@ def fuzz(
         if fuzzed.refused:
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)
-        write_reports(context, console, requests, fuzzed.campaign)
+        write_reports(context, console, requests, fuzzed.campaign, rules)
         for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     except SidesError as error:

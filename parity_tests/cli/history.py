@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import NoColor, Verbose, display_of
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Report
+from parity_tests.cli.options import Report, parse_fail_on
 from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def show(
     console = display.console()
     print_runs(console, [found], 1)
     campaign_view.print_campaign(console, campaign, details=display.details)
-    write_reports(context, console, requests, campaign)
+    write_reports(context, console, requests, campaign, parse_fail_on(None))
 
 
 class Over(enum.StrEnum):

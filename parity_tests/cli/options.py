@@ -11,8 +11,8 @@ import typer
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
 
 if TYPE_CHECKING:
-    from parity_tests.judge.fail_rules import FailRule
     from reports.rows import Side
+    from reports.rows.fail_rules import FailRule
 
 Targets = Annotated[
     list[str] | None,
@@ -40,8 +40,9 @@ Sides = Annotated[
 Report = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="KIND:PATH",
-        help="Write a report, as in html:out.html; json:- prints it. Repeatable.",
+        metavar="FORMAT:PATH",
+        help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
+        "comment, junit, sarif, csv, parquet and json. Repeatable.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -128,7 +129,7 @@ def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
         parse_fail_on("different,slower:20%")[1].limit == 1.2
     """
     from parity_tests.cli.project_settings import project_settings
-    from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, parse
+    from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
 
     try:
         if text is not None:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
     from reports import ReportFormat, ReportRequest
     from reports.rows import Campaign
+    from reports.rows.fail_rules import FailRule
+    from reports.rows.grid import Grid
 
 
 def checked_reports(
     context: typer.Context, texts: Sequence[str], formats: Sequence[ReportFormat] | None = None
 ) -> list[ReportRequest]:
     """Parse the --report options, and make sure that every file can be written.
+
+    A report with several files is several requests, one for each file.
 
     `formats` are the formats that the command can write; None means the formats of a campaign.
     Where a report goes to standard output, whatever else is printed goes to standard error from
@@ -34,21 +38,34 @@ def checked_reports(
     for text in texts:
         try:
             request = reports.parse_report_option(text, formats or reports.FORMATS)
-            if request.path is not None:
-                reports.check_writable(request.path)
-        except (ValueError, OSError) as error:
+            reports.check_available(request.format)
+            for part in request.parts:
+                if part.path is not None:
+                    reports.check_writable(part.path)
+        except (ValueError, OSError, ImportError) as error:
             fail(str(error))
-        file = request.path and request.path.resolve()
-        if file in requests:
-            where = "one file" if file else "standard output"
-            fail(
-                f"two reports to {where}: {requests[file]} and {request}; give each a path of its "
-                "own"
-            )
-        requests[file] = request
+        for part in request.parts:
+            file = part.path and part.path.resolve()
+            if file in requests:
+                where = "one file" if file else "standard output"
+                fail(
+                    f"two reports to {where}: {requests[file]} and {part}; give each a path of "
+                    "its own"
+                )
+            requests[file] = part
     if None in requests:
         context.with_resource(contextlib.redirect_stdout(sys.stderr))
     return list(requests.values())
+
+
+def check_for_versions(requests: Sequence[ReportRequest]) -> None:
+    """Make sure that a grid over several versions of JAX has the format of each report."""
+    import reports
+
+    try:
+        reports.check_for_grids(requests)
+    except ValueError as error:
+        fail(str(error))
 
 
 def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> None:
@@ -63,12 +80,38 @@ def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> 
 
 
 def write_reports(
-    context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: Campaign
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    result: Campaign,
+    rules: Sequence[FailRule],
 ) -> None:
-    """Write a campaign to every requested report, and print the path of each."""
+    """Write a campaign to every requested report, and print the path of each.
+
+    `rules` say which programs are failures, where a format has such.
+    """
     import reports
 
-    write_texts(context, console, requests, lambda format_: reports.render_report(format_, result))
+    def render(request: ReportRequest) -> str | bytes:
+        return reports.render_report(request.format, result, rules, request.table)
+
+    _write(context, console, requests, render)
+
+
+def write_grid_reports(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    grid: Grid,
+    rules: Sequence[FailRule],
+) -> None:
+    """Write a grid to every requested report, as `write_reports` does."""
+    import reports
+
+    def render(request: ReportRequest) -> str | bytes:
+        return reports.render_grid(request.format, grid, rules, request.table)
+
+    _write(context, console, requests, render)
 
 
 def write_texts(
@@ -77,19 +120,29 @@ def write_texts(
     requests: Sequence[ReportRequest],
     render: Callable[[ReportFormat], str],
 ) -> None:
-    """Write the text of `render` for each requested format, and print the path of each.
+    """Write the text of `render` for each requested format, and print the path of each."""
+    _write(context, console, requests, lambda request: render(request.format))
+
+
+def _write(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    render: Callable[[ReportRequest], str | bytes],
+) -> None:
+    """Write what `render` returns for each request.
 
     A report that cannot be written is said, and the others are written all the same.
     """
     import reports
 
     for request in requests:
-        text = render(request.format)
+        content = render(request)
         if request.path is None:
-            context.obj.output.write_bytes(text.encode("utf-8"))
+            context.obj.output.write_bytes(reports.as_bytes(content))
             continue
         try:
-            reports.write_atomically(request.path, text)
+            reports.write_atomically(request.path, content)
         except OSError as error:  # the disk filled up, or the folder was removed, in the meantime
             complain(str(error))
             context.obj.code = Exit.INTERNAL_ERROR

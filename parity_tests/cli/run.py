@@ -25,7 +25,7 @@ from parity_tests.cli.options import (
     parse_sides,
 )
 from parity_tests.cli.python_option import Python, interpreters
-from parity_tests.cli.report_option import check_saving, checked_reports
+from parity_tests.cli.report_option import check_for_versions, check_saving, checked_reports
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
     Expression,
@@ -175,6 +175,8 @@ def run(
     if made is None:
         return
     pythons = [*given, *interpreters(made, reload=reload)]
+    if len(pythons) > 1:
+        check_for_versions(requests)
     first = pythons[0] if pythons else None
     if list_only:
         list_programs(context, display.console(), chosen, timeout, first)

@@ -11,7 +11,7 @@ import typer
 
 from parity_tests.cli.campaign import selected
 from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
-from parity_tests.cli.report_option import check_saving, write_texts
+from parity_tests.cli.report_option import check_saving, write_grid_reports
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
     from parity_tests.cli.selecting import Chosen
-    from parity_tests.judge.fail_rules import Broken, FailRule
     from reports import ReportRequest
     from reports.rows import ProgramRow
+    from reports.rows.fail_rules import Broken, FailRule
     from reports.rows.grid import Grid
     from reports.rows.grid_row import GridVersion
 
@@ -43,7 +43,6 @@ def run_on_versions(
 
     With -v the campaign of each version is printed before the grid.
     """
-    import reports
     from parity_tests.cli import campaign_view, grid_view
     from parity_tests.cli.terminal import say
 
@@ -57,7 +56,7 @@ def run_on_versions(
             campaign_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_texts(context, console, requests, lambda format_: reports.render_grid(format_, grid))
+    write_grid_reports(context, console, requests, grid, rules)
     _exit_by_rules(context, console, grid, rules, exit_zero, display)
     if found.was_interrupted:
         print("constparity: interrupted", file=sys.stderr)
@@ -151,7 +150,7 @@ def _of_version(
     """Return the rules that the programs of one version break, and print them."""
     from parity_tests.cli import campaign_view
     from parity_tests.cli.terminal import say
-    from parity_tests.judge.fail_rules import Broken, broken
+    from reports.rows.fail_rules import Broken, broken
     from reports.views.texts import counted
 
     if version.campaign is None:
@@ -176,8 +175,8 @@ def _across_versions(
     """Return the rules that programs break from version to version, and print them."""
     from parity_tests.cli import grid_view
     from parity_tests.cli.terminal import say
-    from parity_tests.judge.fail_rules import Broken
-    from parity_tests.judge.version_rules import (
+    from reports.rows.fail_rules import Broken
+    from reports.rows.version_rules import (
         broken_across,
         changes_that_break,
         compares_nothing,

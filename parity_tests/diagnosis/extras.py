@@ -9,7 +9,7 @@ from pathlib import Path
 from parity_tests.diagnosis.records import Extra
 from parity_tests.processes.interpreters import FOR_RELOAD, missing_in
 
-FOR_USERS = ("corpus", "fuzz", "lint")
+FOR_USERS = ("corpus", "fuzz", "lint", "tables")
 
 
 def extras() -> tuple[Extra, ...]:

@@ -10,9 +10,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Protocol
 
 # With one of these, packages of another Python would be taken for installed, or go elsewhere.
@@ -54,25 +56,49 @@ class Runner(Protocol):
 def run_command(command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
     """Run a command, which is killed with all that it started when this is interrupted."""
     environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        env={**environment, **_SET},
-        pass_fds=pass_fds,
-        start_new_session=True,
-    )
+    process = None
     try:
+        # Interrupted before it has a name here, a process would go on.
+        with _interrupts_held_back():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                env={**environment, **_SET},
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
         stdout, stderr = process.communicate()
     finally:
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        if process is not None:
+            with process:  # which closes its pipes, and waits
+                if process.poll() is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
     return Ran(process.returncode, stdout, stderr)
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Interrupt the block when it has ended. Python interrupts the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    of_python = {number: each for number, each in handlers.items() if callable(each)}
+    for number in of_python:
+        signal.signal(number, lambda *arguments: came.append(arguments))
+    try:
+        yield
+    finally:
+        for number, handler in of_python.items():
+            signal.signal(number, handler)
+        for came_number, frame in came:
+            of_python[signal.Signals(came_number)](came_number, frame)
 
 
 @dataclass(frozen=True)

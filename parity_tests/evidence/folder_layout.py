@@ -17,12 +17,15 @@ has a folder with the next free number::
         0.npz                            its outputs
         0.jaxpr.txt                      its printed jaxpr
         0.hazards.json                   its hazards, on the side that detects them
+        0.reads                          what it read of jaxprs or the flag before its process ended
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
     slower/SIDE/1/                   the same, of programs whose times stand apart
     again/together/SIDE/1/           the same, for programs whose sides differ, to see them repeated
     again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
     arbiter-0/truth.sha256               their digest
+    calls-0/SIDE/                    a process that recorded what it reads
+    settings-0-alone/                a process that imported a program before JAX, or after it
     hazards-0/found.json             what the process found that detects hazards alone
     drift-0-LEFT-RIGHT.json          why the outputs of program 0 are not bitwise equal
     NAME.json.sha256                 the digest of either
@@ -71,6 +74,11 @@ class ProgramFiles:
     def hazards(self) -> Path:
         """The hazards; missing but on the side that detects them."""
         return self.folder / f"{self.number}.hazards.json"
+
+    @property
+    def reads(self) -> Path:
+        """What the program reads of jaxprs or the flag while its hazards are looked for."""
+        return self.folder / f"{self.number}.reads"
 
     @property
     def seal(self) -> Path:
@@ -144,6 +152,11 @@ class ProcessFiles:
         return self.folder / "answer.json"
 
     @property
+    def reads(self) -> Path:
+        """What the one program read of jaxprs or the flag while its hazards were looked for."""
+        return self.folder / "reads"
+
+    @property
     def outputs(self) -> Path:
         """The outputs of the one program that the process ran."""
         return self.folder / "outputs.npz"
@@ -206,6 +219,14 @@ class CampaignFiles:
     def hazards(self, number: int) -> Path:
         """Return the folder of the process that detects the hazards of one program alone."""
         return self.folder / f"hazards-{number}"
+
+    def calls(self, number: int, side: Side) -> Path:
+        """Return the folder of the process that records what a program reads."""
+        return side_folder(self.folder / f"calls-{number}", side)
+
+    def settings(self, number: int, when: str) -> Path:
+        """Return the folder of a process that looks at JAX when a program is imported."""
+        return self.folder / f"settings-{number}-{when}"
 
     def kept_hazards(self, number: int) -> Path:
         """Return the file with the hazards that this process found."""

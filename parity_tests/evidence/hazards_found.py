@@ -10,7 +10,8 @@ from reports.rows import Hazard
 class HazardsFound(BaseModel):
     """The hazards of one program, or in `not_detected` why nobody knows them.
 
-    `again` says that another process may still detect them.
+    `again` says that another process may still detect them. `reads` has what the program read in
+    simplified form before its process ended, as `parity_tests.observe.reads_left` writes it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -18,3 +19,4 @@ class HazardsFound(BaseModel):
     hazards: tuple[Hazard, ...] = ()
     not_detected: str = ""
     again: bool = False
+    reads: str = ""

@@ -27,6 +27,7 @@ import reports
 from parity_tests.evidence import values
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
+from reports.output import json_file
 from reports.rows import Campaign, Observation, ProgramRow, Side
 
 SUFFIX = ".arrays"
@@ -91,7 +92,7 @@ def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
     """
     for each in (path, archive_of(path)):
         reports.check_writable(each)  # makes a folder again that was removed in the meantime
-    report = reports.render_report("json", campaign).encode("utf-8")
+    report = json_file.render(campaign).encode("utf-8")
     parts = [path.with_name(f".constparity-{secrets.token_hex(8)}.tmp") for _ in range(2)]
     try:
         _write_archive(parts[0], _sha256(report), len(campaign.programs), kept)

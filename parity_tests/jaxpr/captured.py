@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ class CapturedValue:
     shape: tuple[int, ...]
     bytes: int
     key: bool
-    value: Any
+    value: Any = field(compare=False)  # `identity` tells it, and arrays have no truth value
 
     def digest(self) -> str:
         """Return the sha256 of its bytes, as they were when this was first asked."""

@@ -35,13 +35,15 @@ class ConstantWork:
 
     `place` is the line that made the first of them, `bytes` the size of their results and
     `operations` an estimate of their scalar operations. A loop counts as one turn, because XLA may
-    take out of a loop what does not change in it.
+    take out of a loop what does not change in it. `repeated` is the number of equations that repeat
+    a captured array along a new axis.
     """
 
     equations: tuple[Any, ...]
     place: Place
     bytes: int
     operations: float
+    repeated: int = 0
 
 
 class _Origin(IntEnum):
@@ -66,7 +68,9 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
     found = tuple(walk.equations.values())
     operations = sum(map(operations_of, found))
-    return ConstantWork(found, walk.place, sum(map(_result_bytes, found)), operations)
+    return ConstantWork(
+        found, walk.place, sum(map(_result_bytes, found)), operations, len(walk.repeats)
+    )
 
 
 def _result_bytes(equation: Any) -> int:
@@ -79,6 +83,7 @@ class _Walk:
     def __init__(self, embed_threshold: int) -> None:
         self.embed_threshold = embed_threshold
         self.equations: dict[int, Any] = {}
+        self.repeats: set[int] = set()
         self.place = NOWHERE
         self._visited: dict[tuple[int, ...], list[_Origin]] = {}
 
@@ -119,6 +124,8 @@ class _Origins:
         if not bodies:
             if origin == _Origin.CAPTURED and _is_work(equation):
                 self._found(equation)
+            if origin == _Origin.CAPTURED and _repeats(equation):
+                self.walk.repeats.add(id(equation))
             return [origin] * len(equation.outvars)
         results = [_Origin.ARGUMENTS] * len(equation.outvars)
         for body in bodies:
@@ -132,6 +139,13 @@ class _Origins:
         if not self.walk.equations:
             self.walk.place = place_of(equation, self.within)
         self.walk.equations[id(equation)] = equation
+
+
+def _repeats(equation: Any) -> bool:
+    if equation.primitive.name != "broadcast_in_dim":
+        return False
+    sizes = [math.prod(atom.aval.shape) for atom in (*equation.invars[:1], *equation.outvars)]
+    return sizes[-1] > sizes[0]
 
 
 def _is_work(equation: Any) -> bool:

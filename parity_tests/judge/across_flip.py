@@ -20,6 +20,13 @@ from reports.rows import (
 )
 from reports.views.ledger import grouped, listed, place
 
+_WHAT_IS_READ: dict[HazardKind, str] = {
+    "reads the flag": "the flag",
+    "reads lowered modules": "a lowered module",
+    "reads jaxpr constants": "a jaxpr",
+    "hands on the environment": "the environment",
+}
+
 
 @dataclass(frozen=True)
 class AcrossFlip:
@@ -93,17 +100,32 @@ class AcrossFlip:
         if not self.hoists_nothing:
             culprit = "constparity culprit names the captured arrays that it takes"
             # Callbacks may decide by it, although the program is traced alike.
-            if read := self.hazard("reads the flag", "reads lowered modules"):
-                what = "the flag" if read[0].kind == "reads the flag" else "a lowered module"
+            if read := self._undecided_read:
+                what = _WHAT_IS_READ[read[0].kind]
                 return (
                     f"find out what the read of {what} at {_places(read)} decides, else {culprit}"
                 )
             return culprit
-        if read := self.hazard("reads the flag", "reads lowered modules", "reads jaxpr constants"):
+        if read := self.hazard(*_WHAT_IS_READ):
             return (
                 f"no captured array is hoisted: find out what the read at {_places(read)} decides"
             )
         return "no captured array is hoisted: find out what else reads the flag"
+
+    @property
+    def _undecided_read(self) -> tuple[Hazard, ...] | None:
+        """The reads that may decide something, though the program is traced alike in both forms.
+
+        The text of a jaxpr or its constants decide nothing then, unless a callback reads them.
+        """
+        reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
+        return next((group for group in reads if _may_decide(group[0])), None)
+
+    @property
+    def deciding_read(self) -> tuple[Hazard, ...] | None:
+        """The first reads that may decide another program, though it was not traced otherwise."""
+        reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
+        return next((group for group in reads if group[0].fix != "nothing"), None)
 
     @property
     def hoists_nothing(self) -> bool:
@@ -123,6 +145,10 @@ class AcrossFlip:
 
     def _is_across(self, each: Comparison | TimeComparison | DriftAttribution) -> bool:
         return (each.left, each.right) == (self.left, self.right)
+
+
+def _may_decide(read: Hazard) -> bool:
+    return read.kind != "reads jaxpr constants" or read.fix != "nothing"
 
 
 def _places(hazards: Sequence[Hazard]) -> str:

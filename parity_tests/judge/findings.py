@@ -9,6 +9,14 @@ from reports.rows import Comparison, DriftAttribution, Hazard, Observation, Time
 
 
 @dataclass(frozen=True)
+class TooLate:
+    """What a module sets at import, too late for JAX, which had started; and what helps."""
+
+    what: str
+    action: str
+
+
+@dataclass(frozen=True)
 class Findings:
     """What was found of one program on all sides; the texts are reasons why a part is missing.
 
@@ -17,7 +25,7 @@ class Findings:
     was compared at all, `no_hazards` why hazards were not detected, `no_arbiter` why the arbiter's
     outputs are not there, and `no_drift` why the cause of a difference was not looked for.
     `not_repeatable` says what of a side changes from run to run, where the sides differ and it was
-    run again.
+    run again. `too_late` says what its module set when JAX had started already.
     """
 
     observed: tuple[Observation, ...] = ()
@@ -31,6 +39,7 @@ class Findings:
     no_arbiter: str = ""
     no_drift: str = ""
     not_repeatable: NotRepeatable | None = None
+    too_late: TooLate | None = None
 
     @property
     def checks(self) -> frozenset[str]:

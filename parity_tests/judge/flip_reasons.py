@@ -51,6 +51,9 @@ _OF_LIMITS: dict[str, str] = {
     "memory": "raise --memory-limit, or find out what takes the memory",
 }
 
+# XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
+_PASSES_TOO_FEW = "but compiled program expected"
+
 _SEED = ACTIONS["outputs"]
 
 # With its flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, 0.8.3 and 0.9.2
@@ -70,8 +73,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     if before.failure is not None:
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if then in ("", today):
-            alike = "alike" if then else f"and {flip.right} works"
-            what = f"{flip.left} fails today, {alike}: {today}"
+            alike = ", alike" if then else f", and {flip.right} works after the flip"
+            what = f"{flip.left} fails today{alike}: {today}"
         else:
             what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         return FlipReason(
@@ -79,7 +82,10 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             kind="failure",
             what=what,
             where=before.failure.where,
-            action="make the program run before the flip, then compare again",
+            action="nothing for the flip, which does not break it; to compare the two, make the "
+            "program run before the flip"
+            if after.failure is None
+            else "make the program run before the flip, then compare again",
         )
     failure = after.failure
     assert failure is not None
@@ -89,7 +95,11 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     broken = failure.kind in ("exception", "crash") or exceeds
     cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
-    read = read_that_changes(flip) if broken and not cause else None
+    read = None
+    if broken and not cause:
+        read = read_that_changes(flip)
+        if not read and _PASSES_TOO_FEW in failure.message:
+            read = flip.hazard("reads lowered modules")
     if read:
         return of_read("failure", what, read)
     if cause:
@@ -191,7 +201,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     outcome, why, action = _weighed(flip, outputs, drift)
     read = read_that_changes(flip)
     if drift and drift.cause == "another program":
-        read = read or flip.hazard("reads lowered modules")
+        read = read or flip.deciding_read
     if drift and drift.cause not in _OF_XLA and read:
         yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
         return

@@ -15,7 +15,7 @@ from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.beside_the_verdict import of_hazards
 from parity_tests.judge.by_chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
-from parity_tests.judge.findings import Findings
+from parity_tests.judge.findings import Findings, TooLate
 from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
@@ -40,6 +40,8 @@ def decide(
     found = tuple(_reasons(AcrossFlip(without_chance(findings), *pair), reasons))
     if (chance := finding_of(findings)) is not None:
         found = _with_chance(found, chance)
+    if findings.too_late is not None:
+        found = _with_settings(found, findings.too_late)
     found = tuple(said_once(found))
     worst_first = tuple(sorted(found, key=lambda each: -FLIP_OUTCOMES.index(each.outcome)))
     outcome: FlipOutcome = worst_first[0].outcome if worst_first else "safe"
@@ -60,6 +62,18 @@ def _with_chance(found: tuple[FlipReason, ...], chance: NotRepeatable) -> tuple[
         action=chance.action,
     )
     return *found, reason
+
+
+def _with_settings(found: tuple[FlipReason, ...], late: TooLate) -> tuple[FlipReason, ...]:
+    """Add that a program ran with other settings than it has by itself, and what to do first."""
+    reason = FlipReason(
+        outcome="could not compare", kind="failure", what=late.what, action=late.action
+    )
+    others = (
+        each.model_copy(update={"action": ""}) if each.outcome == "could not compare" else each
+        for each in found
+    )
+    return reason, *others
 
 
 def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason]:

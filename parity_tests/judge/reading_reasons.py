@@ -11,6 +11,7 @@ READS: tuple[HazardKind, ...] = (
     "reads the flag",
     "reads jaxpr constants",
     "reads lowered modules",
+    "hands on the environment",
 )
 
 

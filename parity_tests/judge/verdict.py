@@ -61,6 +61,8 @@ def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
     if findings.not_run:
         return "could not compare", (findings.not_run,)
     verdict, reasons = _of_comparisons(findings)
+    if findings.too_late and verdict != "difference":
+        return "could not compare", (findings.too_late.what, *reasons)
     if verdict == "not repeatable":
         return verdict, reasons
     if findings.no_arbiter and needs_arbiter(findings.comparisons):

@@ -89,8 +89,6 @@ _RESULTS: dict[str, Value] = {
     "Literal": Value(Kind.ATOM),
     "close_jaxpr": _JAXPR,
     "convert_constvars_jaxpr": _JAXPR,
-    "pe.convert_constvars_jaxpr": _JAXPR,
-    "inline_jaxpr_into_trace": _tuple(),
     "trace_to_jaxpr_dynamic": _tuple(_PRIVATE, None, _CONSTS),
     "trace_to_jaxpr_dynamic2": _tuple(_PRIVATE, None, _CONSTS),
     "trace_to_jaxpr_final": _tuple(_PRIVATE, None, _CONSTS),
@@ -236,7 +234,31 @@ class Kinds:
                 return found
             if dotted_tail(annotation.annotation) in ("str", "int", "bool", "float", "Callable"):
                 return None
-        return _by_name(parameter.name.value)
+        return self._from_callers(parameter) or _by_name(parameter.name.value)
+
+    def _from_callers(self, parameter: cst.Param) -> Value | None:
+        """Return the kind that the calls of the same file give to a parameter."""
+        function = self.module.enclosing(parameter, cst.FunctionDef, cst.Lambda)
+        if not isinstance(function, cst.FunctionDef):
+            return None
+        name = parameter.name.value
+        own = [each.name.value for each in function.params.params]
+        place = own.index(name) if name in own else None
+        for call in self._calls.get(function.name.value, ()):
+            given = _argument(call, place, name)
+            value = self.of(given) if given is not None else None
+            if value is not None:
+                return value.at_most(Confidence.MEDIUM)
+        return None
+
+    @cached_property
+    def _calls(self) -> dict[str, list[cst.Call]]:
+        """The calls of functions by their plain names."""
+        found = defaultdict(list)
+        for call in self.module.nodes(cst.Call):
+            if isinstance(call.func, cst.Name):
+                found[call.func.value].append(call)
+        return found
 
     def _of_function(self, function: cst.FunctionDef) -> Value | None:
         for decorator in function.decorators:
@@ -336,11 +358,9 @@ class Kinds:
             return next((each for each in found if each is not None), None)
         if isinstance(node, cst.Subscript):
             return self._of_generic(node)
-        tail = dotted_tail(node)
         text = text_of(node)
-        if text is not None:
-            tail = text.rpartition(".")[2]
-        kind = _ANNOTATED.get(tail)
+        name = text if text is not None else self.module.qualified(node) or dotted_tail(node)
+        kind = _ANNOTATED.get(name.rpartition(".")[2])
         if kind is None or not (text is not None or self.is_jax_class(node)):
             return None
         return Value(kind)
@@ -362,7 +382,7 @@ class Kinds:
     def is_jax_class(self, node: cst.CSTNode) -> bool:
         """Say whether a class is JAX's; `Literal`, `Var` and the like have namesakes elsewhere."""
         name = self.module.qualified(node)
-        tail = dotted_tail(node)
+        tail = name.rpartition(".")[2]
         if name.startswith(("typing", "typing_extensions", "ast", "libcst")):
             return False
         if tail in ("ClosedJaxpr", "JaxprEqn", "Jaxpr"):
@@ -420,19 +440,19 @@ class Kinds:
         return found
 
     def _of_call(self, call: cst.Call) -> Value | None:
-        name = self.module.qualified(call.func)
-        if name.startswith("jax.") or name.split(".")[0] in ("jax",):
+        name = self._function_name(call.func)
+        if name.startswith("jax."):
             found = _RESULTS.get(name.rpartition(".")[2])
             if found is not None:
                 return self._with_shape(call, found)
-        if name in ("equinox.filter_make_jaxpr",):
+        if name.rpartition(".")[2] == "filter_make_jaxpr":
             return Value(Kind.MAKER, items=(None,))
         function = self.of(call.func)
         if function is not None and function.kind is Kind.MAKER:
             closed = _JAXPR.at_most(function.confidence)
             return _tuple(closed, None, None) if function.items else closed
         tail = dotted_tail(call.func)
-        if tail in ("ClosedJaxpr",):
+        if tail == "ClosedJaxpr":
             return _JAXPR
         if isinstance(call.func, cst.Attribute):
             return self._of_method(call.func) or self._of_local(call)
@@ -443,6 +463,18 @@ class Kinds:
         if tail == "getattr" and len(call.args) >= 2 and text_of(call.args[1].value) == "jaxpr":
             return Value(Kind.JAXPR, Confidence.MEDIUM)
         return self._of_local(call)
+
+    def _function_name(self, function: cst.BaseExpression) -> str:
+        """Return the full name of a function that is called, also by a name that it was given."""
+        name = self.module.qualified(function)
+        if name or not isinstance(function, cst.Name):
+            return name
+        for assignment in self.module.assignments(function):
+            target = self.module.parent(assignment.node)
+            assign = self.module.parent(target) if isinstance(target, cst.AssignTarget) else None
+            if isinstance(assign, cst.Assign):
+                return self.module.qualified(assign.value)
+        return ""
 
     def _with_shape(self, call: cst.Call, value: Value) -> Value:
         if value.kind is not Kind.MAKER:
@@ -527,6 +559,18 @@ class Kinds:
                 if value is not None and value.kind is Kind.JAXPR:
                     return value.other(Kind.JAXPR_TEXT)
         return None
+
+
+def _argument(call: cst.Call, place: int | None, name: str) -> cst.BaseExpression | None:
+    """Return what a call gives to a parameter; None where it cannot be told."""
+    for number, arg in enumerate(call.args):
+        if arg.star:
+            return None
+        if arg.keyword is not None and arg.keyword.value == name:
+            return arg.value
+        if arg.keyword is None and number == place:
+            return arg.value
+    return None
 
 
 def _by_name(name: str) -> Value | None:

@@ -85,12 +85,32 @@ class Module:
         found = (each for each in scope[name.value] if isinstance(each, metadata.Assignment))
         return sorted(found, key=lambda each: self.order(each.node))
 
+    def references(self, assignment: metadata.Assignment) -> list[cst.CSTNode]:
+        """Return the places that may read what an assignment binds, in order.
+
+        LibCST lists a few more: of an outer variable also those where an inner one of the same name
+        is read in the statement that assigns it.
+        """
+        nodes = {each.node for each in assignment.references}
+        return sorted(
+            (
+                node
+                for node in nodes
+                if not isinstance(node, cst.Name) or assignment in self.assignments(node)
+            ),
+            key=self.order,
+        )
+
     def qualified(self, node: cst.CSTNode) -> str:
         """Return the full name of what was imported, such as "jax.extend.core.Literal"; "" if none.
 
         Names that the file defines itself have none.
         """
-        scope = self.scope(node)
+        chain = node
+        while isinstance(chain, cst.Attribute):
+            chain = chain.value
+        # LibCST gives a call the name of its function.
+        scope = self.scope(node) if isinstance(chain, cst.Name) else None
         found = scope.get_qualified_names_for(node) if scope is not None else ()
         imported = sorted(
             each.name for each in found if each.source is metadata.QualifiedNameSource.IMPORT
@@ -116,6 +136,11 @@ class Module:
     def replaced(self, node: cst.CSTNode, text: str) -> Edit:
         """Return the edit that puts a text in the place of a node."""
         return Edit(*self.span(node), text)
+
+    def keyword(self, node: cst.CSTNode, word: str, other: str) -> Edit:
+        """Return the edit that replaces the keyword that a statement begins with."""
+        start = self.place(node)
+        return Edit(start, Place(start.line, start.column + len(word)), other)
 
     def code(self, node: cst.CSTNode) -> str:
         """Return the source of a node."""

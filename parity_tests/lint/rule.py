@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from parity_tests.lint.module import Module
+from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.records import Match
 
 
@@ -21,5 +21,5 @@ class Rule:
     title: str
     explanation: str
     trigger: re.Pattern[str]
-    check: Callable[[Module], Iterator[Match]]
+    check: Callable[[Kinds], Iterator[Match]]
     has_fix: bool = False

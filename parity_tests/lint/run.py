@@ -9,6 +9,7 @@ import libcst as cst
 
 from parity_tests.lint import fixing, ignores
 from parity_tests.lint.files import python_files
+from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module
 from parity_tests.lint.records import Confidence, Finding, Match, Place, Result, Unread
 from parity_tests.lint.rule import Rule
@@ -107,9 +108,9 @@ def lint_source(
 def _found(
     module: Module, rules: Sequence[Rule], at_least: Confidence
 ) -> Iterable[tuple[str, Match]]:
-    seen: set[tuple[str, Place]] = set()
+    kinds, seen = Kinds(module), set[tuple[str, Place]]()
     for rule in rules:
-        for match in rule.check(module):
+        for match in rule.check(kinds):
             where = rule.code, match.place
             if match.confidence >= at_least and where not in seen:
                 seen.add(where)

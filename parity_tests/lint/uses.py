@@ -142,11 +142,11 @@ def accesses(module: Module, target: cst.Name) -> list[cst.CSTNode]:
     scope = module.scope(target)
     if scope is None:
         return []
-    found: set[metadata.Access] = set()
+    found: list[cst.CSTNode] = []
     for assignment in scope.assignments[target.value]:
         if isinstance(assignment, metadata.Assignment) and assignment.node is target:
-            found.update(assignment.references)
-    return sorted((each.node for each in found), key=module.order)
+            found += module.references(assignment)
+    return found
 
 
 def _as_indexed(module: Module, kinds: Kinds, node: cst.Subscript, steps: int) -> Iterator[Use]:

@@ -12,10 +12,10 @@ import re
 import sys
 import sysconfig
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from types import FrameType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -24,11 +24,22 @@ from jax.extend import core
 
 from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
+from parity_tests.observe import environments
 from parity_tests.observe.environment import FLAG
 from parity_tests.observe.module_reads import ModuleReads
 
 Subject: TypeAlias = Literal[
-    "consts", "constvars", "invars", "outvars", "operands", "params", "text", "module", "flag"
+    "consts",
+    "constvars",
+    "invars",
+    "outvars",
+    "operands",
+    "params",
+    "equations",
+    "text",
+    "module",
+    "flag",
+    "environment",
 ]
 
 # A loop may read one line very often, and the first reads tell all.
@@ -53,8 +64,9 @@ class Site(NamedTuple):
 class Seen:
     """What a read returned: how many, and how many of them are Literals that hold an array.
 
-    Of the flag, `count` is its value; of parameters, the sum of those that count constants; of a
-    text, its checksum; of a module, the captured arrays that are passed to it.
+    Of the flag, and of an environment that has its variable, `count` is its value; of parameters,
+    the sum of those that count constants; of a text, its checksum; of a module, the captured arrays
+    that are passed to it.
     """
 
     count: int
@@ -63,9 +75,13 @@ class Seen:
 
 @dataclass
 class Reads:
-    """What was read, in order; the same read again and again is one of the first thousands."""
+    """What was read, in order; the same read again and again is one of the first thousands.
+
+    `on_read` is told each read before its reader has it.
+    """
 
     log: list[tuple[Site, Seen]] = field(default_factory=list)
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None
 
     def __bool__(self) -> bool:
         return bool(self.log)
@@ -83,11 +99,14 @@ class Reads:
         site = _site(subject, sys._getframe(above))
         if site is not None and len(self.log) < _MOST:
             self.log.append((site, seen))
+            self.on_read(site, seen)
 
 
 @contextmanager
-def recording() -> Iterator[Reads]:
-    """Record the reads of a block, which may raise.
+def recording(
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None,
+) -> Iterator[Reads]:
+    """Record the reads of a block, which may raise; `on_read` is told each of them at once.
 
     Example::
 
@@ -95,12 +114,13 @@ def recording() -> Iterator[Reads]:
             jax.make_jaxpr(f)(x).consts
         reads.sites()[0].place.line
     """
-    reads = Reads()
+    reads = Reads(on_read=on_read)
     with ExitStack() as stack:
         for owner, name, subject in _attributes():
             stack.enter_context(_replaced(owner, name, _recorder(owner, name, subject, reads)))
         for owner, name, made in (*_texts(reads), *_modules(reads), *_flag_readers(reads)):
             stack.enter_context(_replaced(owner, name, made))
+        stack.enter_context(environments.starts_told(partial(_note_environment, reads)))
         yield reads
 
 
@@ -112,6 +132,7 @@ def _attributes() -> list[tuple[type, str, Subject]]:
             found[owner, name] = name
         found[owner, "literals"] = "consts"  # its older name
         found[owner, "in_avals"] = "invars"
+        found[owner, "eqns"] = "equations"
     found[core.JaxprEqn, "invars"] = "operands"
     found[core.JaxprEqn, "params"] = "params"
     return [
@@ -175,6 +196,7 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
     if read_flag is None:
         return []
     read_all, read_variable = vars(config)["values"], type(os.environ).__getitem__
+    read_named: Any = vars(config).get("_read")
     # What `jax.config` reads, and code that imports private modules of JAX reads by itself.
     holder: Any = getattr(jax.config, "_value_holders", {}).get(FLAG)
     read_value: Any = getattr(type(holder), "value", None)
@@ -190,24 +212,38 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
             reads.note("flag", Seen(int(value)))
         return value
 
-    before: list[Any] = [None, 0]  # the reader of the variable that was read before, and its step
+    by_name = _Steps()
 
     def variable(self: Any, key: Any) -> Any:
         value = read_variable(self, key)
-        reader = _reader(sys._getframe(1))
-        step = [reader, reader.f_lasti] if reader is not None else [None, 0]
-        # Who reads variable after variable, as `dict(os.environ)` does, asks for none of them.
-        if key == FLAG.upper() and step != before:
-            reads.note("flag", Seen(int(value in ("1", "true", "True"))))
-        before[:] = step
+        is_one_of_all = by_name.is_next(sys._getframe(1))
+        if os.fsdecode(key) == FLAG.upper():
+            subject: Subject = "environment" if is_one_of_all else "flag"
+            reads.note(subject, _value_of(os.fsdecode(value)))
+        return value
+
+    def read_by_name(self: Any, name: str) -> Any:
+        value = read_named(self, name)
+        if name == FLAG:
+            reads.note("flag", Seen(int(value)))
         return value
 
     class Values(dict[str, Any]):
         def __getitem__(self, key: str) -> Any:
             value = super().__getitem__(key)
+            is_one_of_all = by_name.is_next(sys._getframe(1))
             if key == FLAG:
-                reads.note("flag", Seen(int(value)))
+                reads.note("environment" if is_one_of_all else "flag", Seen(int(value)))
             return value
+
+        def __iter__(self) -> Iterator[str]:  # so that `dict` reads value after value
+            return super().__iter__()
+
+        def items(self) -> Any:
+            return ItemsView(self)
+
+        def values(self) -> Any:
+            return ValuesView(self)
 
         def get(self, key: str, default: Any = None) -> Any:
             if key in self:
@@ -215,12 +251,38 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
             return default
 
     of_holder = [(type(holder), "value", property(held))] if read_value is not None else []
+    named = [(config, "_read", read_by_name)] if read_named is not None else []
     return [
         *of_holder,
+        *named,
         (config, FLAG, property(flag)),
         (config, "values", property(lambda self: Values(read_all.__get__(self)))),
         (type(os.environ), "__getitem__", variable),
     ]
+
+
+@dataclass
+class _Steps:
+    """Tells who reads value after value, as `dict(os.environ)` does, and asks for none of them."""
+
+    _before: tuple[FrameType | None, int] = (None, 0)
+
+    def is_next(self, frame: FrameType) -> bool:
+        """Say whether the same step of the same reader has read something just before."""
+        reader = _reader(frame)
+        step = (reader, reader.f_lasti if reader is not None else 0)
+        is_next = reader is not None and step == self._before
+        self._before = step
+        return is_next
+
+
+def _note_environment(reads: Reads, environment: Mapping[str, str]) -> None:
+    # Above are the function that was told, the hook, and what starts the process.
+    reads.note("environment", _value_of(environment.get(FLAG.upper(), "")), above=3)
+
+
+def _value_of(variable: str) -> Seen:
+    return Seen(int(variable in ("1", "true", "True")))
 
 
 @contextmanager
@@ -264,7 +326,8 @@ def _is_between(file: str) -> bool:
     """Whether a file stands between the reader and us, as that of `os.getenv` does."""
     if file == __file__:
         return True
-    return file.startswith("<frozen") or (file.startswith(_STDLIB) and _SITE_PACKAGES not in file)
+    # The code of an `exec` is its caller's.
+    return file.startswith("<") or (file.startswith(_STDLIB) and _SITE_PACKAGES not in file)
 
 
 def _is_users(frame: FrameType) -> bool:

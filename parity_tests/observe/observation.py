@@ -84,6 +84,7 @@ def _jaxpr(counted: Counted, donated: Collection[Any]) -> JaxprCounts:
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
         working_equations=working,
         operations=round(operations),
+        captured_repeated=counted.captured_repeated,
         donated_types=sum((tuple(each.shape), each.dtype) in donated for each in arrays),
     )
 

@@ -20,6 +20,7 @@ import numpy as np
 # Whose functions programs replace: public names alone, which a program can mean to replace.
 _MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
 _STREAMS = ("stdout", "stderr")
+_OF_JAX = ("MOSAIC_GPU_CUDA_ROOT",)  # variables that JAX sets itself, when Pallas is imported
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class ProcessState:
                 if callable(value)
             },
             {**jax.config.values, **_settings_of_engine()},
-            dict(os.environ),
+            {name: value for name, value in os.environ.items() if name not in _OF_JAX},
             _directory(),
             {name: _stream(name) for name in _STREAMS},
             tuple(sys.path),

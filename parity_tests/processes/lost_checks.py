@@ -26,7 +26,8 @@ def keep_measured(files: ProgramFiles, lost: Lost, *, hazards: bool, first: bool
     said = said_of(lost)
     if hazards and not files.hazards.exists():
         again = lost.ending == KILLED or (lost.kind != "timeout" and not first)
-        found = HazardsFound(not_detected=said, again=again)
+        reads = files.reads.read_text("utf-8") if files.reads.exists() else ""
+        found = HazardsFound(not_detected=said, again=again, reads=reads)
         write(files.hazards, to_json(found))
     if lost.stage == FLIPS:
         check = Check(name=FLIPS, holds=True, measured=False, statement=said)

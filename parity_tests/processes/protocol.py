@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.settings_found import SettingsFound
 from reports.rows import Environment, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.experiments import (
@@ -169,10 +170,35 @@ class ListPrograms(Question[Listing]):
 
 
 class DetectHazards(Question[HazardsFound]):
-    """Detect the hazards of one program."""
+    """Detect the hazards of one program.
+
+    `reads` has what it read in simplified form before that ended its process; then it is traced in
+    legacy form alone.
+    """
 
     kind: Literal["detect hazards"] = "detect hazards"
     target: str
+    reads: str = ""
+
+
+class ReadsInCalls(Question[HazardsFound]):
+    """Call one program, and record what it reads of lowered modules, jaxprs or the flag.
+
+    `reads` has what it read after the flip; then the answer has the lines that tell both apart.
+    """
+
+    kind: Literal["reads in calls"] = "reads in calls"
+    target: str
+    side: Side
+    reads: str = ""
+
+
+class SettingsAtImport(Question[SettingsFound]):
+    """Import the module of one program before JAX starts, or after it, and look at JAX then."""
+
+    kind: Literal["settings at import"] = "settings at import"
+    target: str
+    jax_first: bool
 
 
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
@@ -260,6 +286,8 @@ class ServeTruth(Record):
 Request = Annotated[
     ListPrograms
     | DetectHazards
+    | ReadsInCalls
+    | SettingsAtImport
     | FindCulprit
     | SweepThreshold
     | TunePolicy

@@ -21,6 +21,7 @@ from typing import Literal, Protocol
 import psutil
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.processes.crash_places import crashed_at
 from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
@@ -63,6 +64,7 @@ class Lost:
             message=message,
             traceback=self.log,
             limit=self.limit,
+            where=crashed_at(self.log) if self.kind == "crash" else "",
         )
 
     @property

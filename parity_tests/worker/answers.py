@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     DraftRead,
@@ -77,7 +78,30 @@ def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
     start_up()
     with events(desk) as say:
         say("started 0")
-    return hazards_of(request.target)
+    return hazards_of(request.target, desk.files.reads, request.reads)
+
+
+def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
+    """Record what one program reads, and compare it with the reads that are given.
+
+    Its time limit begins when the process has started. What it raises is known already.
+    """
+    start_up(request.side)
+    from parity_tests.observe import call_reads, hazards
+
+    with events(desk) as say:
+        say("started 0")
+    recorded = call_reads.record(lambda: load(request.target), request.side, desk.files.reads)
+    if not request.reads:
+        return HazardsFound()
+    return HazardsFound(hazards=hazards.reads_of_calls(recorded, request.reads))
+
+
+def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> SettingsFound:
+    """Import the module of one program before JAX starts, or after it, and look at JAX then."""
+    from parity_tests.observe.settings_at_import import settings
+
+    return settings(request.target, jax_first=request.jax_first)
 
 
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]] = {
     protocol.ListPrograms: answers.list_programs,
     protocol.DetectHazards: answers.detect_hazards,
+    protocol.ReadsInCalls: answers.reads_in_calls,
+    protocol.SettingsAtImport: answers.settings_at_import,
     protocol.FindCulprit: answers.find_culprit,
     protocol.SweepThreshold: answers.sweep_threshold,
     protocol.TunePolicy: answers.tune_policy,

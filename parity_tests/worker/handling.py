@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -74,12 +75,18 @@ def events(desk: Desk) -> Iterator[Callable[[str], object]]:
         yield lambda line: events.write(f"{line}\n")
 
 
-def hazards_of(target: str) -> HazardsFound:
-    """Detect the hazards of one program, or say why that failed."""
+def hazards_of(target: str, reads_file: Path, reads: str = "") -> HazardsFound:
+    """Detect the hazards of one program, or say why that failed.
+
+    What it reads in simplified form is left in `reads_file`. With `reads`, such a file of a process
+    that ended, these reads alone are its hazards.
+    """
     from parity_tests.observe import failures, hazards
 
     # A program may raise anything, or end its process, while its other form is traced.
     try:
-        return HazardsFound(hazards=hazards.detect(load(target)))
+        if reads:
+            return HazardsFound(hazards=hazards.reads_before_its_end(load(target), reads))
+        return HazardsFound(hazards=hazards.detect(load(target), reads_file))
     except (Exception, SystemExit) as error:  # noqa: BLE001
         return HazardsFound(not_detected=failures.it_raised(error))

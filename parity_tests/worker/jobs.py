@@ -134,12 +134,13 @@ def run_job(
         write(files.measured, to_json(found))
         if how.hazards:
             say("stage hazards")
-            write(files.hazards, to_json(hazards_of(job.target)))
+            write(files.hazards, to_json(hazards_of(job.target, files.reads)))
             changed += process.changes_of_checks()
             found = found.model_copy(update={"changed_process": changed})
         # The last file: a campaign that goes on takes the program for finished by it.
         finish(files, found)
         files.measured.unlink()
+        files.reads.unlink(missing_ok=True)
 
 
 def _measured(

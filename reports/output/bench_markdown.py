@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.output.markdown_page import escape
+from reports.output.markdown_text import escape
 from reports.rows.bench import Bench, BenchLine, Unit
 from reports.views import figures
 

@@ -48,8 +48,19 @@ and is not a regular file; name a file
         raise _unwritable_folder(path, target, error) from error
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to `path` as UTF-8, so that a reader sees all of it or what was there before.
+def as_bytes(content: str | bytes) -> bytes:
+    r"""Return the bytes of a report, whose text is written as UTF-8.
+
+    Example::
+
+        >>> as_bytes("\u00b5s"), as_bytes(b"PAR1")
+        (b'\xc2\xb5s', b'PAR1')
+    """
+    return content.encode("utf-8") if isinstance(content, str) else content
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write `content` to `path`, so that a reader sees all of it or what was there before.
 
     Raises `ReportPathError` as `check_writable` does, and where the disk is full. No half-written
     file remains.
@@ -64,14 +75,14 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
         >>> folder.cleanup()
     """
     target = _target(path)
-    content = text.encode("utf-8")
+    data = as_bytes(content)
     created = _make_folders(target.parent, path)
     temporary = _temporary_beside(target)
     try:
         # Not tempfile.mkstemp: its files are readable by their owner alone, and a CI job often
         # uploads a report under another user. A plain open follows the umask.
         with temporary.open("xb") as file:
-            file.write(content)
+            file.write(data)
         os.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -9,30 +9,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reports.output import html_page, json_file, markdown_page
-from reports.output.files import write_atomically
+from reports.output import (
+    comment_page,
+    html_page,
+    json_file,
+    junit_file,
+    markdown_page,
+    sarif_file,
+    tables,
+)
+from reports.output.files import as_bytes, write_atomically
+from reports.output.tables import TABLES, TableName
 from reports.rows import Campaign
+from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid
 
-ReportFormat = Literal["json", "md", "html", "svg", "sarif"]
-_RENDERERS: dict[ReportFormat, Callable[[Campaign], str]] = {
-    "json": json_file.render,
-    "md": markdown_page.render,
-    "html": html_page.render,
-}
-_OF_GRIDS: dict[ReportFormat, Callable[[Grid], str]] = {
-    "json": json_file.render_grid,
-    "md": markdown_page.render_grid,
-    "html": html_page.render_grid,
-}
-FORMATS: tuple[ReportFormat, ...] = tuple(_RENDERERS)  # of a campaign, and of a grid
+ReportFormat = Literal["html", "md", "comment", "junit", "sarif", "csv", "parquet", "json", "svg"]
+Content = str | bytes  # text is written as UTF-8
 
 
 @dataclass(frozen=True)
 class ReportRequest:
     """A report that somebody asked for: in which format, and where.
 
-    `path` is None for standard output.
+    `path` is None for standard output. A report in CSV or Parquet has a file for each table, which
+    `parts` are the requests for; `table` says which one a request is for.
 
     Example::
 
@@ -42,9 +43,63 @@ class ReportRequest:
 
     format: ReportFormat
     path: Path | None
+    table: TableName = "programs"
 
     def __str__(self) -> str:
         return f"{self.format}:{self.path or '-'}"
+
+    @property
+    def parts(self) -> tuple[ReportRequest, ...]:
+        """A request for each file; standard output takes the programs alone.
+
+        Example::
+
+            >>> [str(each) for each in ReportRequest("csv", Path("out.csv")).parts]
+            ['csv:out.csv', 'csv:out.metrics.csv', 'csv:out.captured_arrays.csv']
+        """
+        path = self.path
+        if self.format not in _OF_TABLES or path is None:
+            return (self,)
+        others = (each for each in TABLES if each != self.table)
+        return (
+            self,
+            *(
+                ReportRequest(
+                    self.format, path.with_name(f"{path.stem}.{table}{path.suffix}"), table
+                )
+                for table in others
+            ),
+        )
+
+
+_Rules = Sequence[FailRule]
+_OF_TABLES: dict[ReportFormat, Callable[[Campaign | Grid, TableName], Content]] = {
+    "csv": tables.render_csv,
+    "parquet": tables.render_parquet,
+}
+_LIBRARIES: dict[ReportFormat, tuple[str, ...]] = {
+    "csv": ("pandas",),
+    "parquet": ("pandas", "pyarrow"),
+}
+_OF_CAMPAIGNS: dict[ReportFormat, Callable[[Campaign, _Rules], Content]] = {
+    "html": lambda campaign, _: html_page.render(campaign),
+    "md": lambda campaign, _: markdown_page.render(campaign),
+    "comment": lambda campaign, _: comment_page.render(campaign),
+    "junit": junit_file.render,
+    "sarif": lambda campaign, _: sarif_file.render(campaign),
+    "json": lambda campaign, _: json_file.render(campaign),
+}
+_OF_GRIDS: dict[ReportFormat, Callable[[Grid, _Rules], Content]] = {
+    "html": lambda grid, _: html_page.render_grid(grid),
+    "md": lambda grid, _: markdown_page.render_grid(grid),
+    "comment": lambda grid, _: comment_page.render_grid(grid),
+    "junit": junit_file.render_grid,
+    "json": lambda grid, _: json_file.render_grid(grid),
+}
+FORMATS: tuple[ReportFormat, ...] = (*_OF_CAMPAIGNS, *_OF_TABLES)
+GRID_FORMATS: tuple[ReportFormat, ...] = (*_OF_GRIDS, *_OF_TABLES)
+# The names that files of a format usually end in, where that is not the name of the format.
+_SUFFIXES: dict[str, str] = {"comment": "md", "junit": "xml"}
 
 
 def parse_report_option(option: str, formats: Sequence[ReportFormat] = FORMATS) -> ReportRequest:
@@ -59,11 +114,11 @@ def parse_report_option(option: str, formats: Sequence[ReportFormat] = FORMATS) 
 
         >>> parse_report_option("html:out/report.html").format
         'html'
-        >>> parse_report_option("report.html")
+        >>> parse_report_option("report.md", formats=("html", "md"))
         Traceback (most recent call last):
         ...
-        ValueError: illegal report 'report.html': it must be FORMAT:PATH with FORMAT one of json, \
-md, html, for example html:report.html
+        ValueError: illegal report 'report.md': it must be FORMAT:PATH with FORMAT one of html, \
+md, for example html:report.html
     """
     name, separator, path = option.partition(":")
     legal = {format_: format_ for format_ in formats}
@@ -77,48 +132,99 @@ md, html, for example html:report.html
     if path.endswith(("/", os.sep)):
         raise ValueError(
             f"illegal report {option!r}: the path names a folder; name a file in it, for example "
-            f"{name}:{path}report.{name}"
+            f"{name}:{path}{_file(name)}"
         )
     # The shell does not expand the ~ in html:~/report.html, and a folder called ~ is a trap.
     return ReportRequest(legal[name], Path(os.path.expanduser(path)))
 
 
-def render_report(format_: ReportFormat, campaign: Campaign) -> str:
+def check_for_grids(requests: Sequence[ReportRequest]) -> None:
+    """Make sure that a grid has the format of each request. Raises `ValueError`.
+
+    Example::
+
+        check_for_grids([parse_report_option("html:report.html")])
+    """
+    for request in requests:
+        if request.format not in GRID_FORMATS:
+            raise ValueError(
+                f"illegal report '{request}': several versions of JAX are one grid, and the "
+                f"formats of a grid are {', '.join(GRID_FORMATS)}"
+            )
+
+
+def check_available(format_: ReportFormat) -> None:
+    """Make sure that the libraries of a format are installed.
+
+    Raises `TablesMissingError`, whose message names the extra that brings them.
+
+    Example::
+
+        check_available("parquet")
+    """
+    tables.check_installed(*_LIBRARIES.get(format_, ()))
+
+
+def render_report(
+    format_: ReportFormat,
+    campaign: Campaign,
+    rules: Sequence[FailRule] = DEFAULT_RULES,
+    table: TableName = "programs",
+) -> Content:
     """Render `campaign` in a format.
+
+    A program that breaks one of `rules` fails in JUnit; `table` is for CSV and Parquet.
 
     Example::
 
         render_report("md", load_campaign("report.json")).startswith("# constparity")
     """
-    return _RENDERERS[format_](campaign)
+    if format_ in _OF_TABLES:
+        return _OF_TABLES[format_](campaign, table)
+    return _OF_CAMPAIGNS[format_](campaign, rules)
 
 
-def render_grid(format_: ReportFormat, grid: Grid) -> str:
-    """Render a grid in a format.
+def render_grid(
+    format_: ReportFormat,
+    grid: Grid,
+    rules: Sequence[FailRule] = DEFAULT_RULES,
+    table: TableName = "programs",
+) -> Content:
+    """Render a grid in a format, as `render_report` does.
 
     Example::
 
         render_grid("md", load_grid("grid.json")).startswith("# constparity")
     """
-    return _OF_GRIDS[format_](grid)
+    if format_ in _OF_TABLES:
+        return _OF_TABLES[format_](grid, table)
+    return _OF_GRIDS[format_](grid, rules)
 
 
-def write_report(request: ReportRequest, campaign: Campaign) -> None:
+def write_report(
+    request: ReportRequest, campaign: Campaign, rules: Sequence[FailRule] = DEFAULT_RULES
+) -> None:
     """Render `campaign` in the format asked for and write it where it was asked for.
 
-    Raises `ReportPathError` where the file cannot be written; an older report is still there then.
+    Raises `ReportPathError` where a file cannot be written; an older report is still there then.
 
     Example::
 
         write_report(parse_report_option("html:report.html"), load_campaign("report.json"))
     """
-    text = render_report(request.format, campaign)
-    if request.path is None:
-        sys.stdout.write(text)
-    else:
-        write_atomically(request.path, text)
+    for part in request.parts:
+        content = render_report(part.format, campaign, rules, part.table)
+        if part.path is not None:
+            write_atomically(part.path, content)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(as_bytes(content))
 
 
 def _example(name: str, formats: Sequence[ReportFormat]) -> str:
-    shown = name if name in formats else formats[-1]
-    return f"{shown}:report.{shown}"
+    shown = name if name in formats else formats[0]
+    return f"{shown}:{_file(shown)}"
+
+
+def _file(format_: str) -> str:
+    return f"report.{_SUFFIXES.get(format_, format_)}"

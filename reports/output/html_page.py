@@ -2,32 +2,83 @@
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from jinja2 import Environment
+from markupsafe import Markup
 
-from reports.output import templating
+import reports
+from reports.output import plots, templating
+from reports.output.packing import packed, source_hash
 from reports.rows import Campaign
 from reports.rows.grid import Grid
-from reports.views import page
 from reports.views.grid_page import grid_page
+from reports.views.programs_table import ProgramsTable
 from reports.views.texts import visible
+from reports.views.web_page import WebPage, web_page
 
-LIMIT_BYTES = 8 * 1024 * 1024  # browsers stay quick, and mail and issue attachments take it
+LIMIT_BYTES = 16 * 1024 * 1024  # browsers stay quick, and mail and issue attachments take it
+# The worst programs stand in the page as they are, for readers without scripts.
+READABLE_PROGRAMS = 20
+READABLE_BYTES = 1024 * 1024
+# The others are packed this many characters at a time: one pack is opened in milliseconds.
+PACK_CHARACTERS = 400_000
+_FOLDER = Path(reports.__file__).parent
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Sections in a row, by number from 0, as one compressed text."""
+
+    first: int
+    count: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The sections that fit: the first as they are, the others packed, the rest left out."""
+
+    readable: tuple[Markup, ...]
+    packs: tuple[Pack, ...]
+    left_out: int
+
+    @property
+    def packed_count(self) -> int:
+        """The number of packed sections."""
+        return sum(pack.count for pack in self.packs)
 
 
 def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
-    """Render the campaign as one HTML document of at most about `limit_bytes`, without scripts.
+    """Render the campaign as one HTML document of at most about `limit_bytes`.
 
-    Where programs do not fit, the page says how many were left out.
+    It fetches nothing, and its policy allows its own script and style alone. Where programs do not
+    fit, the page says how many were left out.
 
     Example::
 
         Path("report.html").write_text(render(campaign), encoding="utf-8")
     """
-    return templating.fill(
-        _environment(), "report.html", "program.html", page.page(campaign), limit_bytes
-    )
+    page = web_page(campaign)
+    frame = _environment().get_template("report.html")
+    script, style = _script(), _style()
+    pictures = [plots.scatter(each) for each in page.pictures]
+    context = {
+        "page": page,
+        "pictures": pictures,
+        "ulps": plots.ulp_bars(page.ulps) if page.ulps else None,
+        "extra": packed(_extra(page.table)),
+        "script": Markup(script),
+        "style": Markup(style),
+        "policy": _policy(style, script),
+    }
+    alone = frame.render(_with_sections(page, Sections((), (), 0)) | context)
+    sections = _sections(page, limit_bytes - len(alone.encode("utf-8")))
+    return frame.render(_with_sections(page, sections) | context)
 
 
 def render_grid(grid: Grid, limit_bytes: int = LIMIT_BYTES) -> str:
@@ -37,9 +88,95 @@ def render_grid(grid: Grid, limit_bytes: int = LIMIT_BYTES) -> str:
 
         Path("grid.html").write_text(render_grid(grid), encoding="utf-8")
     """
+    style = _style()
     return templating.fill(
-        _environment(), "grid.html", "grid_program.html", grid_page(grid), limit_bytes
+        _environment(),
+        "grid.html",
+        "grid_program.html",
+        grid_page(grid),
+        limit_bytes,
+        style=Markup(style),
+        policy=_policy(style, ""),
     )
+
+
+def _with_sections(page: WebPage, sections: Sections) -> dict[str, object]:
+    shown = len(page.programs) - sections.left_out
+    return {
+        "sections": sections.readable,
+        "packed": sections.packs,
+        "packed_count": sections.packed_count,
+        "left_out": sections.left_out,
+        "cut_anchors": page.anchors[shown:] if sections.left_out else (),
+    }
+
+
+def _sections(page: WebPage, room: int) -> Sections:
+    """Render as many sections as fit into `room` bytes."""
+    template = _environment().get_template("section.html")
+    readable: list[Markup] = []
+    packs: list[Pack] = []
+    waiting: list[str] = []
+    at_first = min(page.worse, READABLE_PROGRAMS)
+    used = 0
+
+    def pack() -> bool:
+        nonlocal used, waiting
+        made = Pack(len(readable) + sum(each.count for each in packs), len(waiting), "")
+        text = packed("".join(waiting))
+        waiting = []
+        if used + len(text) > room:
+            return False
+        used += len(text)
+        packs.append(Pack(made.first, made.count, text))
+        return True
+
+    for index, section in enumerate(page.sections()):
+        # The text of a template whose expressions were all escaped.
+        text = Markup(template.render(section=section, index=index))
+        size = len(text.encode("utf-8"))
+        fits = used + size <= min(room, READABLE_BYTES)
+        if len(readable) == index < at_first and fits:
+            readable.append(text)
+            used += size
+            continue
+        waiting.append(text)
+        if sum(map(len, waiting)) >= PACK_CHARACTERS and not pack():
+            break
+    else:
+        if waiting:
+            pack()
+    shown = len(readable) + sum(each.count for each in packs)
+    return Sections(tuple(readable), tuple(packs), len(page.programs) - shown)
+
+
+def _extra(table: ProgramsTable) -> str:
+    """Write the columns on request as JSON, which knows no infinities and no NaN."""
+    columns = [(each.key, each.title, each.numeric) for each in table.extra_columns]
+    rows = [
+        [
+            (text, "" if isinstance(sort, float) and not math.isfinite(sort) else sort)
+            for text, sort in line
+        ]
+        for line in table.extra
+    ]
+    return json.dumps({"columns": columns, "rows": rows}, separators=(",", ":"), allow_nan=False)
+
+
+def _policy(style: str, script: str) -> str:
+    scripts = f"; script-src {source_hash(script)}" if script else ""
+    allowed = f"style-src {source_hash(style)}{scripts}"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+@cache
+def _script() -> str:
+    return (_FOLDER / "assets" / "report.js").read_text(encoding="utf-8")
+
+
+@cache
+def _style() -> str:
+    return (_FOLDER / "templates" / "report.css").read_text(encoding="utf-8")
 
 
 @cache

@@ -154,10 +154,31 @@ def load_grid(path: str | os.PathLike[str]) -> Grid:
     return _load(Grid, path, "--report json:")
 
 
+def load_result(path: str | os.PathLike[str]) -> Campaign | Grid:
+    """Load the campaign or the grid that a JSON report holds, whichever it is.
+
+    Raises `ReportReadError` as `load` does.
+
+    Example::
+
+        load_result("report.json").headline.flip
+    """
+    option = f"--report json:{os.fspath(path)}"
+    data = _read(path, option)
+    if "versions" in data:
+        return _validated(Grid, data, path, option)
+    return _validated(Campaign, data, path, option)
+
+
 def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _Root:
     option = f"{written_by}{os.fspath(path)}"
+    return _validated(root, _read(path, option), path, option)
+
+
+def _validated(
+    root: type[_Root], data: dict[str, Any], path: str | os.PathLike[str], option: str
+) -> _Root:
     again = f"write it again with {option}"
-    data = _read(path, option)
     version = data["schema_version"]
     if type(version) is not int or version != SCHEMA_VERSION:
         raise _error(

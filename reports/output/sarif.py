@@ -7,8 +7,8 @@ sarif-pydantic takes unknown fields, so that a misspelt one would be written and
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Literal
 from urllib.parse import quote
@@ -34,7 +34,10 @@ class SarifRule:
 
 @dataclass(frozen=True)
 class SarifFinding:
-    """A finding; lines and columns count from 1, and a finding without a file has no place."""
+    """A finding; lines and columns count from 1, and a finding without a file has no place.
+
+    `snippet` is the text of the line, `properties` are figures that readers of SARIF may sort by.
+    """
 
     rule_id: str
     message: str
@@ -42,6 +45,8 @@ class SarifFinding:
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    snippet: str = ""
+    properties: Mapping[str, object] = field(default_factory=dict)
 
 
 def render(
@@ -49,8 +54,11 @@ def render(
     rules: Sequence[SarifRule],
     findings: Sequence[SarifFinding],
     failures: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> str:
-    """Return a SARIF log as JSON text; `failures` say what the tool could not do.
+    """Return a SARIF log as JSON text.
+
+    `failures` say what the tool could not do, `notes` what else a reader should know.
 
     Files below the working directory are named relative to it, as code scanning expects.
 
@@ -73,9 +81,10 @@ def render(
     )
     numbers = {rule.id: number for number, rule in enumerate(rules)}
     results = [_result(each, numbers.get(each.rule_id)) for each in findings]
-    notes = [_Notification(level="error", message=_Message(text=each)) for each in failures]
+    told = [_Notification(level="error", message=_Message(text=each)) for each in failures]
+    told += [_Notification(level="note", message=_Message(text=each)) for each in notes]
     invocation = _Invocation(
-        execution_successful=not failures, tool_execution_notifications=notes or None
+        execution_successful=not failures, tool_execution_notifications=told or None
     )
     run = _Run(tool=_Tool(driver=driver), results=results, invocations=[invocation])
     log = _Log(runs=[run])
@@ -89,14 +98,18 @@ def _result(finding: SarifFinding, number: int | None) -> _Result:
         level=finding.level,
         message=_Message(text=finding.message),
         locations=[_location(finding, finding.file)] if finding.file is not None else None,
+        properties=dict(finding.properties) or None,
     )
 
 
 def _location(finding: SarifFinding, file: str) -> _Location:
     region = None
     if finding.line is not None:
-        region = _Region(start_line=finding.line, start_column=finding.column)
-    artifact = _Artifact(uri=_uri(file))
+        snippet = _Message(text=finding.snippet) if finding.snippet else None
+        region = _Region(start_line=finding.line, start_column=finding.column, snippet=snippet)
+    uri = _uri(file)
+    is_absolute = uri.startswith("file:")
+    artifact = _Artifact(uri=uri, uri_base_id=None if is_absolute else "%SRCROOT%")
     return _Location(physical_location=_Physical(artifact_location=artifact, region=region))
 
 
@@ -143,10 +156,12 @@ class _Tool(_Sarif):
 class _Region(_Sarif):
     start_line: int
     start_column: int | None = None
+    snippet: _Message | None = None
 
 
 class _Artifact(_Sarif):
     uri: str
+    uri_base_id: Literal["%SRCROOT%"] | None = None
 
 
 class _Physical(_Sarif):
@@ -164,6 +179,7 @@ class _Result(_Sarif):
     level: Level
     message: _Message
     locations: list[_Location] | None = None
+    properties: dict[str, object] | None = None
 
 
 class _Notification(_Sarif):

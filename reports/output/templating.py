@@ -39,17 +39,24 @@ def environment(finalize: Callable[[object], object]) -> Environment:
     )
 
 
-def fill(environment: Environment, frame: str, part: str, page: Sectioned, limit_bytes: int) -> str:
+def fill(
+    environment: Environment,
+    frame: str,
+    part: str,
+    page: Sectioned,
+    limit_bytes: int,
+    **context: object,
+) -> str:
     """Fill the template `frame` with as many sections, by the template `part`, as fit.
 
     They fit within `limit_bytes` of UTF-8. The page without its sections always comes; the caps in
-    `reports.views` bound its size.
+    `reports.views` bound its size. `context` has further names for `frame`.
     """
     whole, program = environment.get_template(frame), environment.get_template(part)
 
     def text(sections: list[Markup]) -> str:
         left_out = len(page.sections) - len(sections)
-        return whole.render(page=page, sections=sections, left_out=left_out)
+        return whole.render(page=page, sections=sections, left_out=left_out, **context)
 
     room = limit_bytes - _size(text([]))
     sections: list[Markup] = []

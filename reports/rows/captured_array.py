@@ -48,6 +48,7 @@ HazardKind = Literal[
     "reads jaxpr constants",
     "reads the flag",
     "reads lowered modules",
+    "hands on the environment",
 ]
 
 

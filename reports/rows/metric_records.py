@@ -66,6 +66,21 @@ class TerminalColumn:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture of the metric: each program before and after a flip, from left to right by `place`.
+
+    `column` heads the same figures in a table. `note` says what a reader must know of them, and
+    `sampled` that each is one sample, from which nobody judges by itself.
+    """
+
+    title: str
+    column: str
+    place: int
+    note: str = ""
+    sampled: bool = False
+
+
+@dataclass(frozen=True)
 class Metric:
     """One metric of an observation.
 
@@ -88,6 +103,7 @@ class Metric:
     figure: Figure | None = None
     overview: OverviewColumn | None = None
     terminal: TerminalColumn | None = None
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from reports.rows.metric_records import (
     LeafProperty,
     Metric,
     OverviewColumn,
+    Picture,
     Read,
     TerminalColumn,
 )
@@ -40,6 +41,14 @@ def _device_memory(observation: Observation) -> int | None:
     return observation.constant_buffers + observation.executable.constant_bytes
 
 
+def _memory_of_a_call(observation: Observation) -> int | None:
+    memory, executable = observation.memory, observation.executable
+    if memory is None or executable is None:
+        return None
+    held = memory.arguments + memory.outputs + memory.temporaries - memory.aliased
+    return held + executable.constant_bytes
+
+
 def _total(of: Callable[[Observation], Mapping[str, int] | None]) -> Read:
     def read(observation: Observation) -> int | None:
         names = of(observation)
@@ -57,6 +66,10 @@ _TIME_COLUMNS: Mapping[TimeMetric, OverviewColumn] = {
     "compile": OverviewColumn("compile time", 4, as_ratio=True),
     "call": OverviewColumn("call time", 5, as_ratio=True),
 }
+_TIME_PICTURES: Mapping[TimeMetric, Picture] = {
+    "compile": Picture("Compile time", "compile", 2, sampled=True),
+    "call": Picture("Call time", "call", 3, sampled=True),
+}
 _FOLDING_HELPS: frozenset[TimeMetric] = frozenset({"first call", "call"})
 
 
@@ -72,6 +85,7 @@ def _time(stage: TimeMetric) -> Metric:
         folding_helps=stage in _FOLDING_HELPS,
         figure=Figure("time", stage),
         overview=_TIME_COLUMNS.get(stage),
+        picture=_TIME_PICTURES.get(stage),
     )
 
 
@@ -208,6 +222,7 @@ _STABLEHLO = (
         figure=Figure("StableHLO", "text bytes", early=True),
         overview=OverviewColumn("StableHLO size", 1),
         terminal=TerminalColumn("StableHLO bytes\nlegacy / simplified", 1, _MODES),
+        picture=Picture("StableHLO size", "StableHLO", 1),
     ),
     Metric(
         "StableHLO operations",
@@ -356,6 +371,17 @@ _MEMORY = (
         "aliased bytes", _field("memory", "aliased"), "bytes", figure=Figure("memory", "aliased")
     ),
     Metric(
+        "memory of a call",
+        _memory_of_a_call,
+        "bytes",
+        picture=Picture(
+            "Memory of a call",
+            "memory",
+            4,
+            "arguments, outputs, temporaries and constants, as XLA counts them",
+        ),
+    ),
+    Metric(
         "generated code bytes",
         _field("memory", "generated_code"),
         "bytes",
@@ -375,6 +401,13 @@ _MEMORY = (
         "bytes",
         larger=Larger("peak host memory of compiling", bytes=2**26, only_where=_fresh),
         figure=Figure("peak host memory", "compile"),
+        picture=Picture(
+            "Peak host memory of compiling",
+            "host peak",
+            5,
+            "one sample each; a process that ran other programs before reuses their memory",
+            sampled=True,
+        ),
     ),
 )
 

@@ -48,6 +48,8 @@ class JaxprCounts(Row):
     # operations of one call, estimated by their shapes.
     working_equations: dict[str, int] | None = None
     operations: int | None = None
+    # Equations that repeat a captured array along a new axis, as vmap does with operands of bodies.
+    captured_repeated: int | None = None
     donated_types: int | None = None  # captured arrays of the type of a donated argument
 
 

@@ -22,6 +22,7 @@ class Cell:
     title: str = ""
     tone: Tone = ""
     link: str = ""  # the anchor of the section that it leads to
+    code: str = ""  # a line of a program, shown below the text where a page has room for it
 
 
 @dataclass(frozen=True)

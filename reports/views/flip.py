@@ -9,6 +9,7 @@ from reports.rows import (
     Campaign,
     DriftAttribution,
     DriftCause,
+    FlipAnswer,
     FlipOutcome,
     FlipVerdict,
     TimeComparison,
@@ -29,6 +30,12 @@ TONES: dict[FlipOutcome, Tone] = {
     "not repeatable": "warn",
     "could not compare": "warn",
     "different": "bad",
+}
+ANSWER_TONES: dict[FlipAnswer, Tone] = {
+    "yes": "good",
+    "yes, at a price": "note",
+    "not known": "warn",
+    "no": "bad",
 }
 _CAUSES: dict[DriftCause, Tone] = {
     "constant folding": "note",

@@ -28,7 +28,6 @@ from reports.views.grid_cells import (
     worst_first,
 )
 from reports.views.measured import measured_with
-from reports.views.page import ANSWER_TONES
 from reports.views.texts import cut, left_out
 
 MAX_PROGRAMS = 500
@@ -95,7 +94,7 @@ def grid_page(grid: Grid) -> GridPage:
     anchors = {each[0].name: f"programs-{number}" for number, each in enumerate(news, 1)}
     return GridPage(
         title=_title(headline.versions),
-        tone=ANSWER_TONES[headline.flip] if headline.flip else "",
+        tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
         lines=(headline.question, headline.verdicts, headline.left_alone),
         created=grid.created,
         versions=_versions(grid),
@@ -197,7 +196,9 @@ def _title(answers: Sequence[VersionAnswer]) -> str:
     found = {each.flip or "not asked" for each in answers}
     if len(found) == 1:
         return f"flip: {next(iter(found))}"
-    worst = next(answer for answer in reversed([*ANSWER_TONES, "not asked"]) if answer in found)
+    worst = next(
+        answer for answer in reversed([*flip.ANSWER_TONES, "not asked"]) if answer in found
+    )
     return f"flip: {worst} on some versions"
 
 
@@ -217,7 +218,7 @@ def _version(version: GridVersion, answer: VersionAnswer) -> Iterator[tuple[Cell
     first = of_one or (None if told else found)
     yield (
         Cell(cut(version.label, _NAME_LENGTH)),
-        Cell(answer.flip, tone=ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
+        Cell(answer.flip, tone=flip.ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
         Cell(counts_of(answer)),
         Cell(cut(answer.first, _TEXT_LENGTH)),
         *_facts(first, _TOLD),

@@ -28,7 +28,7 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
         ledger(campaign.programs[0], ("jax-legacy", "jax-simplified")).rows[0][-1].text
         # "hoisted 3 times"
     """
-    by_side = {item.side: _numbered(item) for item in row.observations}
+    by_side = {item.side: numbered(item) for item in row.observations}
     arrays: dict[Hashable, CapturedArray] = {}
     for side in sides:
         for key, array in by_side.get(side, {}).items():
@@ -61,7 +61,10 @@ def hazards(found: Sequence[Hazard]) -> Table:
     rows = [
         (
             Cell(group[0].kind, tone="warn"),
-            Cell(listed([place(each.file, each.line) for each in group])),
+            Cell(
+                listed([place(each.file, each.line) for each in group]),
+                code=cut(next((each.code for each in group if each.code), ""), _TEXT_LENGTH),
+            ),
             Cell(listed([each.array for each in group])),
             Cell(cut(group[0].what, _TEXT_LENGTH)),
             Cell(cut(group[0].fix, _TEXT_LENGTH)),
@@ -111,7 +114,13 @@ def listed(texts: Sequence[str]) -> str:
     return ", ".join(unique[:_MAX_LISTED]) + more
 
 
-def _numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
+def numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
+    """Return the captured arrays of a side by keys that the same arrays have on other sides.
+
+    Example::
+
+        numbered(legacy).keys() == numbered(simplified).keys()
+    """
     seen: Counter[Hashable] = Counter()
     found: dict[Hashable, CapturedArray] = {}
     for array in observation.ledger:
@@ -126,7 +135,10 @@ def _array(array: CapturedArray) -> tuple[Cell, ...]:
     shape = ",".join(map(str, array.shape))
     sharding = array.sharding
     return (
-        Cell(cut(place(array.file, array.line) + function, 2 * _VALUE_LENGTH)),
+        Cell(
+            cut(place(array.file, array.line) + function, 2 * _VALUE_LENGTH),
+            code=cut(array.code, _TEXT_LENGTH),
+        ),
         Cell(cut(f"{array.dtype}[{shape}]", _VALUE_LENGTH)),
         figures.bytes_cell(array.bytes),
         Cell(cut(sharding, _VALUE_LENGTH), cut(sharding, _TEXT_LENGTH)) if sharding else NOTHING,

@@ -13,7 +13,6 @@ from reports.rows import (
     VERDICTS,
     Campaign,
     Environment,
-    FlipAnswer,
     ProgramRow,
     Side,
     worst_first,
@@ -25,12 +24,6 @@ from reports.views.program import MARKS, Section, section
 from reports.views.texts import cut
 
 MAX_PROGRAMS = 500
-ANSWER_TONES: dict[FlipAnswer, Tone] = {
-    "yes": "good",
-    "yes, at a price": "note",
-    "not known": "warn",
-    "no": "bad",
-}
 _VALUE_LENGTH = 200
 
 
@@ -68,8 +61,8 @@ def page(campaign: Campaign) -> Page:
     mark, tone = MARKS[campaign.verdict]
     title = f"{mark} {campaign.verdict}"
     if headline.flip is not None:
-        title, tone = f"flip: {headline.flip}", ANSWER_TONES[headline.flip]
-    sides = _sides(campaign)
+        title, tone = f"flip: {headline.flip}", flip.ANSWER_TONES[headline.flip]
+    sides = sides_of(campaign)
     programs = worst_first(campaign.programs)
     shown = programs[:MAX_PROGRAMS]
     apart = measured.are_apart(programs)
@@ -80,19 +73,19 @@ def page(campaign: Campaign) -> Page:
         agreement=headline.agreement,
         provenance=campaign.provenance,
         measured=measured.lines_of(campaign),
-        counts=_counts(programs),
+        counts=counts(programs),
         flips=flip.totals(campaign),
         created=campaign.created,
         overview=overview(shown, sides, left_out=len(programs) - len(shown)),
-        notes=(*_notes(sides), *_left_out(campaign.not_run)),
-        environment=_environment(campaign.environment),
+        notes=(*_notes(sides), *left_out(campaign.not_run)),
+        environment=environment_table(campaign.environment),
         sections=tuple(
             section(row, sides, anchor_of(index), apart=apart) for index, row in enumerate(shown)
         ),
     )
 
 
-def _sides(campaign: Campaign) -> tuple[Side, ...]:
+def sides_of(campaign: Campaign) -> tuple[Side, ...]:
     """Return the sides of the campaign, and any other that was observed all the same."""
     observed = {item.side for row in campaign.programs for item in row.observations}
     return campaign.sides + tuple(
@@ -100,11 +93,12 @@ def _sides(campaign: Campaign) -> tuple[Side, ...]:
     )
 
 
-def _counts(programs: list[ProgramRow]) -> str:
+def counts(programs: list[ProgramRow]) -> str:
+    """Count the programs by verdict, in one line."""
     if not programs:
         return "no program was run"
-    counts = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in VERDICTS]
-    listed = ", ".join(f"{count:,} {verdict}" for count, verdict in counts if count)
+    found = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in VERDICTS]
+    listed = ", ".join(f"{count:,} {verdict}" for count, verdict in found if count)
     return f"{len(programs):,} program{'s' if len(programs) != 1 else ''}: {listed}"
 
 
@@ -120,7 +114,7 @@ def _notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
     )
 
 
-def _left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
+def left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
     """Name the programs that were not run, because the campaign stopped at a finding before."""
     if not not_run:
         return ()
@@ -128,7 +122,8 @@ def _left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
     return (f"Not run, for the campaign stopped at its first finding (-x): {named}.",)
 
 
-def _environment(environment: Environment) -> Table:
+def environment_table(environment: Environment) -> Table:
+    """Make the table of what the figures were measured with."""
     rows = tuple(
         (Cell(name.replace("_", " ")), Cell(cut(str(value), _VALUE_LENGTH)))
         for name, value in environment.model_dump().items()

@@ -25,7 +25,7 @@ MARKS: dict[Verdict, tuple[str, Tone]] = {
     "could not compare": ("?", "warn"),
     "parity": ("✓", "good"),
 }
-_OUTCOMES: dict[str, Tone] = {
+OUTCOMES: dict[str, Tone] = {
     "different": "bad",
     "not compared": "warn",
     "expected difference": "note",
@@ -106,12 +106,12 @@ def section(
         summary=cut(row.summary, _TEXT_LENGTH),
         reasons=tuple(reasons),
         failures=tuple(
-            _failure(item.side, item.failure) for item in row.observations if item.failure
+            failure_view(item.side, item.failure) for item in row.observations if item.failure
         ),
         judgement=_with_rows(
             flip.reasons(row.flip),
-            _comparisons(row.comparisons),
-            _leaves(row.comparisons),
+            comparisons(row.comparisons),
+            leaves(row.comparisons),
             flip.drift(row.drift),
             flip.times(row.times),
             hazards(row.hazards),
@@ -125,7 +125,8 @@ def section(
     )
 
 
-def _failure(side: Side, failure: Failure) -> FailureView:
+def failure_view(side: Side, failure: Failure) -> FailureView:
+    """Make the view of one failed side."""
     return FailureView(
         headline=cut(f"{side}: {failure.kind} at {failure.stage}: {failure.type}", _NAME_LENGTH),
         message=cut(failure.message, 4 * _TEXT_LENGTH),
@@ -133,10 +134,16 @@ def _failure(side: Side, failure: Failure) -> FailureView:
     )
 
 
-def _comparisons(comparisons: Sequence[Comparison]) -> Table:
+def comparisons(found: Sequence[Comparison], caption: str = "Comparisons") -> Table:
+    """Make a line for each comparison, the worst first.
+
+    Example::
+
+        comparisons(row.comparisons).rows[0][5].text == "different"
+    """
     # Sorted by severity, so that a cut table never hides a difference behind equal figures.
-    order = list(_OUTCOMES)
-    shown = sorted(comparisons, key=lambda item: order.index(item.outcome))
+    order = list(OUTCOMES)
+    shown = sorted(found, key=lambda item: order.index(item.outcome))
     rows = [
         (
             Cell(cut(item.metric, _VALUE_LENGTH)),
@@ -144,18 +151,24 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Table:
             Cell(cut(item.left_value, _VALUE_LENGTH)),
             Cell(item.right),
             Cell(cut(item.right_value, _VALUE_LENGTH)),
-            Cell(item.outcome, tone=_OUTCOMES[item.outcome]),
+            Cell(item.outcome, tone=OUTCOMES[item.outcome]),
             Cell(cut(item.detail, _TEXT_LENGTH)),
         )
         for item in shown[:_MAX_ROWS]
     ]
     titles = ("metric", "left side", "left value", "right side", "right value", "outcome", "detail")
-    return Table("Comparisons", columns(titles), tuple(rows), left_out(shown, rows, "metrics"))
+    return Table(caption, columns(titles), tuple(rows), left_out(shown, rows, "metrics"))
 
 
-def _leaves(comparisons: Sequence[Comparison]) -> Table:
+def leaves(found: Sequence[Comparison]) -> Table:
+    """Make a line for each output leaf that was compared, the worst first.
+
+    Example::
+
+        leaves(row.comparisons).rows[0][2].text == "mismatch"
+    """
     order = list(_RUNGS)
-    pairs = [(item, leaf) for item in comparisons for leaf in item.leaves]
+    pairs = [(item, leaf) for item in found for leaf in item.leaves]
     shown = sorted(pairs, key=lambda pair: order.index(pair[1].rung))
     rows = [_leaf(item, leaf) for item, leaf in shown[:_MAX_ROWS]]
     words = ("output", "sides", "rung")

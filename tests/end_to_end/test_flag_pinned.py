@@ -11,7 +11,6 @@ import subprocess
 import sys
 
 import jax
-import jax.extend
 import pytest
 from program_files import script_file
 
@@ -25,10 +24,12 @@ DERIVED = {
     "True": {"batched_while", "grad_of_cond", "checkpointed_layers", "checkpoint_with_policy"},
     "False": {"grad_of_scan", "checkpoint_with_policy"},
 }
-# Since jax 0.11.0 a scan has trees that count its operands, nested as it was made, and a
-# differentiated cond hands on the arrays that its branches close over, in one form alone.
-if hasattr(jax.extend.core.Jaxpr, "with_consts"):
+# Since jax 0.11.0 a scan has trees that count its operands, nested as it was made.
+if jax.__version_info__ >= (0, 11, 0):
     DERIVED["True"] |= {"grad_of_scan"}
+# Since jax 0.12.0 a differentiated cond hands on the arrays that its branches close over, in one
+# form alone.
+if jax.__version_info__ >= (0, 12, 0):
     DERIVED["False"] |= {"grad_of_cond"}
 # Second, constants of JAX's own lowering rules, which it traces while it lowers: tables of the
 # random number generators, once for each use or once for each function.

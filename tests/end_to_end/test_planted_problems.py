@@ -9,8 +9,8 @@ from program_files import program_file
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import code_of
-from parity_tests.judge.fail_rules import DEFAULT, broken, parse
 from reports.rows import answer_of
+from reports.rows.fail_rules import DEFAULT, broken, parse
 
 # By the first word of a program's name: the answer, the exit status, and the words of its reason.
 EXPECTED = {

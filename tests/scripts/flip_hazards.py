@@ -69,6 +69,31 @@ def maps(captured):
     return lambda: (mapped, (X,))
 
 
+def maps_with(captured, argument):
+    """A program that adds up what a `shard_map` makes of a captured array and an argument."""
+    specs = PartitionSpec("x")
+    mapped = jax.shard_map(
+        lambda x, y: jax.lax.psum(x * y, "x"), mesh=MESH, in_specs=specs, out_specs=PartitionSpec()
+    )
+    return lambda: (lambda x: mapped(captured, x), (argument,))
+
+
+def maps_beside(captured, argument):
+    specs = PartitionSpec("x")
+    mapped = jax.shard_map(lambda x: x * 2, mesh=MESH, in_specs=specs, out_specs=specs)
+    return lambda: (lambda x: x * captured + mapped(x).sum(), (argument,))
+
+
+def constrains(captured):
+    spec = NamedSharding(MESH, PartitionSpec())
+    return lambda: (lambda x: jax.lax.with_sharding_constraint(x + captured, spec), (X,))
+
+
+def states(captured):
+    spec = NamedSharding(MESH, PartitionSpec())
+    return lambda: (jax.jit(lambda x: x + captured, out_shardings=spec), (X,))
+
+
 PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
     "writeable through its base": adds(read_only(HELD)),
@@ -88,6 +113,13 @@ PROGRAMS = {
     "both replicated": adds_to(REPLICATED, REPLICATED + 1),
     "captured apart from a shard_map": maps(ON_SECOND),
     "captured anywhere in a shard_map": maps(ANYWHERE),
+    "captured on the mesh of a shard_map": maps_with(REPLICATED, X),
+    "sharded operand of a shard_map": maps_with(SHARDED, REPLICATED),
+    "replicated beside a shard_map": maps_beside(REPLICATED, X),
+    "sharded beside a shard_map": maps_beside(SHARDED, REPLICATED),
+    "sharded and constrained": constrains(SHARDED),
+    "captured apart from a constraint": constrains(ON_SECOND),
+    "sharding of outputs stated": states(SHARDED),
 }
 
 

@@ -42,8 +42,8 @@ _SAYS = {
 }
 
 
-def _check(module: Module) -> Iterator[Match]:
-    kinds = Kinds(module)
+def _check(kinds: Kinds) -> Iterator[Match]:
+    module = kinds.module
     for node in module.nodes(cst.Attribute):
         if node.attr.value not in ("consts", "literals"):
             continue

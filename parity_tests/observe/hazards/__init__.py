@@ -7,3 +7,5 @@ A hazard is possible, not certain: no jaxpr tells whether a NumPy array is writt
 
 from parity_tests.observe.hazards.detection import changing_reads as changing_reads
 from parity_tests.observe.hazards.detection import detect as detect
+from parity_tests.observe.hazards.detection import reads_before_its_end as reads_before_its_end
+from parity_tests.observe.hazards.detection import reads_of_calls as reads_of_calls

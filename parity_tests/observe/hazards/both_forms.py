@@ -21,13 +21,15 @@ _numbers = count()
 class Told:
     """A line that reads something else in each form, and what it reads in each.
 
-    `changes` says that the program is another one for it, as far as that can be told.
+    `changes` says that the program is another one for it, as far as that can be told. `in_calls`
+    says that it was read while the program was called, where it may decide anything.
     """
 
     site: Site
     before: Seen
     after: Seen
     changes: bool
+    in_calls: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,15 @@ class BothForms:
     """What one program read while it was traced in legacy form, and in simplified form.
 
     `changes` says that the traced program is another one in the two forms, or that it is traced in
-    legacy form alone. `at_import` has the reads of its module that it depends on.
+    legacy form alone. `at_import` has the reads of its module that it depends on. `in_calls` says
+    that the program was called, on a side before the flip and on one after it.
     """
 
     legacy: Reads = field(default_factory=Reads)
     simplified: Reads = field(default_factory=Reads)
     changes: bool = False
     at_import: tuple[tuple[Site, Seen, Seen], ...] = ()
+    in_calls: bool = False
 
     def told(self) -> Iterator[Told]:
         """Yield the lines that tell the forms apart, those that read last first."""
@@ -50,7 +54,7 @@ class BothForms:
             pairs = zip(before, after, strict=False)
             other = next(((one, two) for one, two in pairs if one != two), None)
             if other is not None:
-                yield Told(site, *other, self.changes)
+                yield Told(site, *other, self.changes, self.in_calls)
         for read in self.at_import:
             yield Told(*read, changes=True)
 
@@ -87,13 +91,14 @@ def read_at(
     """
     place, caller = told.site.place, told.site.caller
     called = f", called from {caller.file}:{caller.line}" if caller.file else ""
-    alike = "" if told.changes or decides else "; the program is traced alike in both forms"
+    decides = decides or told.changes or told.in_calls
+    alike = "" if decides else "; the program is traced alike in both forms"
     return Hazard(
         kind=kind,
         file=place.file,
         line=place.line,
         array=name,
         what=f"{name} is read at {place.file}:{place.line}{called}: {sees}{alike}",
-        fix=fix if told.changes or decides else "nothing",
+        fix=fix if decides else "nothing",
         changes_program=told.changes,
     )

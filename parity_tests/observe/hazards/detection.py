@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from parity_tests.jaxpr.source_places import code_at
 from parity_tests.observe.hazards import (
     captured_and_donated,
     folded_by_legacy_alone,
+    hands_on_the_environment,
     hoisted_more_than_once,
     incompatible_devices,
     placement_of_outputs,
@@ -17,7 +19,13 @@ from parity_tests.observe.hazards import (
     writeable_numpy_array,
 )
 from parity_tests.observe.hazards.both_forms import BothForms
-from parity_tests.observe.hazards.traced_program import TracedProgram, traced_in_forms
+from parity_tests.observe.hazards.traced_program import (
+    TracedProgram,
+    read_before_its_end,
+    traced_in_forms,
+)
+from parity_tests.observe.jaxpr_reads import Reads
+from parity_tests.observe.reads_left import read_back
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
@@ -37,26 +45,50 @@ DETECTORS_OF_READS: dict[HazardKind, Callable[[BothForms], Iterable[Hazard]]] = 
     "reads jaxpr constants": reads_jaxpr_constants.find,
     "reads the flag": reads_the_flag.find,
     "reads lowered modules": reads_lowered_modules.find,
+    "hands on the environment": hands_on_the_environment.find,
 }
 
 
-def detect(program: Program) -> tuple[Hazard, ...]:
+def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ...]:
     """Trace a program as stock JAX would after the flip, and return its hazards.
 
     Nothing is compiled or run. A program that reads jaxprs or the flag is traced as before the
-    flip, too. Raises whatever the program raises, unless that explains it.
+    flip, too. Raises whatever the program raises, unless that explains it. `reads_file` takes what
+    it reads in simplified form, which may end the process.
 
     Example::
 
         detect(parity_tests.targets.load_one("my_model:step"))
     """
-    traced, both = traced_in_forms(program)
+    traced, both = traced_in_forms(program, reads_file)
     found = [] if traced is None else [h for find in DETECTORS.values() for h in find(traced)]
     return tuple(map(_with_code, (*found, *_of_reads(both))))
 
 
 def _with_code(hazard: Hazard) -> Hazard:
     return hazard.model_copy(update={"code": code_at(hazard.file, hazard.line)})
+
+
+def reads_before_its_end(program: Program, reads: str) -> tuple[Hazard, ...]:
+    """Return the reads of a program whose simplified form ended its process; `reads` are its file.
+
+    Example::
+
+        reads_before_its_end(targets.load_one("my_model:step"), file.read_text())[0].line
+    """
+    return tuple(_of_reads(read_before_its_end(program, read_back(reads))))
+
+
+def reads_of_calls(before: Reads, after: str) -> tuple[Hazard, ...]:
+    """Return the reads that tell the forms apart while a program is called.
+
+    `before` was read before the flip, and `after` is the file of the reads after it.
+
+    Example::
+
+        reads_of_calls(call_reads.record(load, "jax-legacy", file), text)[0].line
+    """
+    return tuple(_of_reads(BothForms(before, read_back(after), in_calls=True)))
 
 
 def changing_reads(program: Program) -> tuple[Hazard, ...]:

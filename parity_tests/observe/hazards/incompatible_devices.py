@@ -8,11 +8,8 @@ which JAX moves, or one on the devices of the arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import jax
-
-from parity_tests.jaxpr.bodies import bodies_of, inner
+from parity_tests.jaxpr.meshes import stated_devices
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
     hazard_of,
@@ -26,7 +23,7 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
     """Find the captured arrays that are committed elsewhere."""
     others = {
         "the arguments or other captured arrays are committed to": traced.committed_devices(),
-        "a shard_map runs on": next(_of_meshes(traced.closed), set()),
+        **{f"a {name} runs on": devices for name, devices in stated_devices(traced.closed)},
     }
     for use in traced.uses:
         if is_committed(use.array.value):
@@ -42,14 +39,3 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                     "put the array where the arguments are, jax.device_put(a, device), or pass "
                     "NumPy",
                 )
-
-
-def _of_meshes(body: Any) -> Iterator[set[Any]]:
-    """Yield the devices of each `shard_map`, those in bodies included."""
-    for equation in inner(body).eqns:
-        if equation.primitive.name == "shard_map":
-            mesh = equation.params["mesh"]
-            if isinstance(mesh, jax.sharding.Mesh):  # an abstract mesh takes the arguments' devices
-                yield set(mesh.devices.flat)
-        for each in bodies_of(equation):
-            yield from _of_meshes(each.jaxpr)

@@ -22,8 +22,11 @@ _NAMES: dict[Subject, str] = {
     "outvars": "`.outvars` of a jaxpr",
     "operands": "`.invars` of an equation",
     "params": "`.params` of an equation",
+    "equations": "`.eqns` of a jaxpr",
     "text": "the text of a jaxpr",
 }
+# Every interpreter goes through the equations, and a text is printed in passing.
+_IN_PASSING: tuple[Subject, ...] = ("equations", "text")
 
 _EVALUATE = (
     "evaluate with jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args) or "
@@ -42,6 +45,8 @@ _FIXES: dict[Subject, str] = {
     "that is an array: that works in both forms",
     "params": "split the operands of each equation by its own num_consts, and look for captured "
     "arrays in Literals as well: that works in both forms",
+    "equations": "decide nothing by the number of equations: captured arrays may need more of them "
+    "in one form",
     "text": "decide nothing by the text of a jaxpr, which is for people; read its equations, and "
     "Literals as well as constvars",
 }
@@ -51,8 +56,7 @@ def find(both: BothForms) -> Iterator[Hazard]:
     """Find the lines that see something else of a jaxpr in each form."""
     for told in both.told():
         subject = told.site.subject
-        # A text is printed in passing; only one that decides something is worth a line.
-        if subject in _NAMES and (subject != "text" or told.changes):
+        if subject in _NAMES and (subject not in _IN_PASSING or told.changes or told.in_calls):
             sees = _sees(subject, told.before, told.after)
             yield read_at("reads jaxpr constants", told, _NAMES[subject], sees, _FIXES[subject])
 
@@ -62,6 +66,8 @@ def _sees(subject: Subject, before: Seen, after: Seen) -> str:
     if subject in ("consts", "constvars"):
         old, new = (counted(each.count, noun) if each.count else "none" for each in (before, after))
         return f"in legacy it has {old}, in simplified {new}"
+    if subject == "equations":
+        return f"in legacy it has {counted(before.count, 'equation')}, in simplified {after.count}"
     if subject == "text":
         return "captured arrays are variables in legacy, and written out in simplified"
     if subject == "params":

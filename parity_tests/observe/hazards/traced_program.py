@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,8 +14,9 @@ from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe.hazards.both_forms import BothForms, in_form
 from parity_tests.observe.import_reads import reads_reaching
-from parity_tests.observe.jaxpr_reads import recording
+from parity_tests.observe.jaxpr_reads import Reads, recording
 from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold
+from parity_tests.observe.reads_left import left_in
 from parity_tests.own_jit import is_jitted, options_of
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
@@ -56,19 +58,26 @@ class TracedProgram:
         return next((value.devices() for value in values if is_committed(value)), set())
 
 
-def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
+def traced_in_forms(
+    program: Program, reads_file: Path | None = None
+) -> tuple[TracedProgram | None, BothForms]:
     """Trace a program as it is written, in the form that the flip brings.
 
     One that reads jaxprs or the flag is traced in legacy form as well; what it read is the second
     result. Where reads may explain that it raises in simplified form, the first result is None.
-    Otherwise raises whatever the program raises.
+    Otherwise raises whatever the program raises. `reads_file` takes each read in simplified form as
+    it is made, since that form may end the process.
     """
     at_import = tuple(reads_reaching(program.target))
     with recording() as in_build:
         built = program.build_as_written()
     traced: TracedProgram | None = None
     stopped: BaseException | None = None
-    with recording() as simplified, in_form(simplified=True):
+    with (
+        left_in(reads_file) as leave,
+        recording(leave) as simplified,
+        in_form(simplified=True),
+    ):
         # The trace may raise whatever a program may; what was read until then may explain it.
         try:
             traced = _traced(*(program.build_as_written() if in_build else built))
@@ -82,6 +91,17 @@ def traced_in_forms(program: Program) -> tuple[TracedProgram | None, BothForms]:
     if stopped is not None and not at_import:
         raise stopped
     return traced, BothForms(at_import=at_import)
+
+
+def read_before_its_end(program: Program, simplified: Reads) -> BothForms:
+    """Trace a program in legacy form alone, since simplified form ended the process that traced it.
+
+    `simplified` has what it had read there.
+    """
+    at_import = tuple(reads_reaching(program.target))
+    with recording() as legacy, in_form(simplified=False):
+        _traced(*program.build_as_written())
+    return BothForms(legacy, simplified, changes=True, at_import=at_import)
 
 
 def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedProgram:

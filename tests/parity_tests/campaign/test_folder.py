@@ -50,6 +50,7 @@ def test_what_waiting_processes_of_a_killed_campaign_left_is_deleted_by_the_next
         assert sorted(each.name for each in tmp_path.iterdir()) == ["arbiter-0", "lock"]
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     folder = tmp_path / "kept"

@@ -10,7 +10,7 @@ from program_files import program_file
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app, last_failed
-from parity_tests.judge import fail_rules
+from reports.rows import fail_rules
 
 TAGGED = str(program_file("tagged_programs"))
 

@@ -75,7 +75,7 @@ class TestReportsToStandardOutput:
         also = f"json:{tmp_path}/r.json"
         assert app.main(["run", "x", "--report", f"{format_}:-", "--report", also]) == 1
         captured = capsysbinary.readouterr()
-        assert captured.out == reports.render_report(format_, canned).encode()
+        assert captured.out == reports.as_bytes(reports.render_report(format_, canned))
         assert b"flip: no." in captured.err
         assert f"report: {tmp_path}/r.json".encode() in captured.err
 

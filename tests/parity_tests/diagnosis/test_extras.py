@@ -16,9 +16,10 @@ def test_extras_of_this_installation_name_what_is_missing(monkeypatch):
         'other-planted-package; extra == "dev"',
     ]
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: required)
-    corpus, fuzz = extras()
+    corpus, fuzz, *others = extras()
     assert (corpus.name, corpus.missing) == ("corpus", ("planted-package",))
     assert (fuzz.name, fuzz.missing) == ("fuzz", ())
+    assert [(each.name, each.missing) for each in others] == [("lint", ()), ("tables", ())]
 
 
 def test_the_names_of_the_extras_are_those_of_the_package():

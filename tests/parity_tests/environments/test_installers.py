@@ -117,6 +117,7 @@ def test_packages_of_this_process_are_not_taken_for_installed(monkeypatch):
     assert ran.stdout == "[None, None, 'https://example.org/simple', '0']\n"
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_command_ends_with_all_that_it_started(tmp_path):
     """Ctrl-C reaches the parent alone, and then nothing may go on writing."""
     file = tmp_path / "pid"
@@ -132,3 +133,22 @@ def test_an_interrupted_command_ends_with_all_that_it_started(tmp_path):
     parent.send_signal(signal.SIGINT)
     assert parent.wait(timeout=60) != 0
     await_(lambda: not alive(sleeping))
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_command_that_is_interrupted_as_it_starts_ends(monkeypatch):
+    """The process runs before the caller has it."""
+    started = []
+
+    class Started(subprocess.Popen):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    with pytest.raises(KeyboardInterrupt):
+        run_command(["sleep", "600"])
+    [process] = started
+    assert process.returncode == -signal.SIGKILL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -59,8 +59,15 @@ DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
         ("output committed", [PLACEMENT]),
         ("output sharded", [PLACEMENT]),
         ("both replicated", []),
-        ("captured apart from a shard_map", [DEVICES, PLACEMENT]),
+        ("captured apart from a shard_map", [DEVICES]),
         ("captured anywhere in a shard_map", []),
+        ("captured on the mesh of a shard_map", []),
+        ("sharded operand of a shard_map", []),
+        ("replicated beside a shard_map", []),
+        ("sharded beside a shard_map", [PLACEMENT]),
+        ("sharded and constrained", []),
+        ("captured apart from a constraint", [DEVICES]),
+        ("sharding of outputs stated", []),
     ],
 )
 @pytest.mark.parametrize("side", ["jax-legacy", "jax-simplified"])
@@ -88,6 +95,17 @@ def test_a_hazard_is_detected_and_its_look_alike_is_not(side, program, kinds):
             "Received incompatible devices for jitted",
         ),
         ("captured anywhere in a shard_map", "committed 0/1", "committed 0/1"),
+        ("captured on the mesh of a shard_map", "committed 0/1", "committed 0/1"),
+        ("sharded operand of a shard_map", "committed 0/1", "committed 0/1"),
+        ("replicated beside a shard_map", "committed 0/1 sharded", "committed 0/1 sharded"),
+        ("sharded beside a shard_map", "committed 0/1", "committed 0/1 sharded"),
+        ("sharded and constrained", "committed 0/1", "committed 0/1"),
+        (
+            "captured apart from a constraint",
+            "committed 0/1",
+            "Received incompatible devices for jitted",
+        ),
+        ("sharding of outputs stated", "committed 0/1", "committed 0/1"),
     ],
 )
 def test_stock_jax_does_what_the_hazard_says(program, legacy, simplified):

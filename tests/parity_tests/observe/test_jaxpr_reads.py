@@ -1,6 +1,7 @@
 """Code that reads jaxprs or the flag is named with its line; JAX's own reads are not."""
 
 import os
+import subprocess
 
 import jax
 import jax.numpy as jnp
@@ -36,8 +37,9 @@ def subjects(read):
         (lambda closed: closed.constvars, {"constvars"}),
         (lambda closed: closed.jaxpr.invars, {"invars"}),
         (lambda closed: closed.jaxpr.outvars, {"outvars"}),
-        (lambda closed: closed.eqns[0].invars, {"operands"}),
-        (lambda closed: closed.eqns[0].params, {"params"}),
+        (lambda closed: closed.eqns[0].invars, {"equations", "operands"}),
+        (lambda closed: len(closed.eqns), {"equations"}),
+        (lambda closed: closed.eqns[0].params, {"equations", "params"}),
         (lambda closed: closed.in_avals, {"invars"}),
         (lambda closed: getattr(jax.config, FLAG), {"flag"}),
         (lambda closed: jax.config.values.get(FLAG), {"flag"}),
@@ -45,11 +47,20 @@ def subjects(read):
         (lambda closed: os.environ[FLAG.upper()], {"flag"}),
         (lambda closed: jax.config.jax_enable_x64, set()),
         (lambda closed: os.getenv("HOME"), set()),
-        (lambda closed: dict(os.environ), set()),
-        (lambda closed: [value for _, value in os.environ.items()], set()),
-        (lambda closed: {**os.environ.copy()}, set()),
+        (lambda closed: dict(os.environ), {"environment"}),
+        (lambda closed: [value for _, value in os.environ.items()], {"environment"}),
+        (lambda closed: {**os.environ.copy()}, {"environment"}),
+        (lambda closed: list(os.environ), set()),
+        (lambda closed: subprocess.run(["true"], check=True), {"environment"}),
+        (lambda closed: subprocess.run(["true"], env={}, check=True), {"environment"}),
+        (lambda closed: os.system("true"), {"environment"}),
         (lambda closed: str(closed), {"text"}),
-        (lambda closed: f"{closed.eqns[0]}", {"text"}),
+        (lambda closed: f"{closed.eqns[0]}", {"equations", "text"}),
+        (lambda closed: jax.config._read(FLAG), {"flag"}),
+        (lambda closed: dict(jax.config.values), {"environment"}),
+        (lambda closed: jax.config.values[FLAG], {"flag"}),
+        (lambda closed: os.environb[FLAG.upper().encode()], {"flag"}),
+        (lambda closed: eval(f"jax.config.{FLAG}"), {"flag"}),
         (lambda closed: core.jaxpr_as_fun(closed)(2.0), set()),
         (lambda closed: jax.jit(core.jaxpr_as_fun(closed)).lower(2.0), set()),
     ],

@@ -1,10 +1,14 @@
 """Measuring a program on a side of ours: every check of that side holds."""
 
+import time
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import io_callback
 
-from parity_tests.observe import measure
+from parity_tests.observe import measure, stages
 from parity_tests.program import from_function, program
 
 
@@ -19,3 +23,20 @@ def test_our_sides_hold_every_check(side):
     assert names >= {"calls agree", "recompiles", "dispatch in C++", "writes into captured arrays"}
     assert ("flag flips" in names) == (side == "legacy")
     assert ("const arg buffers" in names) == (side == "simplified")
+
+
+@pytest.mark.parametrize(("long", "called_on"), [(1, True), (2, False)])
+def test_a_program_that_is_long_at_first_alone_is_called_on(monkeypatch, long, called_on):
+    """On a busy machine the first call of any program may be long."""
+    monkeypatch.setattr(stages, "SHORT", 0.5)
+    began = []
+
+    def wait(x):
+        began.append(x)
+        time.sleep(0.6 if len(began) <= long else 0.02)  # memory is looked at after each
+        return x
+
+    number = jax.ShapeDtypeStruct((), np.float32)
+    waits = program(args=(np.float32(1.0),))(lambda x: io_callback(wait, number, x))
+    observation = measure.measure(from_function(waits, "here:waits"), "legacy").observation
+    assert (observation.growth is not None) == called_on

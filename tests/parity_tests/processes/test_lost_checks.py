@@ -7,11 +7,10 @@ from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.hazards_found import HazardsFound
-from parity_tests.judge import fail_rules
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.worker_process import KILLED, Lost
-from reports.rows import Observation
+from reports.rows import Observation, fail_rules
 
 FILE = program_file("trust/fails_in_the_other_form")
 SIDES = ("legacy", "jax-legacy", "jax-simplified")
@@ -110,7 +109,7 @@ def test_a_lost_check_is_named_and_the_rest_of_the_record_stands(tmp_path):
 def test_the_limit_of_memory_reaches_the_process_that_looks_for_hazards_alone(monkeypatch):
     seen = []
 
-    def detect_alone(job, folder, limits):
+    def detect_alone(job, folder, limits, reads):
         seen.append(limits)
         return HazardsFound(not_detected="it was not asked")
 

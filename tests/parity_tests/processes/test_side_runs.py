@@ -100,6 +100,7 @@ def test_a_process_that_ended_is_signalled_at_once_and_never_again(tmp_path, mon
     assert len(signalled) == len(set(signalled)) == 2
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
 )

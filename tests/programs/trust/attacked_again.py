@@ -127,7 +127,7 @@ def decides_in_a_callback_what_is_kept():
 
 @program(args=(X,))
 def traces_by_all_variables(x):
-    names = [name for name, value in dict(os.environ).items() if value == "1"]
+    names = [name for name, value in dict(os.environ).items() if value == "1"]  # goes through all
     return x * TABLE + float("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS" in names)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import ReportRequest, load_campaign, parse_report_option, write_report
+from reports import FORMATS, ReportRequest, load_campaign, parse_report_option, write_report
 
 
 @pytest.mark.parametrize("name", ["json", "md", "html"])
@@ -37,8 +37,8 @@ def test_illegal_options_list_the_legal_ones(option, example):
     with pytest.raises(ValueError, match="illegal report") as raised:
         parse_report_option(option)
     assert str(raised.value) == (
-        f"illegal report {option!r}: it must be FORMAT:PATH with FORMAT one of json, md, html, "
-        f"for example {example}"
+        f"illegal report {option!r}: it must be FORMAT:PATH with FORMAT one of "
+        f"{', '.join(FORMATS)}, for example {example}"
     )
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reports.output import markdown_page
+from reports.output import markdown_page, markdown_text
 
 MIB = 1024 * 1024
 
@@ -28,15 +28,33 @@ def test_the_first_screen(campaigns):
         campaigns.parity("rank_4", sides), campaigns.difference(), sides=sides
     )
     # The difference was observed on two more sides than the campaign names: all are shown.
-    first_screen = markdown_page.render(campaign).partition("<details>")[0]
+    first_screen, _, rest = markdown_page.render(campaign).partition("<details>")
     assert first_screen == (
         "# constparity: ≠ difference\n"
         "\n"
         "**flip: not asked, for no two sides across the flip were compared.**\n"
         "\n"
-        "pipelines: constparity's own were not compared with stock JAX. 2 programs: 1 parity, 1 "
-        "difference. Measured 2026-08-20T12:00:00Z.\n"
+        "pipelines: constparity's own were not compared with stock JAX.\n"
         "\n"
+        "**The sides differ in 1 of 2 programs:**\n"
+        "\n"
+    )
+    cause, _, rest = rest.partition("</details>\n\n")
+    assert cause == (
+        "<summary><b>1 program</b>: output ['y'] differs on …% of its elements</summary>\n"
+        "\n"
+        "- **overwritten_numpy** (models/overwritten.py:40): output \\['y'] differs on 3.12% of "
+        "its elements\n"
+        "\n"
+    )
+    assert rest.partition("<details>")[0] == (
+        "- All sides agree in 1 of 2 programs.\n"
+        "- Measured with constparity 0.1.0 on jax 0.10.2, jaxlib 0.10.2, Python 3.11.7; 1 x cpu "
+        "(cpu), Linux x86_64; 2026-08-20T12:00:00Z.\n"
+        "- 2 programs: 1 parity, 1 difference.\n"
+        "\n"
+    )
+    assert rest.partition("</summary>\n\n")[2].partition("</details>")[0] == (
         "| program | verdict | flip | StableHLO size | inlined constants |"
         " const args (unique captured) | compile time, ratio to jax-legacy |"
         " call time, ratio to jax-legacy |\n"
@@ -153,7 +171,7 @@ def test_a_traceback_cannot_close_its_fence(campaigns):
     ],
 )
 def test_escape(text, escaped):
-    assert markdown_page.escape(text) == escaped
+    assert markdown_text.escape(text) == escaped
 
 
 def test_a_campaign_over_nothing(campaigns):

@@ -1,7 +1,7 @@
 import pytest
 
-from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, broken, parse
 from reports.rows import SIDES, Campaign, Comparison, Failure, FlipReason, FlipVerdict, Hazard
+from reports.rows.fail_rules import DEFAULT, FailRuleError, broken, parse
 
 
 def row(template, outcome="safe", reasons=(), **fields):
@@ -28,9 +28,14 @@ OF_ONE_MODE = Comparison(
 DONATED = Hazard(kind="captured and donated", file="", line=0, array="", what="", fix="")
 
 
-def rules_broken(faults, rules, **fields):
-    one = row(faults.programs[0], **fields)
-    campaign = faults.model_copy(update={"programs": (one,)})
+@pytest.fixture(scope="module")
+def one_program(campaigns):
+    return campaigns.campaign(row(campaigns.parity(), "different", (VALUES,)))
+
+
+def rules_broken(one_program, rules, **fields):
+    one = row(one_program.programs[0], **fields)
+    campaign = one_program.model_copy(update={"programs": (one,)})
     return [each.rule.text for each in broken(campaign, parse(rules))]
 
 
@@ -51,8 +56,8 @@ def rules_broken(faults, rules, **fields):
         ({"reasons": (SLOWER, LARGER, DRIFT), "outcome": "numerics drift, explained"}, []),
     ],
 )
-def test_by_default_a_price_passes_and_what_breaks_does_not(faults, fields, expected):
-    assert rules_broken(faults, DEFAULT, **fields) == expected
+def test_by_default_a_price_passes_and_what_breaks_does_not(one_program, fields, expected):
+    assert rules_broken(one_program, DEFAULT, **fields) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,16 +70,18 @@ def test_by_default_a_price_passes_and_what_breaks_does_not(faults, fields, expe
         (["jax-legacy"], "exception", []),
     ],
 )
-def test_a_side_of_ours_that_fails_alone_differs_from_stock_jax(faults, failing, kind, expected):
+def test_a_side_of_ours_that_fails_alone_differs_from_stock_jax(
+    one_program, failing, kind, expected
+):
     """No outputs of it compare, and stock JAX works: its users would be the first to see it."""
-    template = faults.programs[0].observations[0]
+    template = one_program.programs[0].observations[0]
     failure = Failure(kind=kind, stage="call", type="ValueError", message="no", traceback="")
     sides = tuple(
         template.model_copy(update={"side": side, "failure": failure if side in failing else None})
         for side in SIDES
     )
     fields = {"observations": sides, "verdict": "could not compare", "reasons": (FAILURE,)}
-    assert rules_broken(faults, "different", **fields) == expected
+    assert rules_broken(one_program, "different", **fields) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,8 +97,8 @@ def test_a_side_of_ours_that_fails_alone_differs_from_stock_jax(faults, failing,
         ("hazard:donated", {"hazards": (DONATED,)}),
     ],
 )
-def test_a_rule_is_broken_by_what_it_names(faults, rule, fields):
-    assert rules_broken(faults, rule, **fields) == [rule]
+def test_a_rule_is_broken_by_what_it_names(one_program, rule, fields):
+    assert rules_broken(one_program, rule, **fields) == [rule]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +111,8 @@ def test_a_rule_is_broken_by_what_it_names(faults, rule, fields):
         ("drift", {"reasons": (VALUES,)}),
     ],
 )
-def test_a_rule_passes_what_is_within_it(faults, rule, fields):
-    assert rules_broken(faults, rule, **fields) == []
+def test_a_rule_passes_what_is_within_it(one_program, rule, fields):
+    assert rules_broken(one_program, rule, **fields) == []
 
 
 @pytest.mark.parametrize(
@@ -123,8 +130,8 @@ def test_a_rule_that_cannot_be_read_says_how_it_is_written(rule, said):
         parse(rule)
 
 
-def test_the_headline_is_worked_out_again_from_the_rows(faults):
-    text = faults.model_dump(mode="json")
+def test_the_headline_is_worked_out_again_from_the_rows(one_program):
+    text = one_program.model_dump(mode="json")
     assert text["headline"]["flip"] == "no"
     text["headline"] = {"flip": "yes"}
-    assert Campaign.model_validate(text).headline == faults.headline
+    assert Campaign.model_validate(text).headline == one_program.headline

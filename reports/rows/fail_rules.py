@@ -1,4 +1,4 @@
-"""The rules of `--fail-on`: for which findings the process exits with a failure.
+"""The rules of `--fail-on`: for which findings the process exits with a failure, and JUnit has one.
 
 A rule is a word, and after a colon its limit or its subject: "different", "slower:20%",
 "hazard:donated". The rules read the reasons of the verdicts, and judge nothing themselves. The rule
@@ -13,7 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from reports.rows import SIDES, Campaign, FlipReason, HazardKind, ProgramRow, Side, agreement_of
+from reports.rows.campaign import Campaign
+from reports.rows.captured_array import HazardKind
+from reports.rows.flip import FlipReason
+from reports.rows.headline import agreement_of
+from reports.rows.program_row import ProgramRow
+from reports.rows.row import SIDES, Side
 
 RuleName = Literal[
     "different",
@@ -204,3 +209,6 @@ _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
     "hazard": _hazard,
     "version-change": _version_change,
 }
+
+
+DEFAULT_RULES = parse(DEFAULT)

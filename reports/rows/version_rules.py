@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge.fail_rules import Broken, FailRule, Status
+from reports.rows.fail_rules import Broken, FailRule, Status
 from reports.rows.grid import Grid
 from reports.rows.grid_row import CellState, GridRow
 from reports.rows.version_change import VersionChange, VersionOutcome

@@ -3,10 +3,10 @@
 import built_grids as built
 import pytest
 
-from parity_tests.judge.fail_rules import DEFAULT, FailRuleError, broken, parse
-from parity_tests.judge.version_rules import broken_across, compares_nothing
 from reports.rows import SIDES
+from reports.rows.fail_rules import DEFAULT, FailRuleError, broken, parse
 from reports.rows.version_change import VERSION_OUTCOMES
+from reports.rows.version_rules import broken_across, compares_nothing
 
 LABELS = ("0.10.2", "0.11.2")
 RULE = "version-change"
@@ -41,8 +41,8 @@ def test_the_other_rules_do_not_look_across_versions():
     assert found(changed, f"{DEFAULT},drift,slower,larger,hazard") == []
 
 
-def test_one_campaign_never_breaks_it(faults):
-    assert broken(faults, parse(RULE)) == []
+def test_one_campaign_never_breaks_it(campaigns):
+    assert broken(campaigns.rich(), parse(RULE)) == []
 
 
 def test_a_rule_for_one_side_passes_the_others():

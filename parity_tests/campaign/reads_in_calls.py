@@ -1,0 +1,90 @@
+"""Reads of programs that a flip changes, in processes of their own for each side.
+
+Hazards are read off a program that is traced in both forms in one process. A callback runs only
+when the program is called, and a function may keep what it read before. So a program that fails or
+differs, for no reason that its trace tells, is called on both sides of the flip, in processes that
+record what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
+from parity_tests.evidence.records import log
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.repetition import across
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.sides import Sides, flipped, pairs_of
+from parity_tests.processes.one_question import ask
+from parity_tests.processes.options import Limits
+from parity_tests.processes.protocol import Job, ReadsInCalls
+from parity_tests.processes.worker_process import Lost
+from reports.rows import DriftCause, Hazard, HazardKind
+
+_EXPLAIN_FAILURES: tuple[HazardKind, ...] = ("captured and donated", "incompatible devices")
+_OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
+
+
+def with_reads_in_calls(
+    drafts: Sequence[RowDraft],
+    job: Callable[[int], Job],
+    options: CampaignOptions,
+    folder: Path,
+) -> list[RowDraft]:
+    """Return the drafts, with the reads that may explain a difference; its drift is attributed.
+
+    Example::
+
+        with_reads_in_calls(drafts, collected.job, options, folder)
+    """
+    pair = flipped(pairs_of(options.sides))
+    found = list(drafts)
+    for number, draft in enumerate(drafts):
+        if pair is None or not _may_be_explained(draft.findings, pair):
+            continue
+        try:
+            read = _read(job(number), pair, CampaignFiles(folder), options.limits)
+        except OSError as error:  # the folder is full, or went away
+            log.warning("constparity: reads of %s were not recorded (%s)", draft.name, error)
+            break
+        known = {(each.kind, each.file, each.line) for each in draft.findings.hazards}
+        new = [each for each in read if (each.kind, each.file, each.line) not in known]
+        hazards = (*draft.findings.hazards, *new)
+        found[number] = replace(draft, findings=replace(draft.findings, hazards=hazards))
+    return found
+
+
+def _may_be_explained(findings: Findings, pair: Sides) -> bool:
+    """Say whether a program works before the flip, and nothing explains what it does after it."""
+    by_side = {each.side: each for each in findings.observed}
+    before, after = by_side.get(pair[0]), by_side.get(pair[1])
+    if before is None or after is None or before.failure or findings.not_repeatable:
+        return False
+    if any(each.changes_program for each in findings.hazards) or not across(findings, pair):
+        return False
+    if after.failure:
+        return not any(each.kind in _EXPLAIN_FAILURES for each in findings.hazards)
+    if before.stablehlo is not None and before.stablehlo.callbacks:
+        return True
+    causes = {each.cause for each in findings.drift if (each.left, each.right) == pair}
+    return not causes & set(_OF_XLA)
+
+
+def _read(job: Job, pair: Sides, files: CampaignFiles, limits: Limits) -> tuple[Hazard, ...]:
+    """Call a program after the flip, and before it where anything was read after it."""
+    before, after = pair
+    folders = {side: files.calls(job.number, side) for side in pair}
+    for each in folders.values():
+        each.mkdir(parents=True, exist_ok=True)
+    ask(ReadsInCalls(target=job.target, side=after), after, folders[after], limits)
+    # A callback may end its process, and what it read until then is in the file.
+    file = ProcessFiles(folders[after]).reads
+    if not file.exists():
+        return ()
+    question = ReadsInCalls(target=job.target, side=before, reads=file.read_text("utf-8"))
+    answer = ask(question, before, folders[before], limits)
+    return () if isinstance(answer, Lost) else answer.hazards

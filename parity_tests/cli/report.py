@@ -1,0 +1,89 @@
+"""The command `constparity report`: what it asks, writes, and exits with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.option_panels import OUTPUT
+from parity_tests.cli.options import Report, parse_fail_on
+from parity_tests.cli.report_option import (
+    check_for_versions,
+    checked_reports,
+    write_grid_reports,
+    write_reports,
+)
+from parity_tests.cli.store_option import Store
+
+if TYPE_CHECKING:
+    from reports import ReportRequest
+
+
+def report(
+    context: typer.Context,
+    result: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULT.json",
+            help="What --report json:RESULT.json or --save RESULT.json wrote; with --store a run.",
+            show_default=False,
+        ),
+    ],
+    report: Report = None,
+    store: Store = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULES",
+            help="Which findings are failures in JUnit: the rules of `run`, with the same default. "
+            "They do not change the exit status.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Write reports of a result, as the command that measured it would have. Nothing is run.
+
+    The exit status is 0 where every report was written, whatever the result says.
+
+    Examples:
+
+      constparity report result.json --report html:report.html --report comment:comment.md
+
+      constparity report result.json --report junit:- --fail-on different,slower:20%
+
+      constparity report last --store runs.db --report html:report.html
+    """
+    import reports
+    from reports.rows import Campaign
+    from reports.store.errors import StoreError
+    from reports.store.reading import load_run
+
+    display, rules = display_of(quiet, False, no_color), parse_fail_on(fail_on)
+    if not report:
+        fail("name a report, as in --report html:report.html")
+    try:
+        loaded = load_run(store, str(result)) if store else reports.load_result(result)
+    except (reports.ReportReadError, StoreError) as error:
+        fail(str(error))
+    requests = checked_reports(context, report)
+    _check_that_it_stays(store or result, requests)
+    console = display.console()
+    if isinstance(loaded, Campaign):
+        write_reports(context, console, requests, loaded, rules)
+    else:
+        check_for_versions(requests)
+        write_grid_reports(context, console, requests, loaded, rules)
+
+
+def _check_that_it_stays(result: Path, requests: Sequence[ReportRequest]) -> None:
+    for request in requests:
+        if request.path is not None and request.path.resolve() == result.resolve():
+            fail(f"the report {request} would replace the result; give it another path")

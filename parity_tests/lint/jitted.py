@@ -1,0 +1,134 @@
+"""The functions of a file that are jitted: which function, and under which names it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import libcst as cst
+from libcst import metadata
+
+from parity_tests.lint.module import Module, dotted_tail, text_of
+
+Function: TypeAlias = cst.FunctionDef | cst.Lambda
+
+_JITS = ("jax.jit", "jax.pmap", "jax.experimental.pjit.pjit", "equinox.filter_jit", "flax.nnx.jit")
+
+
+@dataclass(frozen=True)
+class Jitted:
+    """A jitted function, where it is jitted, and the names that the result is bound to.
+
+    `options` are the arguments of `jax.jit`.
+    """
+
+    function: Function
+    made: cst.CSTNode
+    names: tuple[cst.CSTNode, ...]
+    options: tuple[cst.Arg, ...]
+
+    def calls(self, module: Module) -> Iterator[cst.Call]:
+        """Yield the calls of the jitted function that this file shows."""
+        for name in self.names:
+            for access in _references(module, name):
+                parent = module.parent(access)
+                if isinstance(parent, cst.Call) and parent.func is access:
+                    yield parent
+        parent = module.parent(self.made)
+        if isinstance(parent, cst.Call) and parent.func is self.made:
+            yield parent  # jax.jit(f)(x)
+
+
+def jitted_functions(module: Module) -> Iterator[Jitted]:
+    """Yield the jitted functions of a file: decorated ones, and those that `jax.jit(f)` names.
+
+    Example::
+
+        [each.function for each in jitted_functions(module)]
+    """
+    for function in module.nodes(cst.FunctionDef):
+        for decorator in function.decorators:
+            options = _options(module, decorator.decorator)
+            if options is not None:
+                yield Jitted(function, function, (function,), options)
+    for call in module.nodes(cst.Call):
+        if module.qualified(call.func) not in _JITS or not call.args:
+            continue
+        for function in _functions(module, call.args[0].value):
+            yield Jitted(function, call, tuple(_targets(module, call)), tuple(call.args[1:]))
+
+
+def _options(module: Module, decorator: cst.BaseExpression) -> tuple[cst.Arg, ...] | None:
+    """Return the arguments that a decorator gives to jit; None where it is another decorator."""
+    if module.qualified(decorator) in _JITS:
+        return ()
+    if not isinstance(decorator, cst.Call):
+        return None
+    if module.qualified(decorator.func) in _JITS:
+        return tuple(decorator.args)
+    is_partial = module.qualified(decorator.func) == "functools.partial" and decorator.args
+    if is_partial and module.qualified(decorator.args[0].value) in _JITS:
+        return tuple(decorator.args[1:])
+    return None
+
+
+def _functions(module: Module, node: cst.BaseExpression) -> Iterator[Function]:
+    if isinstance(node, cst.Lambda):
+        yield node
+    elif isinstance(node, cst.Name):
+        for assignment in module.assignments(node):
+            if isinstance(assignment.node, cst.FunctionDef):
+                yield assignment.node
+    elif isinstance(node, cst.Attribute) and dotted_tail(node.value) == "self":
+        owner = module.enclosing(node, cst.ClassDef)
+        for statement in owner.body.body if owner is not None else ():
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == node.attr.value:
+                yield statement
+
+
+def _targets(module: Module, call: cst.Call) -> Iterator[cst.CSTNode]:
+    parent = module.parent(call)
+    if isinstance(parent, cst.Assign):
+        yield from (each.target for each in parent.targets if isinstance(each.target, cst.Name))
+
+
+def _references(module: Module, binding: cst.CSTNode) -> list[cst.CSTNode]:
+    """Return the places that may read what is bound: a function by its name, or a variable."""
+    name = binding.name if isinstance(binding, cst.FunctionDef) else binding
+    above = module.parent(binding)
+    scope = module.scope(above if isinstance(binding, cst.FunctionDef) and above else binding)
+    if scope is None or not isinstance(name, cst.Name):
+        return []
+    found: list[cst.CSTNode] = []
+    for assignment in scope.assignments[name.value]:
+        if isinstance(assignment, metadata.Assignment) and assignment.node is binding:
+            found += module.references(assignment)
+    return found
+
+
+def donated_names(jitted: Jitted) -> tuple[frozenset[int], frozenset[str]]:
+    """Return the donated arguments of a jitted function: positions, and names."""
+    numbers: set[int] = set()
+    names: set[str] = set()
+    for arg in jitted.options:
+        keyword = arg.keyword.value if arg.keyword is not None else ""
+        if keyword == "donate_argnums":
+            numbers.update(_numbers(arg.value))
+        if keyword == "donate_argnames":
+            names.update(_texts(arg.value))
+    return frozenset(numbers), frozenset(names)
+
+
+def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(node, cst.Tuple | cst.List | cst.Set):
+        return [each.value for each in node.elements]
+    return [node]
+
+
+def _numbers(node: cst.BaseExpression) -> Iterator[int]:
+    yield from (int(each.value, 0) for each in _parts(node) if isinstance(each, cst.Integer))
+
+
+def _texts(node: cst.BaseExpression) -> Iterator[str]:
+    yield from (text for each in _parts(node) if (text := text_of(each)) is not None)

@@ -1,0 +1,200 @@
+"""CP401: a NumPy array that a jitted function captures, and that is written to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+from libcst import metadata
+
+from parity_tests.lint.jitted import Jitted, jitted_functions
+from parity_tests.lint.kinds import Kinds
+from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.records import Confidence, Match
+from parity_tests.lint.rule import Rule
+
+_EXPLANATION = """\
+A jitted function keeps the value that a captured NumPy array had when it was traced. After the
+flip stock JAX on a CPU may compute in the memory of the array itself, where that is aligned to 64
+bytes: what is written later then changes the results, silently, and not in every run.
+
+    table = np.zeros(1024)
+    step = jax.jit(lambda x: x + table)
+    step(x)
+    table[0] = 1.0    # legacy: never seen; after the flip: seen by chance
+    step(x)
+
+What to do: make the array an argument, if the change is meant to be seen. Otherwise capture a copy
+of its own, `table = jnp.array(table)` before the function (`jnp.asarray` and `jax.device_put` may
+share the memory), or make it read-only, `table.flags.writeable = False`."""
+
+_MAKERS = (
+    "array", "asarray", "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity",
+    "zeros_like", "ones_like", "empty_like", "full_like", "copy", "load", "loadtxt", "fromfile",
+    "concatenate", "stack", "tile", "repeat", "tri", "tril", "triu", "diag", "random.rand",
+    "random.randn", "random.normal", "random.uniform", "random.random", "memmap", "frombuffer",
+    "ascontiguousarray",
+)  # fmt: skip
+_METHODS = ("fill", "sort", "partition", "put", "itemset", "resize", "byteswap", "setfield")
+_FUNCTIONS = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle",
+              "at")  # fmt: skip
+
+
+def _check(kinds: Kinds) -> Iterator[Match]:
+    module = kinds.module
+    for jitted in jitted_functions(module):
+        yield from _of_names(module, jitted)
+        yield from _of_attributes(module, jitted)
+
+
+def _of_names(module: Module, jitted: Jitted) -> Iterator[Match]:
+    """Find the writes to arrays that the function refers to by a name of an outer scope."""
+    for assignment in _captured(module, jitted.function):
+        if not is_numpy_array(module, assignment):
+            continue
+        for access in module.references(assignment):
+            if module.is_inside(access, jitted.function) or not _is_written(module, access):
+                continue
+            confidence = _confidence(module, jitted, access)
+            if confidence is not None:
+                yield module.match(access, _message(module, assignment.name, jitted), confidence)
+        for again in _augmented(module, assignment):
+            confidence = _confidence(module, jitted, again)
+            if confidence is not None and not module.is_inside(again, jitted.function):
+                yield module.match(again, _message(module, assignment.name, jitted), confidence)
+
+
+def _message(module: Module, name: str, jitted: Jitted) -> str:
+    line = module.place(jitted.function).line
+    return (
+        f"NumPy array {name!r} is written to, and the jitted function of line {line} captures it; "
+        "after the flip the function may see what is written"
+    )
+
+
+def _captured(module: Module, function: cst.CSTNode) -> list[metadata.Assignment]:
+    """Return the assignments outside of a function to names that it reads."""
+    found: dict[metadata.Assignment, None] = {}
+    for name in module.nodes(cst.Name):
+        if not module.is_inside(name, function):
+            continue
+        for assignment in module.assignments(name):
+            is_in_class = isinstance(assignment.scope, metadata.ClassScope)
+            if is_in_class or module.is_inside(assignment.node, function):
+                continue
+            if any(each is name for each in module.references(assignment)):
+                found[assignment] = None
+    return list(found)
+
+
+def is_numpy_array(module: Module, assignment: metadata.Assignment) -> bool:
+    """Say whether an assignment binds a name to an array that NumPy makes."""
+    target = module.parent(assignment.node)
+    statement = module.parent(target) if isinstance(target, cst.AssignTarget) else target
+    if not isinstance(statement, cst.Assign | cst.AnnAssign) or statement.value is None:
+        return False
+    return _makes_array(module, statement.value)
+
+
+def _makes_array(module: Module, value: cst.BaseExpression) -> bool:
+    if not isinstance(value, cst.Call):
+        return False
+    name = module.qualified(value.func)
+    if name.removeprefix("numpy.") in _MAKERS and name.startswith("numpy."):
+        return True
+    # np.zeros(3).astype("float32"), np.arange(6).reshape(2, 3)
+    methods = ("astype", "reshape", "copy", "ravel", "flatten", "transpose")
+    return isinstance(value.func, cst.Attribute) and (
+        value.func.attr.value in methods and _makes_array(module, value.func.value)
+    )
+
+
+def _is_written(module: Module, access: cst.CSTNode) -> bool:
+    """Say whether an access writes to the elements of an array."""
+    node, parent = access, module.parent(access)
+    while isinstance(parent, cst.Subscript | cst.Attribute) and parent.value is node:
+        call = module.parent(parent)
+        if isinstance(parent, cst.Attribute):
+            if isinstance(call, cst.Call) and call.func is parent:
+                return parent.attr.value in _METHODS
+            if parent.attr.value not in ("T", "flat", "real", "imag"):
+                return False
+        elif isinstance(call, cst.AssignTarget | cst.AugAssign) and call.target is parent:
+            return True
+        node, parent = parent, call
+    if not isinstance(parent, cst.Arg):
+        return False
+    if parent.keyword is not None:
+        return parent.keyword.value == "out"
+    call = module.parent(parent)
+    is_first = isinstance(call, cst.Call) and call.args[0] is parent
+    return is_first and _writes_first(module, call)
+
+
+def _writes_first(module: Module, call: cst.CSTNode | None) -> bool:
+    if not isinstance(call, cst.Call) or dotted_tail(call.func) not in _FUNCTIONS:
+        return False
+    name = module.qualified(call.func)
+    return name.startswith(("numpy.", "random.")) or dotted_tail(call.func) == "shuffle"
+
+
+def _augmented(module: Module, assignment: metadata.Assignment) -> Iterator[cst.CSTNode]:
+    """Yield the targets of `a += ...`, which writes to an array."""
+    for other in assignment.scope.assignments[assignment.name]:
+        node = getattr(other, "node", None)
+        if isinstance(node, cst.Name) and isinstance(module.parent(node), cst.AugAssign):
+            yield node
+
+
+def _confidence(module: Module, jitted: Jitted, write: cst.CSTNode) -> Confidence | None:
+    """Return how sure it is that a write comes after a call; None where it comes before all."""
+    own = module.enclosing(write, cst.FunctionDef)
+    made_in = module.enclosing(jitted.made, cst.FunctionDef)
+    calls = list(jitted.calls(module))
+    if own is not made_in:
+        return Confidence.MEDIUM
+    loops = [each for each in module.around(write) if isinstance(each, cst.For | cst.While)]
+    if any(module.is_inside(call, loop) for call in calls for loop in loops):
+        return Confidence.HIGH
+    if any(module.order(call) < module.order(write) for call in calls):
+        return Confidence.HIGH
+    return None
+
+
+# -- arrays of objects -----------------------------------------------------------------------------
+
+
+def _of_attributes(module: Module, jitted: Jitted) -> Iterator[Match]:
+    """Find the writes to arrays that the function reads as attributes of self."""
+    owner = module.enclosing(jitted.made, cst.ClassDef)
+    if owner is None:
+        return
+    own = [each for each in module.nodes(cst.Attribute) if module.is_inside(each, owner)]
+    own = [each for each in own if isinstance(each.value, cst.Name) and each.value.value == "self"]
+    read = {each.attr.value for each in own if module.is_inside(each, jitted.function)}
+    made = {
+        each.attr.value
+        for each in own
+        if isinstance(target := module.parent(each), cst.AssignTarget)
+        and isinstance(assign := module.parent(target), cst.Assign)
+        and _makes_array(module, assign.value)
+    }
+    for each in own:
+        name = each.attr.value
+        if name not in read & made or module.is_inside(each, jitted.function):
+            continue
+        function = module.enclosing(each, cst.FunctionDef)
+        is_before = function is not None and function.name.value == "__init__"
+        if not is_before and _is_written(module, each):
+            message = _message(module, f"self.{name}", jitted)
+            yield module.match(each, message, Confidence.MEDIUM)
+
+
+RULE = Rule(
+    code="CP401",
+    title="a captured NumPy array is written to",
+    explanation=_EXPLANATION,
+    trigger=re.compile(r"\bnumpy\b(?s:.*)\bjit\b|\bjit\b(?s:.*)\bnumpy\b"),
+    check=_check,
+)

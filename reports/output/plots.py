@@ -1,0 +1,212 @@
+"""The pictures of the HTML page, placed: the templates draw them as SVG, without any script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reports.rows.metric_records import Unit
+from reports.views import figures
+from reports.views.cells import Tone
+from reports.views.scatter import Point, Scatter, UlpDistances
+
+# In units of the drawing, which are pixels where nobody scales it.
+SIZE, LEFT, BOTTOM, MARGIN = 340, 64, 34, 10
+# Points that lie in one square of this side are drawn as one.
+SQUARE = 4.0
+_NAMED = 3
+_MARKS = 5
+# By base: every how many powers there is a mark, and multiples of a power; the finest comes first.
+_STEPS: dict[float, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    2.0: tuple((step, (1,)) for step in (1, 2, 5, 10, 20)),
+    10.0: ((1, (1, 2, 5)), (1, (1, 3)), *((step, (1,)) for step in (1, 2, 3, 6))),
+}
+_Place = Callable[[float], float]
+_WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One program, or several that lie on the same spot."""
+
+    x: float
+    y: float
+    radius: float
+    tone: Tone
+    anchor: str
+    text: str
+    low: float | None  # the ends of the interval
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value on an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class ScatterDrawing:
+    """All that the template draws of one metric."""
+
+    title: str
+    note: str
+    summary: str
+    size: int
+    left: float
+    right: float
+    top: float
+    bottom: float
+    x_marks: tuple[Mark, ...]
+    y_marks: tuple[Mark, ...]
+    dots: tuple[Dot, ...]
+    has_zero: bool
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a histogram."""
+
+    label: str
+    count: str
+    y: float
+    length: float
+
+
+@dataclass(frozen=True)
+class BarDrawing:
+    """All that the template draws of a histogram."""
+
+    summary: str
+    width: int
+    height: float
+    left: float
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A logarithmic axis; zeros stand below its least value."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """Return where a value lies, from 0 to 1; a zero lies at the very edge."""
+        if value <= 0:
+            return 0.0
+        span = math.log(self.high / self.low)
+        return min(max(math.log(value / self.low) / span, 0.0), 1.0)
+
+
+def scatter(picture: Scatter) -> ScatterDrawing:
+    """Place the programs of a picture on logarithmic axes of equal length.
+
+    Example::
+
+        scatter(pictures[0]).dots[0].text == "step: 8.0 MiB before, 817 B after (0.0001x)"
+    """
+    axis = _axis(picture.points)
+    left, right, top, bottom = LEFT, SIZE - MARGIN, MARGIN, SIZE - BOTTOM
+
+    def x(value: float) -> float:
+        return round(left + axis.share(value) * (right - left), 1)
+
+    def y(value: float) -> float:
+        return round(bottom - axis.share(value) * (bottom - top), 1)
+
+    marks = _marks(axis, picture.unit)
+    squares: dict[tuple[int, int], list[Point]] = {}
+    for point in picture.points:
+        square = (int(x(point.before) // SQUARE), int(y(point.after) // SQUARE))
+        squares.setdefault(square, []).append(point)
+    dots = [_dot(points, x, y) for points in squares.values()]
+    return ScatterDrawing(
+        title=picture.title,
+        note=picture.note,
+        summary=picture.summary,
+        size=SIZE,
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom,
+        x_marks=tuple(Mark(x(value), text) for value, text in marks),
+        y_marks=tuple(Mark(y(value), text) for value, text in marks),
+        # The worst are drawn last, over the others.
+        dots=tuple(sorted(dots, key=lambda dot: -_WORST_FIRST.index(dot.tone))),
+        has_zero=any(min(point.before, point.after) <= 0 for point in picture.points),
+    )
+
+
+def ulp_bars(distances: UlpDistances) -> BarDrawing:
+    """Place the bars of a histogram below each other.
+
+    Example::
+
+        ulp_bars(distances).bars[0].label == "1"
+    """
+    left, row, width = 120, 22, 340
+    most = max((bar.count for bar in distances.bars), default=1) or 1
+    bars = tuple(
+        Bar(bar.label, f"{bar.count:,}", index * row, (width - left - 40) * bar.count / most)
+        for index, bar in enumerate(distances.bars)
+    )
+    return BarDrawing(distances.summary, width, len(bars) * row, left, bars)
+
+
+def _axis(points: Sequence[Point]) -> _Axis:
+    values = [
+        value
+        for point in points
+        for value in (point.before, point.after, point.low, point.high)
+        if value is not None and value > 0
+    ]
+    if not values:
+        return _Axis(1.0, 10.0)
+    # A little room, so that no dot touches an edge: the lower edge is where zeros stand.
+    low, high = min(values), max(values)
+    room = max((high / low) ** 0.04, 1.3)
+    return _Axis(low / room, high * room)
+
+
+def _marks(axis: _Axis, unit: Unit) -> list[tuple[float, str]]:
+    """Return some round values on the axis: of the decimal system, or powers of two for bytes."""
+    base = 2.0 if unit == "bytes" else 10.0
+    powers = range(math.floor(math.log(axis.low, base)), math.ceil(math.log(axis.high, base)) + 1)
+    for step, times in _STEPS[base]:
+        values = [each * base**power for power in powers if power % step == 0 for each in times]
+        shown = [value for value in values if axis.low < value < axis.high]
+        if len(shown) <= _MARKS:
+            break
+    return [(value, _label(value, unit)) for value in shown]
+
+
+def _label(value: float, unit: Unit) -> str:
+    if unit == "bytes":
+        return figures.humanise_bytes(round(value)).replace(".0 ", " ")
+    if unit == "seconds":
+        scale, name = next(
+            (each for each in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value >= each[0] * 0.99),
+            (1e-9, "ns"),
+        )
+        return f"{value / scale:.0f} {name}"
+    return f"{value:,.0f}"
+
+
+def _dot(points: Sequence[Point], x: _Place, y: _Place) -> Dot:
+    worst = min(points, key=lambda point: _WORST_FIRST.index(point.tone))
+    more = f"\nand {len(points) - _NAMED:,} more on this spot" if len(points) > _NAMED else ""
+    shown = [worst, *(point for point in points if point is not worst)][:_NAMED]
+    return Dot(
+        x=x(worst.before),
+        y=y(worst.after),
+        radius=round(min(3.0 + math.log2(len(points)), 7.0), 1),
+        tone=worst.tone,
+        anchor=worst.anchor,
+        text="\n".join(point.text for point in shown) + more,
+        low=None if worst.low is None else y(worst.low),
+        high=None if worst.high is None else y(worst.high),
+    )

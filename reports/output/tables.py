@@ -1,0 +1,78 @@
+"""The reports in CSV and Parquet: a result as tables, a file for each."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from reports import frames
+from reports.frames.columns import missing
+from reports.rows import Campaign
+from reports.rows.grid import Grid
+from reports.views.texts import visible
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TableName = Literal["programs", "metrics", "captured_arrays"]
+TABLES: dict[TableName, Callable[[Campaign | Grid], DataFrame]] = {
+    "programs": frames.programs,
+    "metrics": frames.metrics,
+    "captured_arrays": frames.captured_arrays,
+}
+# A spreadsheet takes a cell that begins with one of these as a formula, and runs it.
+_FORMULA = re.compile(r"^\s*[=+\-@]|^[\t\r\n]")
+
+
+def render_csv(result: Campaign | Grid, table: TableName = "programs") -> str:
+    """Render a table as CSV with a header; what is missing is an empty cell.
+
+    A text that a spreadsheet would run as a formula has an apostrophe before it, and control
+    characters are spelled out. Figures have all their digits.
+
+    Raises `TablesMissingError` where pandas is not installed.
+
+    Example::
+
+        Path("metrics.csv").write_text(render_csv(campaign, "metrics"), encoding="utf-8")
+    """
+    frame = TABLES[table](result)
+    texts = frame.select_dtypes("string").columns
+    frame[texts] = frame[texts].map(_harmless, na_action="ignore")
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def render_parquet(result: Campaign | Grid, table: TableName = "programs") -> bytes:
+    """Render a table as Parquet; each column keeps its dtype, and each text is as it was.
+
+    Raises `TablesMissingError` where pandas or pyarrow is not installed.
+
+    Example::
+
+        Path("metrics.parquet").write_bytes(render_parquet(campaign, "metrics"))
+    """
+    check_installed("pandas", "pyarrow")
+    buffer = io.BytesIO()
+    TABLES[table](result).to_parquet(buffer, engine="pyarrow", index=False)
+    return buffer.getvalue()
+
+
+def check_installed(*libraries: str) -> None:
+    """Make sure that libraries are there. Raises `TablesMissingError`, which says how to get them.
+
+    Example::
+
+        check_installed("pandas", "pyarrow")
+    """
+    for library in libraries:
+        if find_spec(library) is None:
+            raise frames.TablesMissingError(missing(library))
+
+
+def _harmless(text: Any) -> str:
+    shown = visible(str(text))
+    return f"'{shown}" if _FORMULA.match(shown) else shown

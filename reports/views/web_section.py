@@ -1,0 +1,231 @@
+"""One program as a section of the HTML page: why it breaks, what helps, and the evidence."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.rows import SIDES, Comparison, FlipVerdict, ProgramRow, Side
+from reports.rows.kept_text import KeptText
+from reports.views import flip, measurements, outputs
+from reports.views.cells import Cell, Column, Table, Tone, columns
+from reports.views.differences import PrintedProgram, TextDifference, difference
+from reports.views.ledger import hazards, ledger
+from reports.views.program import (
+    MARKS,
+    OUTCOMES,
+    FailureView,
+    comparisons,
+    failure_view,
+    leaves,
+)
+from reports.views.sides import Flip
+from reports.views.texts import cut, left_out, more
+
+_MAX_REASONS = 20
+_MAX_ROWS = 60
+_NAME_LENGTH = 200
+_TEXT_LENGTH = 1_000
+_VALUE_LENGTH = 120
+# What says something of the two sides by itself; the rest agrees, or is nobody's to judge.
+_TELLING = ("different", "not compared", "expected difference")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason of the verdict: what was seen, where, and what helps."""
+
+    what: str
+    where: str
+    action: str
+    outcome: str
+    tone: Tone
+
+
+@dataclass(frozen=True)
+class WebSection:
+    """One program: the reasons first, then the evidence that they rest on."""
+
+    anchor: str
+    name: str
+    outcome: str
+    tone: Tone
+    verdict: str  # of all sides
+    verdict_tone: Tone
+    source: str
+    summary: str
+    tags: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    more_reasons: str
+    others: tuple[str, ...]  # what the sides were found to differ in, in words
+    failures: tuple[FailureView, ...]
+    arrays: Table
+    programs: tuple[TextDifference, ...]
+    tables: tuple[Table, ...]
+    folded: tuple[Table, ...]  # what agrees, and what few readers need
+    command: str
+
+
+def web_section(
+    row: ProgramRow,
+    sides: tuple[Side, ...],
+    flip_sides: Flip | None,
+    anchor: str,
+    *,
+    apart: bool = False,
+) -> WebSection:
+    """Make the section of one program.
+
+    `apart` says that sides or programs of its campaign were measured with other versions.
+
+    Example::
+
+        web_section(row, campaign.sides, None, "program=step").command
+        # "constparity run model.py:step"
+    """
+    mark, verdict_tone = MARKS[row.verdict]
+    by_side = {item.side: item for item in row.observations}
+    seen = [by_side.get(side) for side in sides]
+    across = flip_sides.comparisons(row) if flip_sides else ()
+    of_the_flip = {id(each) for each in across}
+    between = [each for each in row.comparisons if id(each) not in of_the_flip]
+    return WebSection(
+        anchor=anchor,
+        name=cut(row.name, _NAME_LENGTH),
+        outcome=row.flip.outcome if row.flip else row.verdict,
+        tone=flip.TONES[row.flip.outcome] if row.flip else verdict_tone,
+        verdict=f"{mark} {row.verdict}",
+        verdict_tone=verdict_tone,
+        source=cut(row.source, _NAME_LENGTH),
+        summary=cut(row.summary, _TEXT_LENGTH),
+        tags=row.tags,
+        reasons=_reasons(row.flip),
+        more_reasons=_more_reasons(row.flip),
+        others=_others(row.reasons),
+        failures=tuple(
+            failure_view(item.side, item.failure) for item in row.observations if item.failure
+        ),
+        arrays=ledger(row, sides),
+        programs=_programs(row, flip_sides),
+        tables=_with_rows(
+            _metrics([each for each in across if each.outcome in _TELLING], _WHAT_DIFFERS),
+            leaves([each for each in row.comparisons if _is_apart(each)]),
+            flip.drift(row.drift),
+            flip.times(row.times),
+            hazards(row.hazards),
+            comparisons(
+                [each for each in between if each.outcome == "different"], "Other sides that differ"
+            ),
+        ),
+        folded=_with_rows(
+            _metrics([each for each in across if each.outcome not in _TELLING], _WHAT_AGREES),
+            measurements.figures_by_side(sides, seen),
+            measurements.proofs(row.observations, apart=apart),
+            comparisons(
+                [each for each in between if each.outcome == "not compared"],
+                "Other sides that were not compared",
+            ),
+            outputs.outputs(sides, seen),
+            outputs.operations(sides, seen),
+        ),
+        command=_command(row, sides),
+    )
+
+
+_WHAT_DIFFERS = "Metrics that differ across the flip"
+_WHAT_AGREES = "Metrics that agree across the flip, or are not judged"
+
+
+def _reasons(found: FlipVerdict | None) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(
+            what=cut(reason.what, _TEXT_LENGTH),
+            where=cut(reason.where, _TEXT_LENGTH),
+            action=cut(reason.action, _TEXT_LENGTH),
+            outcome=reason.outcome,
+            tone=flip.TONES[reason.outcome],
+        )
+        for reason in (found.reasons[:_MAX_REASONS] if found else ())
+    )
+
+
+def _more_reasons(found: FlipVerdict | None) -> str:
+    count = len(found.reasons) - _MAX_REASONS if found else 0
+    return more(count, "reasons") if count > 0 else ""
+
+
+def _others(reasons: Sequence[str]) -> tuple[str, ...]:
+    shown = [cut(reason, _TEXT_LENGTH) for reason in reasons[:_MAX_REASONS]]
+    if len(reasons) > _MAX_REASONS:
+        shown.append(more(len(reasons) - _MAX_REASONS, "reasons"))
+    return tuple(shown)
+
+
+def _is_apart(comparison: Comparison) -> bool:
+    """Say whether some output is not equal bit by bit."""
+    return any(leaf.rung != "bitwise" for leaf in comparison.leaves)
+
+
+def _programs(row: ProgramRow, sides: Flip | None) -> tuple[TextDifference, ...]:
+    """Put the jaxprs and the StableHLO modules of the two sides side by side."""
+    by_side = {item.side: item.texts for item in row.observations}
+    if sides is None or not (by_side.get(sides.before) or by_side.get(sides.after)):
+        return ()
+    before, after = by_side.get(sides.before), by_side.get(sides.after)
+    return (
+        difference(
+            "Jaxprs",
+            _printed(sides.before, before.jaxpr if before else None),
+            _printed(sides.after, after.jaxpr if after else None),
+            is_jaxpr=True,
+        ),
+        difference(
+            "StableHLO modules",
+            _printed(sides.before, before.stablehlo if before else None),
+            _printed(sides.after, after.stablehlo if after else None),
+            is_jaxpr=False,
+        ),
+    )
+
+
+def _printed(side: Side, kept: KeptText | None) -> PrintedProgram:
+    if kept is None:
+        return PrintedProgram(side, "", "no text, for the side failed before")
+    try:
+        text = kept.text
+    except ValueError as damaged:
+        return PrintedProgram(side, "", str(damaged))
+    lost = f"{kept.cut:,} more lines were cut when it was measured" if kept.cut else ""
+    return PrintedProgram(side, text, lost)
+
+
+def _metrics(found: Sequence[Comparison], caption: str) -> Table:
+    """Make a line for each metric of the two sides of a flip, the worst first."""
+    order = list(OUTCOMES)
+    ordered = sorted(found, key=lambda each: order.index(each.outcome))
+    rows = [
+        (
+            Cell(cut(each.metric, _VALUE_LENGTH)),
+            Cell(cut(each.left_value, _VALUE_LENGTH)),
+            Cell(cut(each.right_value, _VALUE_LENGTH)),
+            Cell(each.outcome, tone=OUTCOMES[each.outcome]),
+            Cell(cut(each.detail, _TEXT_LENGTH)),
+        )
+        for each in ordered[:_MAX_ROWS]
+    ]
+    before, after = (found[0].left, found[0].right) if found else ("before", "after")
+    titles = (Column("metric"), *columns((before, after)), Column("outcome"), Column("why"))
+    return Table(caption, titles, tuple(rows), left_out(ordered, rows, "metrics"))
+
+
+def _command(row: ProgramRow, sides: tuple[Side, ...]) -> str:
+    """Return the command that runs the program again; "" where the report has no target."""
+    if not row.target:
+        return ""
+    chosen = [] if set(sides) == set(SIDES) else ["--sides", ",".join(sides)]
+    return shlex.join(["constparity", "run", row.target, *chosen])
+
+
+def _with_rows(*tables: Table) -> tuple[Table, ...]:
+    return tuple(table for table in tables if table.rows)

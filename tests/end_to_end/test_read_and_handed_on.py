@@ -1,0 +1,105 @@
+"""A read that ends the process, or is made in a callback or by a child, is named at its line.
+
+Stock JAX on both sides: that is what a user flips.
+"""
+
+import pytest
+from program_files import line_with, program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+from parity_tests.cli.exit_codes import code_of
+from parity_tests.judge.fail_rules import DEFAULT, broken, parse
+from reports.rows import answer_of
+
+FILE = program_file("trust/read_and_handed_on")
+
+
+def at(comment):
+    return f"tests/programs/trust/read_and_handed_on.py:{line_with(FILE, f'# {comment}')}"
+
+
+CONSTS, MODULE = "evaluate with jax.core.eval_jaxpr", "call the compiled stage"
+FLAG, LEAVE = "do not read the flag", "leave JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS out of"
+
+# The place of the first reason, and the beginning of its action.
+EXPECTED = {
+    "aborts_without_constants": (at("reads before it aborts"), CONSTS),
+    "crashes_without_constants": (at("reads before it crashes"), CONSTS),
+    "ends_in_the_factory": (at("reads before it ends"), FLAG),
+    "hangs_by_the_flag": (at("reads while it hangs"), FLAG),
+    "aborts_in_a_callback": (
+        at("ends in a callback"),
+        f"find out what the read of the flag at {at('reads in a callback')} decides",
+    ),
+    "calls_an_executable_in_a_callback": (at("takes an executable"), MODULE),
+    "compiles_a_module_by_itself": (at("takes a module"), MODULE),
+    "asks_a_process": (at("is inherited"), LEAVE),
+    "copies_the_environment": (at("is copied"), LEAVE),
+    "goes_through_the_environment": (at("is gone through"), LEAVE),
+    "asks_a_shell": (at("is asked"), LEAVE),
+    "reads_by_a_private_name": (at("reads by a private name"), FLAG),
+    "reads_in_bytes": (at("reads in bytes"), FLAG),
+    "reads_in_code_of_a_text": (at("reads in a text"), FLAG),
+    "reads_in_a_thread": (at("reads in a thread"), FLAG),
+    "copies_the_settings": (at("copies settings"), LEAVE),
+    "keeps_what_it_read": (at("reads once"), FLAG),
+    "counts_equations": (at("counts equations"), "decide nothing by the number of equations"),
+}
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    sides = ("jax-legacy", "jax-simplified")
+    return run.run([str(FILE)], CampaignOptions(sides=sides, timeout=15.0, attribute=True))
+
+
+@pytest.fixture(scope="module")
+def rows(campaign):
+    return {row.name: row for row in campaign.programs}
+
+
+def exit_of(campaign, row):
+    alone = campaign.model_copy(update={"programs": (row,)})
+    codes = [code_of(each.rule.status) for each in broken(alone, parse(DEFAULT))]
+    return min(codes, default=0)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_line_and_what_helps_are_named(campaign, rows, name):
+    row, (where, action) = rows[name], EXPECTED[name]
+    first = row.flip.reasons[0]
+    assert (answer_of(row.flip), exit_of(campaign, row)) == ("no", 1)
+    assert (first.where.split(" (")[0], first.action[: len(action)]) == (where, action)
+
+
+def test_a_read_that_is_kept_is_the_one_to_look_at_where_it_fails(rows):
+    first = rows["fails_by_what_it_kept"].flip.reasons[0]
+    assert first.action.startswith(
+        f"find out what the read of the flag at {at('reads once')} decides"
+    )
+
+
+def test_a_process_that_a_callback_asks_is_the_read_to_look_at(rows):
+    first = rows["asks_a_process_in_a_callback"].flip.reasons[0]
+    assert first.action.startswith(
+        f"find out what the read of the environment at {at('is inherited')} decides"
+    )
+
+
+def test_what_works_after_the_flip_alone_is_said_so(campaign, rows):
+    row = rows["captured_in_a_kernel"]
+    [first] = row.flip.reasons
+    assert (answer_of(row.flip), exit_of(campaign, row)) == ("not known", 2)
+    assert first.what.startswith("jax-legacy fails today, and jax-simplified works after the flip")
+    assert first.action.startswith("nothing for the flip, which does not break it")
+
+
+def test_a_look_alike_raises_no_alarm(campaign, rows):
+    alike = {name: row for name, row in rows.items() if name.startswith("without")}
+    assert alike
+    found = {
+        name: (answer_of(row.flip), row.verdict, exit_of(campaign, row))
+        for name, row in alike.items()
+    }
+    assert found == dict.fromkeys(alike, ("yes", "parity", 0))

@@ -1,0 +1,266 @@
+"""Programs that each rule finds, and programs that look alike and are right in both forms.
+
+In the first, the lines that are found end in `# <-`.
+"""
+
+HEAD = """\
+import functools
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core
+from jax.extend import core as jex
+"""
+
+FOUND = {
+    "CP101": [
+        "closed = jax.make_jaxpr(f)(x)\nprint(len(closed.consts))  # <-",
+        "closed = jax.make_jaxpr(f)(x)\nprint(sum(c.nbytes for c in closed.consts))  # <-",
+        "def total(closed_jaxpr):\n    for c in closed_jaxpr.literals:  # <-\n        print(c)",
+        "traced = jax.jit(f).trace(x)\nif not traced.jaxpr.consts: print()  # <-",
+        "def size(j: core.ClosedJaxpr):\n    values = j.consts  # <-\n    return values[0]",
+        "jaxpr, values = (closed := jax.make_jaxpr(f)(x)).jaxpr, closed.consts  # <-\nlen(values)",
+        "@jax.jit\ndef g(x): return x\ng.trace(x).jaxpr.consts.pop()  # <-",
+        "from jax import make_jaxpr as mk\ndef made(): return mk(f)(x)\nlen(made().consts)  # <-",
+    ],
+    "CP102": [
+        "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, [a, b], x)  # <-",
+        "closed = jax.make_jaxpr(f)(x)\n"
+        "jex.ClosedJaxpr(closed.jaxpr, [2 * c for c in closed.consts])  # <-",
+        "def g(jaxpr: core.Jaxpr): return jaxpr.replace(consts=(a,))  # <-",
+    ],
+    "CP103": [
+        "j = jax.make_jaxpr(f)(x).jaxpr\nprint(len(j.constvars))  # <-",
+        "j = jax.make_jaxpr(f)(x).jaxpr\nprint(v in j.constvars)  # <-",
+        "def first(jaxpr): return jaxpr.constvars[0]  # <-",
+    ],
+    "CP104": [
+        "for eqn in jax.make_jaxpr(f)(x).eqns:\n    for v in eqn.invars:\n"
+        "        if isinstance(v, core.Literal): print(float(v.val))  # <-",
+        "def zero(v: jex.Literal): return v.val == 0  # <-",
+        "def key(atom):\n    if isinstance(atom, core.Literal):\n        return hash(atom.val)  # <-",
+        "def number(v: core.Literal): return v.val.item()  # <-",
+    ],
+    "CP105": [
+        "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",
+        "def side(eqn):\n    return tuple(map(type, eqn.invars)) == (core.Var, core.Literal)  # <-",
+    ],
+    "CP106": [
+        "def run(jaxpr):\n    env = {}\n    return [env[v] for v in jaxpr.outvars]  # <-",
+        "def names(jaxpr):\n    env = dict()\n    return list(map(env.get, jaxpr.outvars))  # <-",
+        "def last(jaxpr: core.Jaxpr): return set(jaxpr.outvars)  # <-",
+    ],
+    "CP107": [
+        "from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic\n"
+        "jaxpr, _, consts = trace_to_jaxpr_dynamic(f, avals)\n"
+        "env = dict(zip(jaxpr.invars, args))  # <-",
+        "from jax._src.interpreters import partial_eval as pe\n"
+        "def deps(j, ins): return list(map(write, j.invars, ins))  # <-\n"
+        "def top():\n    jaxpr, _, _ = pe.trace_to_jaxpr_dynamic(f, avals)\n"
+        "    return deps(jaxpr, args)",
+    ],
+    "CP201": [
+        "def g(j):\n    while isinstance(j, core.ClosedJaxpr):  # <-\n        j = j.jaxpr\n    return j",
+        "def g(j):\n    if isinstance(j, core.ClosedJaxpr):\n        return g(j.jaxpr)  # <-\n"
+        "    return len(j.eqns)",
+        "def g(j):\n    if hasattr(j, 'jaxpr'):\n        g(j.jaxpr)  # <-",
+    ],
+    "CP202": [
+        "def g(j):\n    if isinstance(j, core.Jaxpr):  # <-\n        return j, ()\n"
+        "    elif isinstance(j, core.ClosedJaxpr):\n        return j.jaxpr, j.consts",
+    ],
+    "CP203": [
+        "from jax._src.core import ClosedJaxpr  # <-",
+        "from jax.core import Literal, Var  # <-",
+        "from jax._src import core as private\nx = private.ClosedJaxpr  # <-",
+        "x = jax.core.ClosedJaxpr  # <-",
+    ],
+    "CP204": ["def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-"],
+    "CP301": [
+        "if jax.config.jax_use_simplified_jaxpr_constants: print()  # <-",
+        "import os\nprint(os.environ.get('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'))  # <-",
+        "import os\nprint(os.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'])  # <-",
+        "from jax._src import config\nprint(config.use_simplified_jaxpr_constants.value)  # <-",
+        "print(getattr(jax.config, 'jax_use_simplified_jaxpr_constants', False))  # <-",
+    ],
+    "CP302": [
+        "jax.config.update('jax_use_simplified_jaxpr_constants', True)  # <-",
+        "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'  # <-",
+        "from jax._src import config\nwith config.use_simplified_jaxpr_constants(True): pass  # <-",
+        "def test(monkeypatch):\n"
+        "    monkeypatch.setenv('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS', '1')  # <-",
+    ],
+    "CP401": [
+        "table = np.zeros(9)\nstep = jax.jit(lambda x: x + table)\nstep(x)\ntable[0] = 1  # <-",
+        "table = np.arange(9).astype('float32')\n@jax.jit\ndef step(x): return x + table\n"
+        "for i in range(9):\n    table += i  # <-\n    step(x)",
+        "def run():\n    table = np.ones(9)\n    @functools.partial(jax.jit, static_argnums=1)\n"
+        "    def step(x, n): return x + table\n    step(x, 1)\n    np.copyto(table, x)  # <-",
+        "table = np.ones(9)\n@jax.jit\ndef step(x): return x + table\n"
+        "def change():\n    table.fill(2)  # <-",
+        "class A:\n    def __init__(self):\n        self.t = np.zeros(3)\n"
+        "        self.step = jax.jit(self._step)\n"
+        "    def _step(self, x): return x + self.t\n"
+        "    def change(self): self.t[0] = 1  # <-",
+    ],
+    "CP402": [
+        "a = jnp.ones(9)\nstep = jax.jit(lambda x: x + a, donate_argnums=0)\nstep(a)  # <-",
+        "def run(a):\n    @functools.partial(jax.jit, donate_argnames=('x',))\n"
+        "    def step(y, x): return x + y + a\n    return step(1, x=a)  # <-",
+        "a = jnp.ones(9)\njax.jit(lambda x: x + a, donate_argnums=(0,))(a)  # <-",
+    ],
+    "CP501": [
+        "text = jax.jit(f).lower(x).as_text()\nassert 'stablehlo.constant' in text  # <-",
+        "import re\nlow = jax.jit(f).lower(x)\nre.findall(r'constant dense<', low.as_text())  # <-",
+        "low = jax.jit(f).lower(x)\nlow.compile().as_text().count('constant')  # <-",
+        "assert '%arg0: tensor<3xf32>' in jax.jit(f).lower(x).as_text()  # <-",
+    ],
+    "CP502": [
+        "c = jax.jit(f).lower(x).compile()\nc.runtime_executable().execute([x])  # <-",
+        "run = jax.jit(f).lower(x).compile().runtime_executable()\nrun.execute_sharded([x])  # <-",
+    ],
+    "CP503": [
+        "print(jax.jit(f).lower(x).in_avals)  # <-",
+        "def types(low: jax.stages.Lowered): return low.in_avals  # <-",
+        "class A:\n    low: jax.stages.Lowered\n    def g(self): return self.low.in_avals  # <-",
+    ],
+    "CP504": [
+        "m = jax.jit(f).lower(x).compile().memory_analysis()\n"
+        "print(m.argument_size_in_bytes)  # <-",
+        "def size(m): return m.generated_code_size_in_bytes  # <-",
+    ],
+    "CP505": [
+        "closed = jax.make_jaxpr(f)(x)\nassert str(closed) == expected  # <-",
+        "def test(self):\n    self.assertEqual(f'{jax.make_jaxpr(f)(x)}', expected)  # <-",
+        "key = hash(str(jax.make_jaxpr(f)(x).jaxpr))  # <-",
+    ],
+}
+
+SILENT = {
+    "CP101": [
+        "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)",
+        "closed = jax.make_jaxpr(f)(x)\njaxpr, consts = closed.jaxpr, closed.consts\n"
+        "env = dict(zip(jaxpr.constvars, consts))\nprim.bind(*consts, x)",
+        "class Material:\n    consts = [1, 2]\nlen(Material().consts)",
+        "def g(model): return len(model.consts)",
+        "def g(parser): return sum(parser.literals)",
+        "closed = jax.make_jaxpr(f)(x)\nnew = core.ClosedJaxpr(jaxpr=closed.jaxpr, "
+        "consts=list(closed.consts))",
+        "closed = jax.make_jaxpr(f)(x)\nrun = functools.partial(mine, closed.jaxpr, closed.consts)",
+        "def g(jaxpr: str): return len(jaxpr.consts)",
+    ],
+    "CP102": [
+        "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)",
+        "def g(jaxpr, consts): return jax.core.eval_jaxpr(jaxpr, consts, 1)",
+        "def g(jaxpr): return jax.core.eval_jaxpr(jaxpr, [], 1)",
+        "def g(record): return record.replace(consts=(1, 2))",
+    ],
+    "CP103": [
+        "def g(jaxpr, consts):\n    list(map(write, jaxpr.constvars, consts))",
+        "def g(jaxpr): return core.Jaxpr(constvars=jaxpr.constvars, invars=(), outvars=(), eqns=())",
+        "def g(jaxpr): return [*jaxpr.constvars, *jaxpr.invars]",
+        "def g(jaxpr): return set(jaxpr.constvars + jaxpr.invars)",
+        "def g(jaxpr):\n    for v in jaxpr.constvars: env[v] = 0",
+        "def g(table): return len(table.constvars)",
+    ],
+    "CP104": [
+        "def read(v): return v.val if isinstance(v, core.Literal) else env[v]",
+        "def g(v: core.Literal):\n    if v.aval.shape == (): return float(v.val)",
+        "from typing import Literal\ndef g(v: Literal['a']): return float(v.val)",
+        "def g(node): return float(node.val)",
+        "import ast\ndef g(v):\n    if isinstance(v, ast.Literal): return int(v.val)",
+    ],
+    "CP105": [
+        "def g(eqn): return [v for v in eqn.invars if not isinstance(v, core.Literal)]",
+        "def g(eqn): return all(not isinstance(v, core.Literal) for v in eqn.invars)",
+        "def g(eqn): return all(isinstance(v, core.Var) for v in eqn.invars)",
+        "from libcst import Literal\ndef g(xs): return all(isinstance(v, Literal) for v in xs)",
+    ],
+    "CP106": [
+        "def run(jaxpr):\n    env = {}\n"
+        "    def read(v): return v.val if isinstance(v, core.Literal) else env[v]\n"
+        "    return [read(v) for v in jaxpr.outvars]",
+        "def run(jaxpr):\n    env = Environment()\n    return [env[v] for v in jaxpr.outvars]",
+        "def shapes(jaxpr): return [v.aval for v in jaxpr.outvars]",
+    ],
+    "CP107": [
+        "closed = jax.make_jaxpr(f)(x)\nenv = dict(zip(closed.jaxpr.invars, args))",
+        "from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic\n"
+        "jaxpr, _, consts = trace_to_jaxpr_dynamic(f, avals)\nprint(jaxpr.outvars)",
+    ],
+    "CP201": [
+        "def g(j):\n    if isinstance(j, core.ClosedJaxpr): j = j.jaxpr\n    return j",
+        "def g(j):\n    if isinstance(j, core.Jaxpr): return 1\n"
+        "    if isinstance(j, core.ClosedJaxpr): return g(j.jaxpr)",
+        "def g(j):\n    for e in j.eqns: g(e.params['jaxpr'].jaxpr)",
+        "def walk(node):\n    if hasattr(node, 'child'): walk(node.child)\nprint('jaxpr')",
+        "def g(j):\n    while isinstance(j, Wrapper): j = j.jaxpr",
+    ],
+    "CP202": [
+        "def g(j):\n    if isinstance(j, core.ClosedJaxpr):\n        return j.jaxpr\n"
+        "    elif isinstance(j, core.Jaxpr):\n        return j",
+        "def g(j): return isinstance(j, (core.Jaxpr, core.ClosedJaxpr))",
+        "def g(j, k):\n    if isinstance(j, core.Jaxpr): pass\n"
+        "    elif isinstance(k, core.ClosedJaxpr): pass",
+    ],
+    "CP203": [
+        "from jax.extend.core import ClosedJaxpr",
+        "try:\n    from jax.core import Literal\nexcept ImportError:\n"
+        "    from jax.extend.core import Literal",
+        "from jax.core import Tracer",
+        "from myjax.core import ClosedJaxpr",
+        "x = jax.core.eval_jaxpr",
+    ],
+    "CP204": [
+        "def g(eqn):\n    if 'num_carry' in eqn.params: return eqn.params['num_carry']",
+        "def g(eqn): return eqn.params.get('num_carry', 0)",
+        "def g(options): return options['num_carry']",
+    ],
+    "CP301": [
+        "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'",
+        "print(jax.config.jax_enable_x64)",
+        "print('jax_use_simplified_jaxpr_constants')",
+    ],
+    "CP302": [
+        "jax.config.update('jax_enable_x64', True)",
+        "env = {'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS': '1'}\nsubprocess.run(command, env=env)",
+    ],
+    "CP401": [
+        "table = np.zeros(9)\ntable[0] = 1\nstep = jax.jit(lambda x: x + table)\nstep(x)",
+        "table = np.zeros(9)\n@jax.jit\ndef step(x): return x + table\ntable[0] = 1\nstep(x)",
+        "table = jnp.zeros(9)\nstep = jax.jit(lambda x: x + table)\nstep(x)\ntable += 1",
+        "table = np.zeros(9)\nstep = jax.jit(lambda x: x)\nstep(table)\ntable[0] = 1",
+        "table = np.zeros(9)\nstep = jax.jit(lambda table: table + 1)\nstep(x)\ntable[0] = 1",
+        "table = np.zeros(9)\ndef step(x): return x + table\nstep(x)\ntable[0] = 1",
+        "table = {}\nstep = jax.jit(lambda x: x + table[0])\nstep(x)\ntable[0] = 1",
+        "table = np.zeros(9)\nstep = jax.jit(lambda x: x + table)\nstep(x)\ny = table.sum()",
+    ],
+    "CP402": [
+        "a = jnp.ones(9)\nstep = jax.jit(lambda x: x + 1, donate_argnums=0)\nstep(a)",
+        "a = jnp.ones(9)\nstep = jax.jit(lambda x, y: x + y + a, donate_argnums=0)\nstep(x, a)",
+        "def t():\n    @functools.partial(jax.jit, donate_argnums=0)\n    def step(state):\n"
+        "        _, state = update(state)\n        return state\n"
+        "    state = init()\n    step(state)",
+    ],
+    "CP501": [
+        "text = jax.jit(f).lower(x).as_text()\nassert 'stablehlo.dot_general' in text",
+        "assert 'constant' in open('x').read()\nprint(low.as_text())",
+        "def g(doc): return 'constant' in doc.as_text()",
+    ],
+    "CP502": [
+        "c = jax.jit(f).lower(x).compile()\nc(x)\nc.runtime_executable().hlo_modules()",
+        "cursor.execute('select')  # runtime_executable",
+    ],
+    "CP503": [
+        "print(jax.make_jaxpr(f)(x).in_avals)",
+        "print(jax.jit(f).lower(x).compile().in_avals)",
+        "print(jax.jit(f).trace(x).in_avals)",
+    ],
+    "CP504": ["m = jax.jit(f).lower(x).compile().memory_analysis()\nm.temp_size_in_bytes"],
+    "CP505": [
+        "assert 'dot_general' in str(jax.make_jaxpr(f)(x))",
+        "same = str(jax.make_jaxpr(f)(x)) == str(jax.make_jaxpr(g)(x))",
+        "print(str(jax.make_jaxpr(f)(x)))",
+        "assert str(dtype) == 'float32'\nmake_jaxpr = 1",
+    ],
+}

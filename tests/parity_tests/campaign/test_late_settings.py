@@ -1,0 +1,55 @@
+"""A program that ran with other settings than it has by itself is not said to be compared."""
+
+import pytest
+from program_files import program_file
+
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+from reports.rows import answer_of
+
+OPTIONS = CampaignOptions(sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+VARIABLE = "XLA_FLAGS='--xla_force_host_platform_device_count=3'"
+
+
+@pytest.fixture(autouse=True)
+def one_device(monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+
+
+def rows(name):
+    return run.run([str(program_file(f"trust/{name}"))], OPTIONS).programs
+
+
+def test_flags_that_an_import_sets_too_late_are_told_with_what_to_do():
+    for row in rows("sets_devices"):
+        first = row.flip.reasons[0]
+        assert (answer_of(row.flip), row.verdict) == ("not known", "could not compare")
+        assert first.what.endswith(
+            "constparity starts JAX before the import: run by itself, it has 3 devices (here 1), "
+            "it has --xla_force_host_platform_device_count=3 in XLA_FLAGS"
+        )
+        assert first.action == f"set it before the start, then compare again: {VARIABLE} " + (
+            "constparity run"
+        )
+        assert row.reasons[0] == first.what
+
+
+def test_with_the_variable_set_the_programs_are_compared(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=3")
+    found = {row.name: answer_of(row.flip) for row in rows("sets_devices")}
+    assert found == {"wants_three_devices": "yes", "works_with_one": "yes"}
+
+
+def test_an_import_that_raises_because_jax_has_started_is_told(monkeypatch):
+    [row] = rows("sets_numbers_of_devices")
+    first = row.flip.reasons[0]
+    assert "run by itself, it is imported (here it is not), it has 3 devices" in first.what
+    assert first.action.endswith("JAX_NUM_CPU_DEVICES='3' constparity run")
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "3")
+    [row] = rows("sets_numbers_of_devices")
+    assert answer_of(row.flip) == "yes"
+
+
+def test_a_variable_that_is_set_in_vain_by_itself_as_well_raises_no_alarm():
+    [row] = rows("sets_in_vain")
+    assert (answer_of(row.flip), row.verdict) == ("yes", "parity")

@@ -1,0 +1,131 @@
+"""`constparity report`: every format of a result, and nothing of one that is damaged."""
+
+import json
+
+import built_grids as built
+import pytest
+
+import reports
+from parity_tests.cli import app
+from reports.output import json_file, tables
+
+
+@pytest.fixture
+def result(tmp_path, faults):
+    file = tmp_path / "result.json"
+    file.write_text(reports.render_report("json", faults), "utf-8")
+    return file
+
+
+@pytest.fixture
+def grid_result(tmp_path):
+    file = tmp_path / "grid.json"
+    file.write_text(json_file.render_grid(built.rich()), "utf-8")
+    return file
+
+
+def report(result, *options):
+    return app.main(["report", str(result), *options])
+
+
+def test_all_formats_at_once(result, faults, tmp_path):
+    asked = [f"{format_}:{tmp_path}/out/{format_}" for format_ in reports.FORMATS]
+    assert report(result, *(word for each in asked for word in ("--report", each))) == 0
+    for format_ in reports.FORMATS:
+        written = (tmp_path / "out" / format_).read_bytes()
+        assert written == reports.as_bytes(reports.render_report(format_, faults))
+
+
+def test_all_formats_of_a_grid(grid_result, tmp_path):
+    asked = [f"{format_}:{tmp_path}/out/{format_}" for format_ in reports.GRID_FORMATS]
+    assert report(grid_result, *(word for each in asked for word in ("--report", each))) == 0
+    for format_ in reports.GRID_FORMATS:
+        written = (tmp_path / "out" / format_).read_bytes()
+        assert written == reports.as_bytes(reports.render_grid(format_, built.rich()))
+
+
+def test_the_rules_decide_what_fails_in_junit_and_not_the_exit_status(result, capsys):
+    assert report(result, "--report", "junit:-", "--fail-on", "") == 0
+    assert 'failures="0" errors="0"' in capsys.readouterr().out
+    assert report(result, "--report", "junit:-", "--fail-on", "different,new-failure") == 0
+    assert "<failure " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda text: text[:300], "it is not JSON"),
+        (
+            lambda text: json.dumps(json.loads(text) | {"schema_version": 99}),
+            "its schema_version is 99, and this constparity reads",
+        ),
+        (lambda text: json.dumps(json.loads(text) | {"more": 1}), "do not fit the schema: more"),
+        (lambda text: "[]", "not a constparity report"),
+    ],
+)
+def test_a_damaged_or_newer_result_is_an_error_and_stays_as_it_is(
+    result, damage, said, tmp_path, capsys
+):
+    result.write_text(damage(result.read_text("utf-8")), "utf-8")
+    before = result.read_bytes()
+    assert report(result, "--report", f"md:{tmp_path}/new/out.md") == 4
+    assert said in capsys.readouterr().err
+    assert result.read_bytes() == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_result_that_is_not_there(tmp_path, capsys):
+    assert report(tmp_path / "gone.json", "--report", "md:-") == 4
+    assert "cannot read the report" in capsys.readouterr().err
+
+
+def test_the_result_is_not_replaced(result, capsys):
+    before = result.read_bytes()
+    assert report(result, "--report", f"json:{result.parent}/./result.json") == 4
+    assert "would replace the result" in capsys.readouterr().err
+    assert result.read_bytes() == before
+
+
+def test_without_a_report_it_says_how_to_ask_for_one(result, capsys):
+    assert report(result) == 4
+    assert "--report html:report.html" in capsys.readouterr().err
+
+
+def test_what_cannot_be_written_is_no_success(result, tmp_path, capsys, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(reports, "write_atomically", full)
+    assert report(result, "--report", f"md:{tmp_path}/out.md") == 3
+    assert "No space left on device" in capsys.readouterr().err
+
+
+def test_tables_have_a_file_each_and_take_no_other_report(result, tmp_path, capsys):
+    assert report(result, "--report", f"csv:{tmp_path}/t.csv") == 0
+    names = [file.name for file in sorted(tmp_path.glob("t.*"))]
+    assert names == ["t.captured_arrays.csv", "t.csv", "t.metrics.csv"]
+    said = capsys.readouterr().out
+    assert all(f"report: {tmp_path}/{name}" in said for name in names)
+    both = ("--report", f"csv:{tmp_path}/t.csv", "--report", f"json:{tmp_path}/t.metrics.csv")
+    assert report(result, *both) == 4
+    assert "two reports to one file" in capsys.readouterr().err
+
+
+def test_without_a_library_nothing_is_written(result, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
+    asked = ("--report", f"md:{tmp_path}/new/r.md", "--report", f"parquet:{tmp_path}/r.parquet")
+    assert report(result, *asked) == 4
+    assert "pip install 'constparity[tables]'" in capsys.readouterr().err
+    assert not (tmp_path / "new" / "r.md").exists()
+
+
+def test_a_format_that_a_grid_does_not_have_names_those_that_it_has(grid_result, tmp_path, capsys):
+    assert report(grid_result, "--report", f"sarif:{tmp_path}/r.sarif") == 4
+    said = capsys.readouterr().err
+    assert f"the formats of a grid are {', '.join(reports.GRID_FORMATS)}" in said
+    assert not (tmp_path / "r.sarif").exists()
+
+
+def test_an_unknown_format_names_those_that_there_are(result, capsys):
+    assert report(result, "--report", "pdf:x.pdf") == 4
+    assert "html, md, comment, junit" in capsys.readouterr().err

@@ -1,0 +1,74 @@
+"""Whether outputs may take over the sharding of a captured array, by the equations between them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from parity_tests.jaxpr.meshes import may_shard_outputs, stated_devices
+
+DEVICES = jax.devices()[:2]
+MESH = Mesh(np.array(DEVICES), ("x",))
+TABLE, OTHER = jnp.arange(64.0), jnp.arange(64.0) + 1
+SPEC = NamedSharding(MESH, PartitionSpec("x"))
+
+
+def mapped(*operands):
+    specs = PartitionSpec("x")
+    function = jax.shard_map(lambda *each: sum(each), mesh=MESH, in_specs=specs, out_specs=specs)
+    return function(*operands)
+
+
+def constrained(value):
+    return lax.with_sharding_constraint(value, SPEC)
+
+
+def traced(fun):
+    form = "jax_use_simplified_jaxpr_constants"
+    before = getattr(jax.config, form)
+    jax.config.update(form, True)
+    try:
+        return jax.make_jaxpr(fun)(np.ones(64, np.float32))
+    finally:
+        jax.config.update(form, before)
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: x * TABLE,
+        lambda x: (mapped(TABLE), x + TABLE),
+        lambda x: jax.jit(lambda y: y * TABLE)(x),
+        lambda x: jax.jit(lambda y, z: (y, z))(x, x * TABLE)[1],
+        lambda x: lax.cond(x[0] > 0, lambda y: y * TABLE, lambda y: y, x),
+        lambda x: lax.scan(lambda c, _: (c * TABLE, None), x, None, 3)[0],
+        lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: c + TABLE, x),
+        lambda x: (x, TABLE),
+    ],
+)
+def test_an_output_may_be_sharded(fun):
+    assert may_shard_outputs(traced(fun), TABLE)
+    assert not may_shard_outputs(traced(fun), OTHER)
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: mapped(x, TABLE),
+        lambda x: mapped(x * TABLE) + 1,
+        lambda x: constrained(x * TABLE) + x,
+        lambda x: mapped(jax.jit(lambda y: y * TABLE)(x)),
+        lambda x: jax.jit(lambda y, z: (y, z))(x, x * TABLE)[0],
+        lambda x: jax.jit(lambda y: mapped(y, TABLE))(x),
+    ],
+)
+def test_no_output_can_be_sharded(fun):
+    assert not may_shard_outputs(traced(fun), TABLE)
+
+
+def test_devices_are_stated_by_shard_maps_and_constraints_in_bodies_as_well():
+    assert list(stated_devices(traced(lambda x: x * TABLE))) == []
+    found = list(stated_devices(traced(lambda x: constrained(jax.jit(mapped)(x)))))
+    assert found == [("shard_map", set(DEVICES)), ("sharding_constraint", set(DEVICES))]
