@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from parity_tests.judge.sides import flipped, pairs_of
 from parity_tests.judge.timing import judge_times
 from reports.rows import SIDES, Side, TimeComparison, metrics
 from reports.rows.history import (
@@ -48,6 +49,7 @@ class _Alike:
     machine: bool
     versions: bool
     settings: bool
+    flip: bool  # of the same two sides
 
     @property
     def figures(self) -> bool:
@@ -149,7 +151,12 @@ def _provenance(left: StoredRun, right: StoredRun) -> tuple[_Alike, list[str]]:
         for side in SIDES
         if (side in left.sides) != (side in right.sides)
     ]
-    return _Alike(not hardware, not versions, not settings), lines
+    flips = [flipped(pairs_of(each.sides)) for each in (left, right)]
+    if flips[0] != flips[1]:
+        told = " and ".join(" against ".join(each) if each else "nothing" for each in flips)
+        lines.append(f"the flip was judged on other sides, {told}: no program is comparable")
+    alike = _Alike(not hardware, not versions, not settings, flips[0] == flips[1])
+    return alike, lines
 
 
 def _differs(name: str, left: object, right: object) -> str:
@@ -210,6 +217,8 @@ class _Pair:
     ) -> tuple[ProgramChangeOutcome, list[str]]:
         before, now = _state(self.left), _state(self.right)
         moved = f"{before} before, {now} now" if before != now else f"{now}, in both runs"
+        if not self.alike.flip:
+            return "not comparable", [moved]
         if _is_different(self.right) and not _is_different(self.left):
             return "newly different", [moved]
         if _is_unknown(self.left) or _is_unknown(self.right):
