@@ -93,6 +93,8 @@ def run(
         with kept_run(targets, options, collected, setup) as kept:
             if options.rounds and collected.jobs and stops_after is None:
                 announce(_rule_for_rounds(collected, options))
+            if kept is not None:
+                announce(f"kept as {kept.name}")
             watch = None
             if stops_after or kept:
                 keep = kept.put if kept else None
@@ -114,11 +116,10 @@ def _judged(
         )
     except OSError as error:  # the folder is full, or went away
         log.warning("constparity: programs that differ were not run again (%s)", error)
-    job = measured.collected.job
-    drafts = with_late_settings(drafts, job, options, folder)
+    drafts = with_late_settings(drafts, measured.collected.job, options, folder)
     if options.attribute:
         drafts = _attribute(drafts, measured, options, folder, progress)
-        drafts = with_reads_in_calls(drafts, job, options, folder)
+        drafts = with_reads_in_calls(drafts, measured.collected.job, options, folder)
     pairs = pairs_of(options.sides)
     told = [draft for number, draft in enumerate(drafts) if measured.is_told(number)]
     return Campaign(
