@@ -14,7 +14,11 @@ import jax
 from engine import jax_internals
 from engine.configuration.choices import NO_CHOICES, Choices
 from engine.configuration.parsing import Side
-from engine.configuration.settings import embedded_constants_max_bytes, strict_placement
+from engine.configuration.settings import (
+    embedded_constants_max_bytes,
+    strict_placement,
+    use_simplified_constants,
+)
 from engine.ir.captured_constants import warn_of_large_constants
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import ConstArgsRequest, LoweringPlan, Pipeline
@@ -137,9 +141,12 @@ def _lower(
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,
     )
-    return jax_internals.lower(
-        types, params, hoisted, lowering_platforms=lowering_platforms, **options
-    )
+    # The flag is in the keys of JAX's lowerings. A call of a program with hijax primitives lowers
+    # within `tracing_for` before jax 0.12.0, and has to find what its stages lowered outside of it.
+    with use_simplified_constants._state.local(hoisted.simplified):
+        return jax_internals.lower(
+            types, params, hoisted, lowering_platforms=lowering_platforms, **options
+        )
 
 
 def _request(

@@ -216,7 +216,19 @@ class Kinds:
             found = self._of_assignment(assignment)
             if found is not None:
                 return found
-        return self._asked_by_isinstance(name) if assignments else None
+        if not assignments:
+            return None
+        return self._asked_by_isinstance(name) or self._of_local_name(name, assignments)
+
+    def _of_local_name(
+        self, name: cst.Name, assignments: list[metadata.Assignment]
+    ) -> Value | None:
+        """Return the kind that a name shows, where it is bound to what an unknown call returns."""
+        for assignment in assignments:
+            statement = self.module.enclosing(assignment.node, cst.Assign, cst.BaseStatement)
+            if isinstance(statement, cst.Assign) and isinstance(statement.value, cst.Call):
+                return _by_name(name.value)
+        return None
 
     def _of_assignment(self, assignment: metadata.Assignment) -> Value | None:
         node = assignment.node

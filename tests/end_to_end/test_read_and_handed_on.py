@@ -4,12 +4,12 @@ Stock JAX on both sides: that is what a user flips.
 """
 
 import pytest
+from parity_tests.judge.fail_rules import DEFAULT, broken, parse
 from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import code_of
-from parity_tests.judge.fail_rules import DEFAULT, broken, parse
 from reports.rows import answer_of
 
 FILE = program_file("trust/read_and_handed_on")
