@@ -68,4 +68,4 @@ def _no_arbiter_yet() -> Truth:
 
 
 def _no_hazards_yet(reads: str) -> HazardsFound:
-    return HazardsFound(not_detected=_LATER, reads=reads)
+    return HazardsFound(not_detected=_LATER)

@@ -116,10 +116,11 @@ def _judged(
         )
     except OSError as error:  # the folder is full, or went away
         log.warning("constparity: programs that differ were not run again (%s)", error)
-    drafts = with_late_settings(drafts, measured.collected.job, options, folder)
+    job = measured.collected.job
+    drafts = with_late_settings(drafts, job, options, folder)
     if options.attribute:
         drafts = _attribute(drafts, measured, options, folder, progress)
-        drafts = with_reads_in_calls(drafts, measured.collected.job, options, folder)
+        drafts = with_reads_in_calls(drafts, job, options, folder)
     pairs = pairs_of(options.sides)
     told = [draft for number, draft in enumerate(drafts) if measured.is_told(number)]
     return Campaign(
