@@ -14,11 +14,7 @@ import jax
 from engine import jax_internals
 from engine.configuration.choices import NO_CHOICES, Choices
 from engine.configuration.parsing import Side
-from engine.configuration.settings import (
-    embedded_constants_max_bytes,
-    strict_placement,
-    use_simplified_constants,
-)
+from engine.configuration.settings import embedded_constants_max_bytes, strict_placement
 from engine.ir.captured_constants import warn_of_large_constants
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import ConstArgsRequest, LoweringPlan, Pipeline
@@ -141,12 +137,9 @@ def _lower(
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,
     )
-    # The flag is in the keys of JAX's lowerings. A call of a program with hijax primitives lowers
-    # within `tracing_for` before jax 0.12.0, and has to find what its stages lowered outside of it.
-    with use_simplified_constants._state.local(hoisted.simplified):
-        return jax_internals.lower(
-            types, params, hoisted, lowering_platforms=lowering_platforms, **options
-        )
+    return jax_internals.lower(
+        types, params, hoisted, lowering_platforms=lowering_platforms, **options
+    )
 
 
 def _request(

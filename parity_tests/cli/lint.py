@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from parity_tests.lint.records import Confidence, Finding, Result
     from reports import ReportFormat
+    from reports.rows.lint import LintConfidence
 
 
 class AtLeast(StrEnum):
@@ -269,5 +270,6 @@ def _text(file: Path) -> str:
     return str(file).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _name(confidence: Confidence) -> str:
-    return confidence.name.lower()
+def _name(confidence: Confidence) -> LintConfidence:
+    names: tuple[LintConfidence, ...] = ("low", "medium", "high")
+    return names[confidence - 1]

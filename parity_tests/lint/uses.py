@@ -41,6 +41,7 @@ _VISITORS = (
 )  # fmt: skip
 _CHANGERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort")
 _EVALUATORS = ("eval_jaxpr", "ClosedJaxpr", "Jaxpr", "jaxpr_as_fun", "core_call", "replace")
+_EQUAL = ("assertEqual", "assert_equal")
 _MOST_STEPS = 8
 
 
@@ -99,7 +100,7 @@ def _is_compared_with_count(module: Module, kinds: Kinds, count: cst.Call) -> bo
     around = module.enclosing(count, cst.Comparison, cst.Call)
     if isinstance(around, cst.Comparison):
         sides = [around.left, *(each.comparator for each in around.comparisons)]
-    elif around is not None and dotted_tail(around.func) in ("assertEqual", "assert_equal"):
+    elif isinstance(around, cst.Call) and dotted_tail(around.func) in _EQUAL:
         sides = [each.value for each in around.args]
     else:
         return False

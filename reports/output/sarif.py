@@ -207,6 +207,6 @@ class _Run(_Sarif):
 
 
 class _Log(_Sarif):
-    schema_: str = Field(SCHEMA, alias="$schema")
+    schema_: str = Field(default=SCHEMA, alias="$schema")
     version: Literal["2.1.0"] = "2.1.0"
     runs: list[_Run]
