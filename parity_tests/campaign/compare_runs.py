@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from parity_tests.judge.sides import flipped, pairs_of
 from parity_tests.judge.timing import judge_times
 from reports.rows import SIDES, Side, TimeComparison, metrics
 from reports.rows.history import (
@@ -23,6 +24,7 @@ from reports.rows.history import (
     StoredRun,
     StoredSide,
 )
+from reports.rows.metric_records import Larger
 from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.texts import counted
 
@@ -47,6 +49,7 @@ class _Alike:
     machine: bool
     versions: bool
     settings: bool
+    flip: bool  # of the same two sides
 
     @property
     def figures(self) -> bool:
@@ -81,7 +84,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     if alike.times and len(times) < len(both):
         without = counted(len(both) - len(times), "program")
         provenance.append(f"times of {without} were not judged: run both times with --rounds 5")
-    changes = []
+    changes, limits = [], _limits()
     for name in dict.fromkeys([*of_left, *of_right]):
         if name not in of_right:
             changes.append(ProgramChange(name=name, outcome="gone"))
@@ -89,7 +92,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
             new = of_right[name]
             changes.append(ProgramChange(name=name, outcome="new", notes=(_state(new),)))
         else:
-            pair = _Pair(of_left[name], of_right[name], sides, alike, times.get(name, ()))
+            pair = _Pair(of_left[name], of_right[name], sides, alike, limits, times.get(name, ()))
             changes.append(pair.change())
     return RunComparison(
         left=_told(left.run),
@@ -148,7 +151,12 @@ def _provenance(left: StoredRun, right: StoredRun) -> tuple[_Alike, list[str]]:
         for side in SIDES
         if (side in left.sides) != (side in right.sides)
     ]
-    return _Alike(not hardware, not versions, not settings), lines
+    flips = [flipped(pairs_of(each.sides)) for each in (left, right)]
+    if flips[0] != flips[1]:
+        told = " and ".join(" against ".join(each) if each else "nothing" for each in flips)
+        lines.append(f"the flip was judged on other sides, {told}: no program is comparable")
+    alike = _Alike(not hardware, not versions, not settings, flips[0] == flips[1])
+    return alike, lines
 
 
 def _differs(name: str, left: object, right: object) -> str:
@@ -190,6 +198,7 @@ class _Pair:
     right: StoredProgram
     sides: Sequence[Side]
     alike: _Alike
+    limits: Mapping[str, Larger]
     times: tuple[TimeComparison, ...]
 
     def change(self) -> ProgramChange:
@@ -208,6 +217,8 @@ class _Pair:
     ) -> tuple[ProgramChangeOutcome, list[str]]:
         before, now = _state(self.left), _state(self.right)
         moved = f"{before} before, {now} now" if before != now else f"{now}, in both runs"
+        if not self.alike.flip:
+            return "not comparable", [moved]
         if _is_different(self.right) and not _is_different(self.left):
             return "newly different", [moved]
         if _is_unknown(self.left) or _is_unknown(self.right):
@@ -239,7 +250,7 @@ class _Pair:
             if a is None or b is None:
                 continue
             notes += _notes(side, a, b, same_source=self.left.digest == self.right.digest)
-            for is_worse, text in _sizes(side, a, b):
+            for is_worse, text in _sizes(side, a, b, self.limits):
                 if not self.alike.figures:
                     notes.append(f"{text} (not judged)")
                 else:
@@ -302,13 +313,20 @@ def _notes(side: Side, left: StoredSide, right: StoredSide, *, same_source: bool
             yield f"{side}: {name} {a:,.0f} before, {b:,.0f} now"
 
 
-def _sizes(side: Side, left: StoredSide, right: StoredSide) -> Iterator[tuple[bool, str]]:
+def _limits() -> dict[str, Larger]:
+    """Return the limits beyond which a size is worse, as a flip has them."""
+    declared = {name: metrics.metric(name).larger for name in KEY_METRICS.values()}
+    # Peaks of host memory depend on the programs before, which may be others.
+    return {name: each for name, each in declared.items() if each and name not in _NEEDS_FRESH}
+
+
+def _sizes(
+    side: Side, left: StoredSide, right: StoredSide, limits: Mapping[str, Larger]
+) -> Iterator[tuple[bool, str]]:
     """Yield whether a size is worse, and how: beyond the limit that the metric has in a flip."""
-    for name in KEY_METRICS.values():
-        limit = metrics.metric(name).larger
+    for name, limit in limits.items():
         a, b = left.figures.get(name), right.figures.get(name)
-        # Peaks of host memory depend on the programs before, which may be others.
-        if limit is None or a is None or b is None or name in _NEEDS_FRESH:
+        if a is None or b is None:
             continue
         more = abs(b - a)
         if more > limit.bytes and more > limit.share * min(a, b):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from parity_tests.lint.records import Confidence, Finding, Result
     from reports import ReportFormat
+    from reports.rows.lint import LintConfidence
 
 
 class AtLeast(StrEnum):
@@ -123,7 +124,12 @@ def lint(
         if diff:
             print(fixing.difference(file, before, after), end="")
         else:
-            fixing.write_back(file, before, after)
+            try:
+                fixing.write_back(file, before, after)
+            except OSError as error:
+                complain(f"{file} cannot be fixed: {error.strerror or error}")
+                context.obj.code = Exit.INTERNAL_ERROR
+                return
         changed.append(file)
 
     at_least = Confidence[confidence.value.upper()]
@@ -242,7 +248,7 @@ def _json(result: Result) -> str:
         findings=tuple(
             LintFinding(
                 code=each.code,
-                file=str(each.file),
+                file=_text(each.file),
                 line=each.match.place.line,
                 column=each.match.place.column,
                 message=each.match.message,
@@ -252,12 +258,18 @@ def _json(result: Result) -> str:
             for each in result.findings
         ),
         unread=tuple(
-            LintUnread(file=str(each.file), reason=each.reason, is_failure=each.is_failure)
+            LintUnread(file=_text(each.file), reason=each.reason, is_failure=each.is_failure)
             for each in result.unread
         ),
     )
     return report.model_dump_json(indent=2) + "\n"
 
 
-def _name(confidence: Confidence) -> str:
-    return confidence.name.lower()
+def _text(file: Path) -> str:
+    """Return the name of a file; JSON cannot hold the bytes of one outside UTF-8."""
+    return str(file).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _name(confidence: Confidence) -> LintConfidence:
+    names: tuple[LintConfidence, ...] = ("low", "medium", "high")
+    return names[confidence - 1]

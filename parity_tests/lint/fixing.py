@@ -24,16 +24,23 @@ def fixed(text: str, matches: Iterable[Match]) -> str:
 
         fixed("import jax", [match])
     """
+    offsets = _offsets(text)
     chosen: list[Edit] = []
     for match in matches:
         new = [each for each in match.edits if each not in chosen]
-        if match.edits and not any(_overlap(one, other) for one in new for other in chosen):
+        is_free = not any(_overlap(one, other) for one in new for other in chosen)
+        if is_free and all(_is_there(text, offsets, each) for each in new):
             chosen += new
-    offsets = _offsets(text)
     for edit in sorted(chosen, key=lambda each: (each.start, each.end), reverse=True):
         start, end = (_offset(offsets, place) for place in (edit.start, edit.end))
         text = text[:start] + edit.text + text[end:]
     return text
+
+
+def _is_there(text: str, offsets: list[int], edit: Edit) -> bool:
+    """Say whether the text has what an edit replaces there: LibCST counts no form feeds."""
+    start, end = (_offset(offsets, place) for place in (edit.start, edit.end))
+    return text[start:end] == edit.old
 
 
 def write_back(file: Path, before: str, after: str) -> None:

@@ -55,8 +55,8 @@ def jitted_functions(module: Module) -> Iterator[Jitted]:
     for call in module.nodes(cst.Call):
         if module.qualified(call.func) not in _JITS or not call.args:
             continue
-        for function in _functions(module, call.args[0].value):
-            yield Jitted(function, call, tuple(_targets(module, call)), tuple(call.args[1:]))
+        for named in _functions(module, call.args[0].value):
+            yield Jitted(named, call, tuple(_targets(module, call)), tuple(call.args[1:]))
 
 
 def _options(module: Module, decorator: cst.BaseExpression) -> tuple[cst.Arg, ...] | None:

@@ -216,7 +216,22 @@ class Kinds:
             found = self._of_assignment(assignment)
             if found is not None:
                 return found
-        return self._asked_by_isinstance(name) if assignments else None
+        if not assignments:
+            return None
+        return self._asked_by_isinstance(name) or self._of_local_name(name, assignments)
+
+    def _of_local_name(
+        self, name: cst.Name, assignments: list[metadata.Assignment]
+    ) -> Value | None:
+        """Return the kind that a name shows, where it is bound to what an unknown call returns."""
+        for assignment in assignments:
+            around = self.module.around(assignment.node)
+            statement = next(
+                (each for each in around if isinstance(each, cst.Assign | cst.BaseStatement)), None
+            )
+            if isinstance(statement, cst.Assign) and isinstance(statement.value, cst.Call):
+                return _by_name(name.value)
+        return None
 
     def _of_assignment(self, assignment: metadata.Assignment) -> Value | None:
         node = assignment.node
@@ -282,7 +297,8 @@ class Kinds:
         parent = self.module.parent(node)
         while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
             if isinstance(parent, cst.Tuple | cst.List):
-                path.insert(0, [each.value for each in parent.elements].index(node))
+                places = (n for n, each in enumerate(parent.elements) if each.value is node)
+                path.insert(0, next(places))
             elif isinstance(parent, cst.StarredElement):
                 return None
             if not isinstance(parent, cst.Element):
@@ -338,7 +354,7 @@ class Kinds:
     @cached_property
     def _asked(self) -> dict[tuple[cst.CSTNode | None, str], list[cst.CSTNode]]:
         """The classes that `isinstance` asks for, by function and name."""
-        found = defaultdict(list)
+        found: dict[tuple[cst.CSTNode | None, str], list[cst.CSTNode]] = defaultdict(list)
         for call in self.module.nodes(cst.Call):
             if dotted_tail(call.func) == "isinstance" and len(call.args) == 2:
                 subject, classes = (each.value for each in call.args)
@@ -426,17 +442,17 @@ class Kinds:
     @cached_property
     def _attributes(self) -> dict[tuple[cst.ClassDef, str], list[cst.CSTNode]]:
         """What classes assign to the attributes of their objects, or annotate them with."""
-        found = defaultdict(list)
-        for assign in self.module.nodes(cst.Assign, cst.AnnAssign):
+        found: dict[tuple[cst.ClassDef, str], list[cst.CSTNode]] = defaultdict(list)
+        for annotated in self.module.nodes(cst.AnnAssign):
+            owner = self.module.enclosing(annotated, cst.ClassDef)
+            if owner is not None:
+                name = _own_name(annotated.target) or dotted_tail(annotated.target)
+                found[owner, name].append(annotated.annotation)
+        for assign in self.module.nodes(cst.Assign):
             owner = self.module.enclosing(assign, cst.ClassDef)
-            if owner is None:
-                continue
-            if isinstance(assign, cst.AnnAssign):
-                name = _own_name(assign.target) or dotted_tail(assign.target)
-                found[owner, name].append(assign.annotation)
-                continue
-            for target in assign.targets:
-                found[owner, _own_name(target.target)].append(assign.value)
+            if owner is not None:
+                for target in assign.targets:
+                    found[owner, _own_name(target.target)].append(assign.value)
         return found
 
     def _of_call(self, call: cst.Call) -> Value | None:
@@ -540,8 +556,9 @@ class Kinds:
             return _body(text_of(index.value), value.confidence)
         if value.kind is Kind.TUPLE and isinstance(index, cst.Index):
             number = index.value
-            is_number = isinstance(number, cst.Integer)
-            return self._taken_apart(value, [int(number.value, 0)]) if is_number else None
+            if not isinstance(number, cst.Integer):
+                return None
+            return self._taken_apart(value, [int(number.value, 0)])
         kind = _ELEMENTS.get(value.kind)
         return value.other(kind) if kind is not None else None
 

@@ -19,8 +19,7 @@ _Node = TypeVar("_Node", bound=cst.CSTNode)
 class Module:
     """A parsed file; `text` is its text.
 
-    Raises `libcst.ParserSyntaxError` or `UnicodeDecodeError` where the source is no Python, and
-    `RecursionError` where it is nested too deeply.
+    Raises `libcst.ParserSyntaxError` or `UnicodeDecodeError` where the source is no Python.
 
     Example::
 
@@ -135,12 +134,12 @@ class Module:
 
     def replaced(self, node: cst.CSTNode, text: str) -> Edit:
         """Return the edit that puts a text in the place of a node."""
-        return Edit(*self.span(node), text)
+        return Edit(*self.span(node), self.code(node), text)
 
     def keyword(self, node: cst.CSTNode, word: str, other: str) -> Edit:
         """Return the edit that replaces the keyword that a statement begins with."""
         start = self.place(node)
-        return Edit(start, Place(start.line, start.column + len(word)), other)
+        return Edit(start, Place(start.line, start.column + len(word)), word, other)
 
     def code(self, node: cst.CSTNode) -> str:
         """Return the source of a node."""

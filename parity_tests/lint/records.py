@@ -29,10 +29,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Edit:
-    """A part of a text, from `start` up to `end`, and the text that takes its place."""
+    """A part of a text, from `start` up to `end`, and the text that takes the place of `old`."""
 
     start: Place
     end: Place
+    old: str
     text: str
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import libcst as cst
 
 from parity_tests.lint import fixing, ignores
+from parity_tests.lint.deep_stack import is_too_deep, on_deep_stack
 from parity_tests.lint.files import python_files
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module
@@ -98,6 +99,14 @@ def lint_source(
         rules = []
     if not rules and "constparity" not in text:
         return []
+    if is_too_deep(source):
+        raise UnreadableError("its expressions are nested too deeply")
+    return on_deep_stack(lambda: _in_order(source, rules, codes, at_least))
+
+
+def _in_order(
+    source: bytes, rules: Sequence[Rule], codes: Collection[str], at_least: Confidence
+) -> list[tuple[str, Match]]:
     module = _parsed(source)
     found = sorted(_found(module, rules, at_least), key=lambda each: (each[1].place, each[0]))
     kept = ignores.silence(found, ignores.ignores_in(module.text), codes, CODES)
@@ -126,5 +135,3 @@ def _parsed(source: bytes) -> Module:
         ) from error
     except (UnicodeError, LookupError, SyntaxError) as error:
         raise UnreadableError(f"its encoding cannot be read: {error}") from error
-    except RecursionError as error:
-        raise UnreadableError("its expressions are nested too deeply") from error

@@ -41,6 +41,7 @@ _VISITORS = (
 )  # fmt: skip
 _CHANGERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort")
 _EVALUATORS = ("eval_jaxpr", "ClosedJaxpr", "Jaxpr", "jaxpr_as_fun", "core_call", "replace")
+_EQUAL = ("assertEqual", "assert_equal")
 _MOST_STEPS = 8
 
 
@@ -57,11 +58,12 @@ def uses_of(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> 
     elif isinstance(parent, cst.AnnAssign | cst.NamedExpr) and parent.value is node:
         yield from _as_assigned(module, kinds, parent.target, steps)
     elif isinstance(parent, cst.For | cst.CompFor) and parent.iter is node:
-        yield Use(Purpose.EACH_VISITED, parent)
+        yield Use(_of_visit(module, kinds, parent, steps), parent)
     elif isinstance(parent, cst.Subscript) and parent.value is node:
         yield from _as_indexed(module, kinds, parent, steps)
     elif isinstance(parent, cst.Attribute) and parent.attr.value in _CHANGERS:
-        yield Use(Purpose.CHANGED, parent)
+        if kinds.is_a(node, Kind.CONSTS, Kind.CONSTVARS) and isinstance(node, cst.Attribute):
+            yield Use(Purpose.CHANGED, parent)  # and not a copy of it
     elif isinstance(parent, cst.BinaryOperation | cst.IfExp | cst.BooleanOperation):
         yield from _as_part(module, kinds, parent, node, steps)
     elif isinstance(parent, cst.Comparison | cst.ComparisonTarget):
@@ -80,19 +82,60 @@ def _as_argument(module: Module, kinds: Kinds, arg: cst.Arg, steps: int) -> Iter
     if arg.star == "*" or name in _EVALUATORS or _goes_with_jaxpr(module, kinds, call, arg):
         yield Use(Purpose.HANDED_ON, call)
     elif name == "len":
-        yield Use(Purpose.COUNTED, call)
+        is_pair = _is_compared_with_count(module, kinds, call)
+        yield Use(Purpose.HANDED_ON if is_pair else Purpose.COUNTED, call)
     elif name in _WRAPPERS and steps < _MOST_STEPS:
         yield from uses_of(module, kinds, call, steps + 1)
     elif name in _VISITORS:
-        yield Use(Purpose.EACH_VISITED, call)
+        yield Use(_of_visit(module, kinds, call, steps), call)
     else:
         yield Use(Purpose.ESCAPES, call)
+
+
+def _is_compared_with_count(module: Module, kinds: Kinds, count: cst.Call) -> bool:
+    """Say whether a count is compared with that of the variables or the values of a jaxpr."""
+    above = module.parent(count)
+    if isinstance(above, cst.Arg) and above.keyword and "consts" in above.keyword.value:
+        return True  # prim.bind(*consts, num_consts=len(consts))
+    around = module.enclosing(count, cst.Comparison, cst.Call)
+    if isinstance(around, cst.Comparison):
+        sides = [around.left, *(each.comparator for each in around.comparisons)]
+    elif isinstance(around, cst.Call) and dotted_tail(around.func) in _EQUAL:
+        sides = [each.value for each in around.args]
+    else:
+        return False
+    others = [each for each in sides if each is not count and isinstance(each, cst.Call)]
+    return any(
+        dotted_tail(each.func) == "len"
+        and (
+            kinds.is_a(each.args[0].value, Kind.CONSTS, Kind.CONSTVARS)
+            or dotted_tail(each.args[0].value) in ("consts", "constvars", "literals")
+        )
+        for each in others
+        if each.args
+    )
+
+
+def _of_visit(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int) -> Purpose:
+    """Return what each element is visited for: to be wrapped for an interpreter, or else.
+
+    `interpret(jaxpr, [wrapped(c) for c in consts])` has as many values as there are constvars.
+    """
+    made = module.parent(node) if isinstance(node, cst.CompFor) else node
+    if made is None or isinstance(node, cst.For) or steps >= _MOST_STEPS:
+        return Purpose.EACH_VISITED
+    purposes = {each.purpose for each in uses_of(module, kinds, made, steps + 1)}
+    return Purpose.HANDED_ON if purposes == {Purpose.HANDED_ON} else Purpose.EACH_VISITED
 
 
 def _goes_with_jaxpr(module: Module, kinds: Kinds, call: cst.Call, arg: cst.Arg) -> bool:
     """Say whether a call takes the jaxpr, or its variables, beside its captured arrays."""
     return any(
-        other is not arg and kinds.is_a(_first_part(other.value), *_WITH_CONSTS)
+        other is not arg
+        and (
+            kinds.is_a(_first_part(other.value), *_WITH_CONSTS)
+            or "constvars" in module.code(other.value)
+        )
         for other in call.args
     )
 
@@ -132,9 +175,17 @@ def _as_assigned(module: Module, kinds: Kinds, target: cst.CSTNode, steps: int) 
     if not isinstance(target, cst.Name):
         yield Use(Purpose.ESCAPES, target)
         return
-    for access in accesses(module, target):
+    found = accesses(module, target)
+    if any(_is_extended(module, each) for each in found):
+        return  # a list that is built from it, for a new jaxpr
+    for access in found:
         if steps < _MOST_STEPS:
             yield from uses_of(module, kinds, access, steps + 1)
+
+
+def _is_extended(module: Module, access: cst.CSTNode) -> bool:
+    parent = module.parent(access)
+    return isinstance(parent, cst.Attribute) and parent.attr.value in ("append", "extend")
 
 
 def accesses(module: Module, target: cst.Name) -> list[cst.CSTNode]:
@@ -153,8 +204,21 @@ def _as_indexed(module: Module, kinds: Kinds, node: cst.Subscript, steps: int) -
     is_part = any(isinstance(each.slice, cst.Slice) for each in node.slice)
     if is_part and steps < _MOST_STEPS:
         yield from uses_of(module, kinds, node, steps + 1)
+    elif _is_picked(module, node):
+        yield Use(Purpose.HANDED_ON, node)
     else:
         yield Use(Purpose.INDEXED, node)
+
+
+def _is_picked(module: Module, node: cst.Subscript) -> bool:
+    """Say whether a part of the captured arrays is picked for a new jaxpr.
+
+    `ClosedJaxpr(jaxpr, [consts[i] for i in used])` picks as many constvars.
+    """
+    comprehension = module.parent(node)
+    arg = module.parent(comprehension) if isinstance(comprehension, cst.ListComp) else None
+    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
+    return isinstance(call, cst.Call) and dotted_tail(call.func) in _EVALUATORS
 
 
 def _as_part(

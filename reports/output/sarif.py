@@ -81,8 +81,10 @@ def render(
     )
     numbers = {rule.id: number for number, rule in enumerate(rules)}
     results = [_result(each, numbers.get(each.rule_id)) for each in findings]
-    told = [_Notification(level="error", message=_Message(text=each)) for each in failures]
-    told += [_Notification(level="note", message=_Message(text=each)) for each in notes]
+    told = [
+        _Notification(level="error", message=_Message(text=_writable(each))) for each in failures
+    ]
+    told += [_Notification(level="note", message=_Message(text=_writable(each))) for each in notes]
     invocation = _Invocation(
         execution_successful=not failures, tool_execution_notifications=told or None
     )
@@ -96,7 +98,7 @@ def _result(finding: SarifFinding, number: int | None) -> _Result:
         rule_id=finding.rule_id,
         rule_index=number,
         level=finding.level,
-        message=_Message(text=finding.message),
+        message=_Message(text=_writable(finding.message)),
         locations=[_location(finding, finding.file)] if finding.file is not None else None,
         properties=dict(finding.properties) or None,
     )
@@ -111,6 +113,11 @@ def _location(finding: SarifFinding, file: str) -> _Location:
     is_absolute = uri.startswith("file:")
     artifact = _Artifact(uri=uri, uri_base_id=None if is_absolute else "%SRCROOT%")
     return _Location(physical_location=_Physical(artifact_location=artifact, region=region))
+
+
+def _writable(text: str) -> str:
+    """Return a text that UTF-8 can hold: file names outside UTF-8 bring halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _uri(file: str) -> str:
@@ -200,6 +207,6 @@ class _Run(_Sarif):
 
 
 class _Log(_Sarif):
-    schema_: str = Field(SCHEMA, alias="$schema")
+    schema_: str = Field(default=SCHEMA, alias="$schema")
     version: Literal["2.1.0"] = "2.1.0"
     runs: list[_Run]

@@ -163,6 +163,7 @@ class ComparedRun(Row):
 class RunComparison(Row):
     """Two runs compared; `provenance` says what they were not measured alike in."""
 
+    schema_version: int = 1  # of this record, which is the JSON report of a comparison
     left: ComparedRun
     right: ComparedRun
     provenance: tuple[str, ...]

@@ -38,7 +38,8 @@ FOUND = {
         "for eqn in jax.make_jaxpr(f)(x).eqns:\n    for v in eqn.invars:\n"
         "        if isinstance(v, core.Literal): print(float(v.val))  # <-",
         "def zero(v: jex.Literal): return v.val == 0  # <-",
-        "def key(atom):\n    if isinstance(atom, core.Literal):\n        return hash(atom.val)  # <-",
+        "def key(atom):\n    if isinstance(atom, core.Literal):\n"
+        "        return hash(atom.val)  # <-",
         "def number(v: core.Literal): return v.val.item()  # <-",
     ],
     "CP105": [
@@ -60,7 +61,7 @@ FOUND = {
         "    return deps(jaxpr, args)",
     ],
     "CP201": [
-        "def g(j):\n    while isinstance(j, core.ClosedJaxpr):  # <-\n        j = j.jaxpr\n    return j",
+        "def g(j):\n    while isinstance(j, core.ClosedJaxpr):  # <-\n        j = j.jaxpr\n",
         "def g(j):\n    if isinstance(j, core.ClosedJaxpr):\n        return g(j.jaxpr)  # <-\n"
         "    return len(j.eqns)",
         "def g(j):\n    if hasattr(j, 'jaxpr'):\n        g(j.jaxpr)  # <-",
@@ -75,7 +76,11 @@ FOUND = {
         "from jax._src import core as private\nx = private.ClosedJaxpr  # <-",
         "x = jax.core.ClosedJaxpr  # <-",
     ],
-    "CP204": ["def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-"],
+    "CP204": [
+        "def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-",
+        "def split(eqn):\n    if eqn.primitive.name == 'scan':\n"
+        "        return eqn.invars[: eqn.params['num_consts']]  # <-",
+    ],
     "CP301": [
         "if jax.config.jax_use_simplified_jaxpr_constants: print()  # <-",
         "import os\nprint(os.environ.get('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'))  # <-",
@@ -148,6 +153,16 @@ SILENT = {
         "consts=list(closed.consts))",
         "closed = jax.make_jaxpr(f)(x)\nrun = functools.partial(mine, closed.jaxpr, closed.consts)",
         "def g(jaxpr: str): return len(jaxpr.consts)",
+        "def g(jaxpr): return prim.bind(*jaxpr.consts, num_consts=len(jaxpr.consts))",
+        "def g(jaxpr):\n    cells = [Cell(c) for c in jaxpr.consts]\n"
+        "    return propagate(jaxpr.jaxpr, cells)",
+        "def g(jaxpr): return dict(zip(map(str, jaxpr.constvars), jaxpr.consts))",
+        "def g(jaxpr, new): assert len(new.consts) == len(jaxpr.consts)",
+        "def g(jaxpr):\n    more = list(jaxpr.consts)\n    more.append(1)\n"
+        "    return core.ClosedJaxpr(jaxpr.jaxpr, more)",
+        "def g(jaxpr): return propagate(jaxpr.jaxpr, [Cell(c) for c in jaxpr.consts], 1)",
+        "def g(jaxpr, used):\n"
+        "    return core.ClosedJaxpr(jaxpr.jaxpr, consts=[jaxpr.consts[i] for i in used])",
     ],
     "CP102": [
         "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)",
@@ -157,7 +172,7 @@ SILENT = {
     ],
     "CP103": [
         "def g(jaxpr, consts):\n    list(map(write, jaxpr.constvars, consts))",
-        "def g(jaxpr): return core.Jaxpr(constvars=jaxpr.constvars, invars=(), outvars=(), eqns=())",
+        "def g(jaxpr): return core.Jaxpr(constvars=jaxpr.constvars, invars=(), eqns=())",
         "def g(jaxpr): return [*jaxpr.constvars, *jaxpr.invars]",
         "def g(jaxpr): return set(jaxpr.constvars + jaxpr.invars)",
         "def g(jaxpr):\n    for v in jaxpr.constvars: env[v] = 0",
@@ -182,6 +197,8 @@ SILENT = {
         "    return [read(v) for v in jaxpr.outvars]",
         "def run(jaxpr):\n    env = Environment()\n    return [env[v] for v in jaxpr.outvars]",
         "def shapes(jaxpr): return [v.aval for v in jaxpr.outvars]",
+        "def g(jaxpr):\n    new = {}\n"
+        "    return [new.get(v, v) if isinstance(v, core.Var) else v for v in jaxpr.outvars]",
     ],
     "CP107": [
         "closed = jax.make_jaxpr(f)(x)\nenv = dict(zip(closed.jaxpr.invars, args))",
@@ -210,11 +227,13 @@ SILENT = {
         "from jax.core import Tracer",
         "from myjax.core import ClosedJaxpr",
         "x = jax.core.eval_jaxpr",
+        "def g(eqn: jax.core.JaxprEqn) -> jax.core.Literal: pass",
     ],
     "CP204": [
         "def g(eqn):\n    if 'num_carry' in eqn.params: return eqn.params['num_carry']",
         "def g(eqn): return eqn.params.get('num_carry', 0)",
         "def g(options): return options['num_carry']",
+        "def custom_vjp(eqn): return eqn.params['num_consts']",
     ],
     "CP301": [
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'",

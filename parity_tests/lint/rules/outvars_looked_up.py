@@ -46,7 +46,7 @@ def _at_most(confidence: Confidence) -> Confidence:
 def _knows_literals(module: Module, node: cst.CSTNode) -> bool:
     outermost = [each for each in module.around(node) if isinstance(each, cst.FunctionDef)]
     code = module.code(outermost[-1]) if outermost else module.text
-    return re.search(r"\bLiteral\b|\bis_literal\b", code) is not None
+    return re.search(r"\bLiteral\b|\bis_literal\b|\bisinstance\([^()]*\bVar\b", code) is not None
 
 
 def _looked_up(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:

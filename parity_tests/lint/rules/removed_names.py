@@ -59,8 +59,11 @@ def _message(name: str) -> str:
 
 
 def _is_tried(module: Module, node: cst.CSTNode) -> bool:
-    """Say whether a name stands in a `try`, or in a branch that another name has as well."""
-    return module.enclosing(node, cst.Try, cst.If, cst.IfExp) is not None
+    """Say whether a name is guarded, by a `try` or a condition, or is never looked up.
+
+    An annotation may be a text alone.
+    """
+    return module.enclosing(node, cst.Try, cst.If, cst.IfExp, cst.Annotation) is not None
 
 
 RULE = Rule(

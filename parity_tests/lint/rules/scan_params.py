@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import text_of
+from parity_tests.lint.module import Module, text_of
 from parity_tests.lint.records import Match
 from parity_tests.lint.rule import Rule
 
@@ -20,7 +20,7 @@ on it has `ft_in` and `ft_out` instead, and reading the old ones raises KeyError
 What to do: ask which one is there, `if "num_carry" in eqn.params:`, and count the parts of `ft_in`
 otherwise. Split the operands by these counts and never by fixed numbers."""
 
-_KEYS = ("num_carry",)
+_KEYS = ("num_carry", "num_consts")
 
 
 def _check(kinds: Kinds) -> Iterator[Match]:
@@ -32,15 +32,22 @@ def _check(kinds: Kinds) -> Iterator[Match]:
         index = node.slice[0].slice
         key = text_of(index.value) if isinstance(index, cst.Index) else None
         value = kinds.of(node.value) if key in _KEYS else None
+        if key == "num_consts" and not _is_about_scan(module, node):
+            continue  # other primitives have one, too
         if value is not None and value.kind is Kind.PARAMS:
             message = f"an equation of scan has no {key!r} from JAX 0.11.0 on, but ft_in and ft_out"
             yield module.match(node, message, value.confidence)
+
+
+def _is_about_scan(module: Module, node: cst.Subscript) -> bool:
+    function = module.enclosing(node, cst.FunctionDef)
+    return function is not None and re.search(r"scan", module.code(function)) is not None
 
 
 RULE = Rule(
     code="CP204",
     title="a parameter of scan that newer versions do not have",
     explanation=_EXPLANATION,
-    trigger=re.compile(r"\bnum_carry\b"),
+    trigger=re.compile(r"\b(num_carry|num_consts)\b"),
     check=_check,
 )

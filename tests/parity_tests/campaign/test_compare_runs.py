@@ -182,6 +182,18 @@ def test_times_of_other_settings_are_not_judged():
     assert change(with_memory(10 * MIB), with_memory(90 * MIB), settings=None).outcome == "worse"
 
 
+def test_flips_of_other_sides_are_not_compared():
+    found = compare_runs(
+        run(1, program()), run(2, program("step", "different"), sides=("legacy", "simplified"))
+    )
+    assert found.programs[0].outcome == "not comparable"
+    assert (
+        "the flip was judged on other sides, jax-legacy against jax-simplified and legacy against "
+        "simplified: no program is comparable"
+    ) in found.provenance
+    assert change(program(), program(), sides=("legacy", "jax-legacy")).outcome == "not comparable"
+
+
 def test_a_run_without_an_end_is_told():
     left = run(1, program(), finished="", planned=7)
     told = compare_runs(left, run(2, program())).provenance[0]

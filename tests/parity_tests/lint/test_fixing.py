@@ -1,0 +1,173 @@
+"""Fixes: right in both forms, whole or not at all, and no second time."""
+
+import ast
+import stat
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lint_examples import FOUND, HEAD, SILENT
+
+from parity_tests.lint import fixing
+from parity_tests.lint.records import Confidence, Edit, Match, Place
+from parity_tests.lint.rules import CODES, RULES
+from parity_tests.lint.run import UnreadableError, lint, lint_source
+
+EXAMPLES = [each for many in (*FOUND.values(), *SILENT.values()) for each in many]
+FIXABLE = {rule.code for rule in RULES if rule.has_fix}
+
+
+def fixed(text):
+    return fixing.fixed(text, [match for _, match in lint_source(text.encode(), CODES)])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "from jax._src.core import ClosedJaxpr\n",
+            "from jax.extend.core import ClosedJaxpr\n",
+        ),
+        (
+            "from jax.core import (  # one\n    Literal,\n    Var as V,\n)\n",
+            "from jax.extend.core import (  # one\n    Literal,\n    Var as V,\n)\n",
+        ),
+        (
+            "from jax.extend import core\ndef f(j):\n"
+            "    while isinstance(j, core.ClosedJaxpr):\n        j = j.jaxpr\n",
+            "from jax.extend import core\ndef f(j):\n"
+            "    if isinstance(j, core.ClosedJaxpr):\n        j = j.jaxpr\n",
+        ),
+    ],
+)
+def test_fixes(before, after):
+    assert fixed(before) == after
+    assert not any(match.edits for _, match in lint_source(after.encode(), CODES))
+
+
+def test_an_import_of_other_names_is_left_alone():
+    text = "from jax.core import Literal, Tracer\n"
+    assert fixed(text) == text
+
+
+def test_only_rules_that_say_so_have_fixes():
+    for many in FOUND.values():
+        for example in many:
+            for code, match in lint_source((HEAD + example).encode(), CODES):
+                assert not match.edits or code in FIXABLE
+    found = {
+        code
+        for code in FIXABLE
+        for example in FOUND[code]
+        for _, match in lint_source((HEAD + example).encode(), [code])
+        if match.edits
+    }
+    assert found == FIXABLE
+
+
+@given(st.lists(st.sampled_from(EXAMPLES), min_size=1, max_size=4))
+@settings(max_examples=15, deadline=None)
+def test_fixing_twice_is_fixing_once(examples):
+    text = HEAD + "\n".join(examples) + "\n"
+    once = text
+    for _ in range(10):
+        once, before = fixed(once), once
+        if once == before:
+            break
+    assert fixed(once) == once
+    ast.parse(once)
+    assert not any(match.edits for _, match in lint_source(once.encode(), CODES))
+
+
+STDLIB = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+
+
+def as_if_of_jax(source):
+    """A file of the standard library with names that trigger every rule's reading."""
+    return b"import jax, numpy\n" + source.replace(b"self.", b"jaxpr.").replace(b"args", b"consts")
+
+
+# The smaller files: what takes longer is LibCST, and not the rules.
+@given(st.sampled_from([file for file in STDLIB if file.stat().st_size < 12_000]))
+@settings(max_examples=15, deadline=None)
+def test_lint_reads_any_python(file):
+    source = file.read_bytes()
+    assert lint_source(source, CODES, Confidence.LOW) == []
+    for _, match in lint_source(as_if_of_jax(source), CODES, Confidence.LOW):
+        assert match.place.line >= 1
+
+
+@given(st.text(alphabet="jaxpr.consts()[]:=\n 'isinstance,lambda#", max_size=60))
+@settings(max_examples=150, deadline=None)
+def test_lint_reads_or_refuses_any_text(text):
+    source = f"import jax\n{text}\njaxpr.consts".encode()
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        with_error = True
+    else:
+        with_error = False
+    try:
+        lint_source(source, CODES, Confidence.LOW)
+    except UnreadableError:
+        assert with_error
+
+
+def edit(start, end, text, whole="abcdefgh"):
+    return Edit(Place(1, start), Place(1, end), whole[start - 1 : end - 1], text)
+
+
+def match(*edits):
+    return Match(Place(1, 1), "", Confidence.HIGH, edits)
+
+
+def test_a_fix_is_applied_whole_or_not_at_all():
+    first, second = match(edit(1, 4, "A")), match(edit(3, 6, "B"), edit(7, 8, "C"))
+    assert fixing.fixed("abcdefgh", [first, second]) == "Adefgh"
+    assert fixing.fixed("abcdefgh", [second, first]) == "abBfCh"
+
+
+def test_two_findings_may_share_an_edit():
+    assert fixing.fixed("abc", [match(edit(1, 2, "X")), match(edit(1, 2, "X"))]) == "Xbc"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_newlines_stay(newline):
+    text = f"x = 1{newline}\x0c{newline}from jax.core import Literal{newline}"
+    assert fixed(text) == text.replace("jax.core", "jax.extend.core")
+
+
+def test_a_fix_whose_place_is_not_sure_is_left_alone():
+    text = "x = 1\n\x0cfrom jax.core import Literal\n"
+    assert lint_source(text.encode(), ["CP203"])
+    assert fixed(text) == text
+
+
+def test_a_file_keeps_its_encoding_and_its_permissions(tmp_path):
+    file = tmp_path / "old.py"
+    text = "# -*- coding: latin-1 -*-\nfrom jax.core import Literal  # é\n"
+    file.write_bytes(text.encode("latin-1"))
+    file.chmod(0o755)
+    lint([file], CODES, change=fixing.write_back)
+    assert file.read_bytes() == text.replace("jax.core", "jax.extend.core").encode("latin-1")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o755
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_through_a_link_the_file_is_fixed(tmp_path):
+    file, link = tmp_path / "file.py", tmp_path / "link.py"
+    file.write_text("from jax.core import Literal\n")
+    link.symlink_to(file)
+    lint([link], CODES, change=fixing.write_back)
+    assert link.is_symlink()
+    assert "extend" in file.read_text()
+
+
+def test_a_file_that_changed_meanwhile_stays(tmp_path):
+    file = tmp_path / "file.py"
+    file.write_text("other")
+    with pytest.raises(OSError, match="changed"):
+        fixing.write_back(file, "before", "after")
+    assert file.read_text() == "other"
