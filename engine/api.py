@@ -20,7 +20,7 @@ from engine import jax_internals
 from engine.configuration.choices import Choices, JitKeywords, choices_now, parse_jit_keywords
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
-from engine.configuration.trace_side import side_now, tracing_for
+from engine.configuration.trace_side import executing, side_now, tracing_for
 from engine.ir.array_snapshots import snapshot, while_tracing
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan, Pipeline
@@ -290,4 +290,5 @@ def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
         )
         return outputs, data, False
 
-    return _call_caches[side].call_derived(params, operands, cache_miss)
+    with executing():
+        return _call_caches[side].call_derived(params, operands, cache_miss)

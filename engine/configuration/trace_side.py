@@ -7,7 +7,9 @@ of two representations.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 
@@ -18,6 +20,15 @@ from engine.configuration.settings import use_simplified_constants
 # The side of the program now being traced. No part of the key of JAX's trace caches, because
 # `tracing_for` sets JAX's own flag to the same side, and that flag is in the key.
 _program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=False)
+
+
+class _Outside(threading.local):
+    """The settings of this thread outside of the outermost `tracing_for`; None outside of it."""
+
+    settings: tuple[Any, Any] | None = None
+
+
+_outside = _Outside()
 
 
 def side_now(constants: Side | None) -> Side:
@@ -51,9 +62,39 @@ def standing_alone() -> Iterator[None]:
 def tracing_for(side: Side) -> Iterator[None]:
     """Trace within this block for `side`: JAX's tracer emits its form; inner programs join it."""
     simplified = side == "simplified"
-    with (
-        _program_side.local(side),
-        use_simplified_constants._state.local(simplified),
-        jax_internals.simplified_jaxprs(simplified),
-    ):
+    outermost = _outside.settings is None
+    if outermost:
+        _outside.settings = _program_side.get_local(), use_simplified_constants._state.get_local()
+    try:
+        with (
+            _program_side.local(side),
+            use_simplified_constants._state.local(simplified),
+            jax_internals.simplified_jaxprs(simplified),
+        ):
+            yield
+    finally:
+        if outermost:
+            _outside.settings = None
+
+
+@contextlib.contextmanager
+def executing() -> Iterator[None]:
+    """Leave the trace within this block, which runs a program that was derived in a trace.
+
+    The settings of a trace are in the keys of JAX's caches, and what runs has to find there what
+    ran before outside of a trace: lowered programs, and programs that slice an array for devices.
+    """
+    if _outside.settings is None:
         yield
+        return
+    program_side, flag = _outside.settings
+    before, _outside.settings = _outside.settings, None
+    try:
+        with (
+            _program_side.local(program_side),
+            use_simplified_constants._state.local(flag),
+            jax_internals.jaxprs_as_jax_decides(),
+        ):
+            yield
+    finally:
+        _outside.settings = before

@@ -88,7 +88,11 @@ from engine.jax_internals.jaxprs import (
     stand_in_for,
     typeof,
 )
-from engine.jax_internals.literals import jax_emits_simplified_jaxprs, simplified_jaxprs
+from engine.jax_internals.literals import (
+    jax_emits_simplified_jaxprs,
+    jaxprs_as_jax_decides,
+    simplified_jaxprs,
+)
 from engine.jax_internals.lowering import (
     Computation,
     Hoisted,

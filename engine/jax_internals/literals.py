@@ -48,6 +48,11 @@ def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager[None]:
     return _literals.local(None if _of_jax() is enabled else enabled)
 
 
+def jaxprs_as_jax_decides() -> contextlib.AbstractContextManager[None]:
+    """Leave the form of jaxprs to JAX, in this thread."""
+    return _literals.local(None)
+
+
 def jax_emits_simplified_jaxprs() -> bool:
     """Say whether a trace that runs now in this thread emits the simplified form."""
     return core.is_literalable(_SOME_ARRAY)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from parity_tests.campaign.runs_alike import Alike, provenance_of
 from parity_tests.judge.timing import judge_times
 from reports.rows import SIDES, Side, TimeComparison, metrics
 from reports.rows.history import (
@@ -23,6 +24,7 @@ from reports.rows.history import (
     StoredRun,
     StoredSide,
 )
+from reports.rows.metric_records import Larger
 from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.texts import counted
 
@@ -40,31 +42,6 @@ class ReadRun:
     programs: Sequence[StoredProgram]
 
 
-@dataclass(frozen=True)
-class _Alike:
-    """What two runs were measured alike in, and so what may be judged between them."""
-
-    machine: bool
-    versions: bool
-    settings: bool
-
-    @property
-    def figures(self) -> bool:
-        """Whether sizes of one side are judged."""
-        return self.machine and self.versions
-
-    @property
-    def times(self) -> bool:
-        """Whether times of one side are judged."""
-        return self.figures and self.settings
-
-
-# Of an environment, what makes a machine. The other fields are versions.
-_HARDWARE = frozenset(
-    {"backend", "device_kind", "device_count", "cpu_count", "system", "cpu"}
-)  # fmt: skip
-
-
 def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     """Say what became of each program from the left run to the right one.
 
@@ -72,7 +49,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
 
         compare_runs(before, after).programs[0].outcome == "newly fixed"
     """
-    alike, provenance = _provenance(left.run, right.run)
+    alike, provenance = provenance_of(left.run, right.run)
     of_left = {each.name: each for each in left.programs}
     of_right = {each.name: each for each in right.programs}
     sides = [side for side in SIDES if side in left.run.sides and side in right.run.sides]
@@ -81,15 +58,14 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     if alike.times and len(times) < len(both):
         without = counted(len(both) - len(times), "program")
         provenance.append(f"times of {without} were not judged: run both times with --rounds 5")
-    changes = []
+    changes, limits = [], _limits()
     for name in dict.fromkeys([*of_left, *of_right]):
         if name not in of_right:
-            changes.append(ProgramChange(name=name, outcome="gone"))
+            changes.append(_missing(name, "gone", right.run, of_left[name]))
         elif name not in of_left:
-            new = of_right[name]
-            changes.append(ProgramChange(name=name, outcome="new", notes=(_state(new),)))
+            changes.append(_missing(name, "new", left.run, of_right[name]))
         else:
-            pair = _Pair(of_left[name], of_right[name], sides, alike, times.get(name, ()))
+            pair = _Pair(of_left[name], of_right[name], sides, alike, limits, times.get(name, ()))
             changes.append(pair.change())
     return RunComparison(
         left=_told(left.run),
@@ -97,6 +73,17 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
         provenance=tuple(provenance),
         programs=tuple(changes),
     )
+
+
+def _missing(
+    name: str, outcome: ProgramChangeOutcome, run: StoredRun, there: StoredProgram
+) -> ProgramChange:
+    """Return the change of a program that a run lacks, which may not have come to it."""
+    notes = (_state(there),)
+    if run.is_complete:
+        return ProgramChange(name=name, outcome=outcome, notes=notes)
+    reason = f"{run.label} ran {run.programs} of {run.planned} programs"
+    return ProgramChange(name=name, outcome="not comparable", reasons=(reason,), notes=notes)
 
 
 def _told(run: StoredRun) -> ComparedRun:
@@ -108,64 +95,6 @@ def _told(run: StoredRun) -> ComparedRun:
         environment=run.environment,
         programs=run.programs,
     )
-
-
-# -- what the runs were measured with --------------------------------------------------------------
-
-
-def _provenance(left: StoredRun, right: StoredRun) -> tuple[_Alike, list[str]]:
-    """Return what was alike, and a line for each way in which the runs were not."""
-    ours, theirs = left.environment.model_dump(), right.environment.model_dump()
-    other = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
-    hardware = [_differs(name, *each) for name, each in other.items() if name in _HARDWARE]
-    if left.machine and right.machine and left.machine != right.machine:
-        hardware.insert(0, _differs("machine", left.machine, right.machine))
-    hardware += [
-        f"the machine of {each.label} is not recorded" for each in (left, right) if not each.machine
-    ]
-    versions = [_differs(name, *each) for name, each in other.items() if name not in _HARDWARE]
-    settings = _other_settings(left, right)
-    lines = []
-    if hardware:
-        lines.append(
-            f"other machines: {'; '.join(hardware)}; times, sizes and costs of the flip are not "
-            "judged"
-        )
-    if versions:
-        lines.append(
-            f"other versions: {'; '.join(versions)}; times and sizes of a side are not judged"
-        )
-    if settings:
-        lines.append(f"other settings: {'; '.join(settings)}; times are not judged")
-    for each in (left, right):
-        if not each.finished and each.id is not None:
-            lines.append(
-                f"{each.label} has no end: {each.programs} of {each.planned} programs were "
-                "finished, and judged without the runs that come last"
-            )
-    lines += [
-        f"{side} was run in {left.label if side in left.sides else right.label} alone"
-        for side in SIDES
-        if (side in left.sides) != (side in right.sides)
-    ]
-    return _Alike(not hardware, not versions, not settings), lines
-
-
-def _differs(name: str, left: object, right: object) -> str:
-    return f"{name.replace('_', ' ')} {left or 'unknown'} and {right or 'unknown'}"
-
-
-def _other_settings(left: StoredRun, right: StoredRun) -> list[str]:
-    unknown = [each.label for each in (left, right) if each.settings is None]
-    if unknown or left.settings is None or right.settings is None:
-        return [f"those of {' and '.join(unknown)} are not recorded"]
-    names = dict.fromkeys([*left.settings, *right.settings])
-    pairs = {name: (left.settings.get(name), right.settings.get(name)) for name in names}
-    return [
-        f"{name} {'unset' if a is None else a} and {'unset' if b is None else b}"
-        for name, (a, b) in pairs.items()
-        if a != b
-    ]
 
 
 def _times(
@@ -189,7 +118,8 @@ class _Pair:
     left: StoredProgram
     right: StoredProgram
     sides: Sequence[Side]
-    alike: _Alike
+    alike: Alike
+    limits: Mapping[str, Larger]
     times: tuple[TimeComparison, ...]
 
     def change(self) -> ProgramChange:
@@ -208,6 +138,8 @@ class _Pair:
     ) -> tuple[ProgramChangeOutcome, list[str]]:
         before, now = _state(self.left), _state(self.right)
         moved = f"{before} before, {now} now" if before != now else f"{now}, in both runs"
+        if not self.alike.flip:
+            return "not comparable", [moved]
         if _is_different(self.right) and not _is_different(self.left):
             return "newly different", [moved]
         if _is_unknown(self.left) or _is_unknown(self.right):
@@ -239,7 +171,7 @@ class _Pair:
             if a is None or b is None:
                 continue
             notes += _notes(side, a, b, same_source=self.left.digest == self.right.digest)
-            for is_worse, text in _sizes(side, a, b):
+            for is_worse, text in _sizes(side, a, b, self.limits):
                 if not self.alike.figures:
                     notes.append(f"{text} (not judged)")
                 else:
@@ -302,13 +234,20 @@ def _notes(side: Side, left: StoredSide, right: StoredSide, *, same_source: bool
             yield f"{side}: {name} {a:,.0f} before, {b:,.0f} now"
 
 
-def _sizes(side: Side, left: StoredSide, right: StoredSide) -> Iterator[tuple[bool, str]]:
+def _limits() -> dict[str, Larger]:
+    """Return the limits beyond which a size is worse, as a flip has them."""
+    declared = {name: metrics.metric(name).larger for name in KEY_METRICS.values()}
+    # Peaks of host memory depend on the programs before, which may be others.
+    return {name: each for name, each in declared.items() if each and name not in _NEEDS_FRESH}
+
+
+def _sizes(
+    side: Side, left: StoredSide, right: StoredSide, limits: Mapping[str, Larger]
+) -> Iterator[tuple[bool, str]]:
     """Yield whether a size is worse, and how: beyond the limit that the metric has in a flip."""
-    for name in KEY_METRICS.values():
-        limit = metrics.metric(name).larger
+    for name, limit in limits.items():
         a, b = left.figures.get(name), right.figures.get(name)
-        # Peaks of host memory depend on the programs before, which may be others.
-        if limit is None or a is None or b is None or name in _NEEDS_FRESH:
+        if a is None or b is None:
             continue
         more = abs(b - a)
         if more > limit.bytes and more > limit.share * min(a, b):

@@ -29,6 +29,11 @@ class KeptRun:
     collected: Collected
     has_failed: bool = False
 
+    @property
+    def name(self) -> str:
+        """How the user finds it again."""
+        return f"run {self.writer.run} of {self.writer.path}"
+
     def put(self, number: int, row: ProgramRow) -> None:
         """Commit a program that is finished; a warning says where that is no longer possible."""
         if self.has_failed:

@@ -47,7 +47,13 @@ def with_reads_in_calls(
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
         try:
-            read = _read(job(number), pair, CampaignFiles(folder), options.limits)
+            read = _read(
+                job(number),
+                pair,
+                CampaignFiles(folder),
+                options.limits,
+                at_import=_fails_at_import(draft.findings, pair),
+            )
         except OSError as error:  # the folder is full, or went away
             log.warning("constparity: reads of %s were not recorded (%s)", draft.name, error)
             break
@@ -74,17 +80,26 @@ def _may_be_explained(findings: Findings, pair: Sides) -> bool:
     return not causes & set(_OF_XLA)
 
 
-def _read(job: Job, pair: Sides, files: CampaignFiles, limits: Limits) -> tuple[Hazard, ...]:
+def _fails_at_import(findings: Findings, pair: Sides) -> bool:
+    failures = [each.failure for each in findings.observed if each.side == pair[1]]
+    return any(each is not None and each.stage == "import" for each in failures)
+
+
+def _read(
+    job: Job, pair: Sides, files: CampaignFiles, limits: Limits, *, at_import: bool
+) -> tuple[Hazard, ...]:
     """Call a program after the flip, and before it where anything was read after it."""
     before, after = pair
     folders = {side: files.calls(job.number, side) for side in pair}
     for each in folders.values():
         each.mkdir(parents=True, exist_ok=True)
-    ask(ReadsInCalls(target=job.target, side=after), after, folders[after], limits)
+    question = ReadsInCalls(target=job.target, side=after, at_import=at_import)
+    ask(question, after, folders[after], limits)
     # A callback may end its process, and what it read until then is in the file.
     file = ProcessFiles(folders[after]).reads
     if not file.exists():
         return ()
-    question = ReadsInCalls(target=job.target, side=before, reads=file.read_text("utf-8"))
+    reads = file.read_text("utf-8")
+    question = ReadsInCalls(target=job.target, side=before, reads=reads, at_import=at_import)
     answer = ask(question, before, folders[before], limits)
     return () if isinstance(answer, Lost) else answer.hazards

@@ -93,6 +93,8 @@ def run(
         with kept_run(targets, options, collected, setup) as kept:
             if options.rounds and collected.jobs and stops_after is None:
                 announce(_rule_for_rounds(collected, options))
+            if kept is not None:
+                announce(f"kept as {kept.name}")
             watch = None
             if stops_after or kept:
                 keep = kept.put if kept else None

@@ -64,6 +64,7 @@ def run_campaign(
         result = error.campaign
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if options.resume else ""
+        hint += f"; {options.store} has what was finished" if options.store else ""
         print(f"constparity: interrupted{hint}", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return None

@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import NoColor, Verbose, display_of
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Report
+from parity_tests.cli.options import Report, parse_fail_on
 from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
@@ -88,7 +88,6 @@ def show(
     """
     from parity_tests.cli import campaign_view
     from parity_tests.cli.report_option import checked_reports, write_reports
-    from reports.rows.fail_rules import DEFAULT_RULES
     from reports.store.errors import StoreError
     from reports.store.reading import find_run, load_run
 
@@ -102,7 +101,7 @@ def show(
     console = display.console()
     print_runs(console, [found], 1)
     campaign_view.print_campaign(console, campaign, details=display.details)
-    write_reports(context, console, requests, campaign, DEFAULT_RULES)
+    write_reports(context, console, requests, campaign, parse_fail_on(None))
 
 
 class Over(enum.StrEnum):

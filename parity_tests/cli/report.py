@@ -18,6 +18,7 @@ from parity_tests.cli.report_option import (
     write_grid_reports,
     write_reports,
 )
+from parity_tests.cli.store_option import Store
 
 if TYPE_CHECKING:
     from reports import ReportRequest
@@ -29,11 +30,12 @@ def report(
         Path,
         typer.Argument(
             metavar="RESULT.json",
-            help="What --report json:RESULT.json or --save RESULT.json wrote.",
+            help="What --report json:RESULT.json or --save RESULT.json wrote; with --store a run.",
             show_default=False,
         ),
     ],
     report: Report = None,
+    store: Store = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
@@ -56,19 +58,23 @@ def report(
       constparity report result.json --report html:report.html --report comment:comment.md
 
       constparity report result.json --report junit:- --fail-on different,slower:20%
+
+      constparity report last --store runs.db --report html:report.html
     """
     import reports
     from reports.rows import Campaign
+    from reports.store.errors import StoreError
+    from reports.store.reading import load_run
 
     display, rules = display_of(quiet, False, no_color), parse_fail_on(fail_on)
     if not report:
         fail("name a report, as in --report html:report.html")
     try:
-        loaded = reports.load_result(result)
-    except reports.ReportReadError as error:
+        loaded = load_run(store, str(result)) if store else reports.load_result(result)
+    except (reports.ReportReadError, StoreError) as error:
         fail(str(error))
     requests = checked_reports(context, report)
-    _check_that_it_stays(result, requests)
+    _check_that_it_stays(store or result, requests)
     console = display.console()
     if isinstance(loaded, Campaign):
         write_reports(context, console, requests, loaded, rules)

@@ -28,8 +28,11 @@ def print_trend(console: Console, trend: Trend) -> None:
         table = Table(pad_edge=False)
         for column in ("", "runs", "first", "last", "change", "from zero to the largest"):
             table.add_column(column)
-        table.add_column("versions")
-        for line in (each for each in trend.lines if each.machine == machine):
+        lines = [each for each in trend.lines if each.machine == machine]
+        has_versions = any(line.versions for line in lines)
+        if has_versions:
+            table.add_column("versions")
+        for line in lines:
             values = [point.value for point in line.points]
             first, last = line.points[0], line.points[-1]
             cells = (
@@ -39,7 +42,7 @@ def print_trend(console: Console, trend: Trend) -> None:
                 f"{figure(trend, last.value)} ({last.label})",
                 _change(first.value, last.value),
                 sparkline(values[-_WIDTH:]),
-                line.versions,
+                *((line.versions,) if has_versions else ()),
             )
             table.add_row(*map(escape, cells))
         console.print(table)

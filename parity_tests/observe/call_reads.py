@@ -19,30 +19,34 @@ _CALLS = 20
 _SECONDS = 2.0
 
 
-def record(load: Callable[[], Program], side: Side, file: Path) -> Reads:
+def record(
+    load: Callable[[], Program], side: Side, file: Path, *, at_import: bool = False
+) -> Reads:
     """Load a program, call it some times, and record what is read after its import.
 
-    What it raises ends the record. `file` takes each read as it is made, since a callback may end
-    the process. Stages that were made at import are known, so that their reads are told.
+    With `at_import`, what its import reads is recorded, and nothing is called. What it raises ends
+    the record. `file` takes each read as it is made, since a callback may end the process. Stages
+    that were made at import are known, so that their reads are told.
 
     Example::
 
         record(lambda: targets.load_one("my_model:step"), "jax-legacy", Path("reads")).sites()
     """
     found = Reads()
-    is_loaded = False
+    is_told = at_import
 
     def note(site: Site, seen: Seen) -> None:
-        if is_loaded:
+        if is_told:
             found.log.append((site, seen))
             leave(site, seen)
 
     with left_in(file) as leave, recording(note):
-        program = load()
-        is_loaded = True
         # A program may raise anything, and did so before on one of its sides.
         try:
-            _call(program, side)
+            program = load()
+            is_told = not at_import
+            if is_told:
+                _call(program, side)
         except (Exception, SystemExit):  # noqa: BLE001
             return found
     return found

@@ -6,6 +6,7 @@ another process reads it back.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -40,8 +41,9 @@ def left_in(file: Path | None) -> Iterator[Callable[[Site, Seen], object]]:
     def leave(site: Site, seen: Seen) -> None:
         counts[site] += 1
         if counts[site] <= _MOST_OF_A_LINE:
-            # Opened each time: a program may close all files of its process.
-            with open(file, "a") as lines:
+            # Opened each time: a program may close all files of its process. What the folder does
+            # not take may not fail the program that reads.
+            with contextlib.suppress(OSError), open(file, "a") as lines:
                 lines.write(json.dumps([*site, seen.count, seen.array_literals]) + "\n")
 
     yield leave

@@ -184,13 +184,15 @@ class DetectHazards(Question[HazardsFound]):
 class ReadsInCalls(Question[HazardsFound]):
     """Call one program, and record what it reads of lowered modules, jaxprs or the flag.
 
-    `reads` has what it read after the flip; then the answer has the lines that tell both apart.
+    With `at_import`, it is imported and not called. `reads` has what it read after the flip; then
+    the answer has the lines that tell both apart.
     """
 
     kind: Literal["reads in calls"] = "reads in calls"
     target: str
     side: Side
     reads: str = ""
+    at_import: bool = False
 
 
 class SettingsAtImport(Question[SettingsFound]):

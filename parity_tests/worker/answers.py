@@ -91,10 +91,17 @@ def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
 
     with events(desk) as say:
         say("started 0")
-    recorded = call_reads.record(lambda: load(request.target), request.side, desk.files.reads)
+    recorded = call_reads.record(
+        lambda: load(request.target),
+        request.side,
+        desk.files.reads,
+        at_import=request.at_import,
+    )
     if not request.reads:
         return HazardsFound()
-    return HazardsFound(hazards=hazards.reads_of_calls(recorded, request.reads))
+    return HazardsFound(
+        hazards=hazards.reads_of_calls(recorded, request.reads, at_import=request.at_import)
+    )
 
 
 def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> SettingsFound:

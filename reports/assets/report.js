@@ -2,11 +2,11 @@
 // All of it is kept in the address, after the #, so that a link shows what its sender saw.
 "use strict";
 
-const ROWS_AT_FIRST = 200; // more rows than this wait for a button
 const table = document.getElementById("programs");
+const ROWS_AT_FIRST = Number(table.dataset.first); // more rows than this wait for a button
 const controls = document.getElementById("controls");
 const head = table.tHead.rows[0];
-const rows = [...table.tBodies[0].rows].map((row, index) => ({
+const rows = [...table.querySelectorAll("tbody > tr")].map((row, index) => ({
   row,
   index,
   anchor: row.querySelector("a").getAttribute("href").slice(1),

@@ -18,7 +18,7 @@ from reports.output import (
     sarif_file,
     tables,
 )
-from reports.output.files import as_bytes, write_atomically
+from reports.output.files import write_atomically
 from reports.output.tables import TABLES, TableName
 from reports.rows import Campaign
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
@@ -216,9 +216,11 @@ def write_report(
         content = render_report(part.format, campaign, rules, part.table)
         if part.path is not None:
             write_atomically(part.path, content)
+        elif isinstance(content, str):
+            sys.stdout.write(content)
         else:
             sys.stdout.flush()
-            sys.stdout.buffer.write(as_bytes(content))
+            sys.stdout.buffer.write(content)
 
 
 def _example(name: str, formats: Sequence[ReportFormat]) -> str:

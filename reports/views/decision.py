@@ -233,7 +233,7 @@ def _total(picture: Scatter, programs: Sequence[ProgramRow], sides: Flip) -> Tot
         before=texts[0],
         after=texts[1],
         ratio=figures.humanise_ratio(after / before) if before else "-",
-        tone=_tone(before, after) if verdicts or not picture.sampled else "",
+        tone="" if picture.doubt else _tone(before, after),
         programs=_by_program(picture, verdicts),
         before_length=before / longest,
         after_length=after / longest,
@@ -256,7 +256,7 @@ def _by_program(picture: Scatter, verdicts: Counter[str]) -> str:
     """Count the programs that are better and worse; no counts of what nobody judged."""
     if verdicts:
         return ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
-    if picture.sampled:
-        return f"median {picture.median}; one sample each, not judged"
+    if picture.doubt:
+        return f"median {picture.median}; {picture.doubt}"
     less, more, equal = (picture.count(change) for change in (-1, 1, 0))
     return f"{less:,} take less, {more:,} more, {equal:,} about the same"

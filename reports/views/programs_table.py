@@ -16,6 +16,7 @@ from reports.views.sides import Flip
 from reports.views.texts import cut, visible
 
 MAX_ROWS = 5_000
+ROWS_AT_FIRST = 200  # more of them wait for a button: thousands take seconds to lay out
 _NAME_LENGTH = 80
 _REASON_LENGTH = 160
 _PLACE_LENGTH = 120
@@ -85,6 +86,16 @@ class ProgramsTable:
     extra_columns: tuple[Heading, ...]
     extra: tuple[tuple[tuple[str, Sort], ...], ...]
     left_out: int
+
+    @property
+    def first(self) -> tuple[Line, ...]:
+        """The rows that are shown at once."""
+        return self.lines[:ROWS_AT_FIRST]
+
+    @property
+    def later(self) -> tuple[Line, ...]:
+        """The rows that wait."""
+        return self.lines[ROWS_AT_FIRST:]
 
 
 def programs_table(

@@ -54,7 +54,7 @@ class Scatter:
     metric: Metric
     title: str
     note: str
-    sampled: bool  # each figure is one sample of one process
+    doubt: str  # "one sample each, not judged"; "" where the figures stand for themselves
     points: tuple[Point, ...]
     summary: str
 
@@ -126,13 +126,20 @@ def _scatter(
         values = sides.values(row, metric)
         if values is not None and all(math.isfinite(value) for value in values):
             points.append(_point(row, anchor, metric, values, sides))
-    intervals = any(point.low is not None for point in points)
-    if metric.stage and not picture.note:
-        note = "lines are intervals" if intervals else "one process each, not judged"
-    else:
-        note = picture.note
+    doubt = _doubt(picture, metric, programs, sides)
+    judged = metric.stage is not None and not doubt
+    note = picture.note or doubt or ("lines are intervals" if judged else "")
     summary = _summary(points, len(programs))
-    return Scatter(metric, picture.title, note, picture.sampled, tuple(points), summary)
+    return Scatter(metric, picture.title, note, doubt, tuple(points), summary)
+
+
+def _doubt(picture: Picture, metric: Metric, programs: Sequence[ProgramRow], sides: Flip) -> str:
+    """Say why nobody should judge by the figures alone; "" where that is not so."""
+    if not picture.sampled or any(sides.judged_time(row, metric) for row in programs):
+        return ""
+    if any(sides.samples(row, metric, sides.after) for row in programs):
+        return "too few rounds to judge"
+    return "one sample each, not judged"
 
 
 def _point(
@@ -143,7 +150,6 @@ def _point(
     low = high = None
     if judged is not None and judged.low is not None and judged.high is not None:
         low, high = before * judged.low, before * judged.high
-        after = before * judged.ratio
     texts = [figures.cell(value, metric.unit).text for value in (before, after)]
     ratio = f" ({figures.humanise_ratio(after / before)})" if before > 0 else ""
     return Point(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 
 from reports.rows import Campaign, Comparison, Observation, ProgramRow, Side, TimeComparison
@@ -21,10 +22,23 @@ class Flip:
     after: Side
 
     def values(self, row: ProgramRow, metric: Metric) -> tuple[float, float] | None:
-        """Return a metric of a program before and after; None where it was not measured twice."""
+        """Return a metric of a program before and after; None where it was not measured twice.
+
+        A time is the median of its rounds where there were any.
+        """
+        rounds = [self.samples(row, metric, side) for side in (self.before, self.after)]
+        if all(rounds):
+            return statistics.median(rounds[0]), statistics.median(rounds[1])
         seen = {item.side: item for item in row.observations}
         before, after = (_read(metric, seen.get(side)) for side in (self.before, self.after))
         return None if before is None or after is None else (before, after)
+
+    def samples(self, row: ProgramRow, metric: Metric, side: Side) -> tuple[float, ...]:
+        """Return the samples of a time in rounds; empty where there were none."""
+        for each in row.time_samples:
+            if (each.side, each.metric) == (side, metric.stage):
+                return each.seconds
+        return ()
 
     def comparisons(self, row: ProgramRow) -> tuple[Comparison, ...]:
         """Return the comparisons of the two sides."""
@@ -33,10 +47,10 @@ class Flip:
         )
 
     def judged_time(self, row: ProgramRow, metric: Metric) -> TimeComparison | None:
-        """Return the judgement of the time that a metric is of; None where nobody judged it."""
+        """Return the judgement of the time that a metric is of; None where there is none."""
         for each in row.times:
             if (each.left, each.right, each.metric) == (self.before, self.after, metric.stage):
-                return each
+                return each if each.verdict != "not measured" else None
         return None
 
 

@@ -207,8 +207,8 @@ def _metrics(found: Sequence[Comparison], caption: str) -> Table:
     rows = [
         (
             Cell(cut(each.metric, _VALUE_LENGTH)),
-            Cell(cut(each.left_value, _VALUE_LENGTH)),
-            Cell(cut(each.right_value, _VALUE_LENGTH)),
+            Cell(_value(each.left_value)),
+            Cell(_value(each.right_value)),
             Cell(each.outcome, tone=OUTCOMES[each.outcome]),
             Cell(cut(each.detail, _TEXT_LENGTH)),
         )
@@ -217,6 +217,11 @@ def _metrics(found: Sequence[Comparison], caption: str) -> Table:
     before, after = (found[0].left, found[0].right) if found else ("before", "after")
     titles = (Column("metric"), *columns((before, after)), Column("outcome"), Column("why"))
     return Table(caption, titles, tuple(rows), left_out(ordered, rows, "metrics"))
+
+
+def _value(text: str) -> str:
+    is_count = text.isascii() and text.isdigit() and len(text) < _VALUE_LENGTH
+    return f"{int(text):,}" if is_count else cut(text, _VALUE_LENGTH)
 
 
 def _command(row: ProgramRow, sides: tuple[Side, ...]) -> str:

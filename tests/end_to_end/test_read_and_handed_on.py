@@ -4,19 +4,19 @@ Stock JAX on both sides: that is what a user flips.
 """
 
 import pytest
-from parity_tests.judge.fail_rules import DEFAULT, broken, parse
 from program_files import line_with, program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import code_of
 from reports.rows import answer_of
+from reports.rows.fail_rules import DEFAULT, broken, parse
 
 FILE = program_file("trust/read_and_handed_on")
 
 
-def at(comment):
-    return f"tests/programs/trust/read_and_handed_on.py:{line_with(FILE, f'# {comment}')}"
+def at(comment, file=FILE):
+    return f"tests/programs/trust/{file.name}:{line_with(file, f'# {comment}')}"
 
 
 CONSTS, MODULE = "evaluate with jax.core.eval_jaxpr", "call the compiled stage"
@@ -103,3 +103,20 @@ def test_a_look_alike_raises_no_alarm(campaign, rows):
         for name, row in alike.items()
     }
     assert found == dict.fromkeys(alike, ("yes", "parity", 0))
+
+
+def test_a_read_is_named_that_fails_an_import_and_no_other():
+    names = ("fails_at_import", "aborts_at_import", "looks_at_import")
+    fails, aborts, looks = (program_file(f"trust/{name}") for name in names)
+    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), attribute=True)
+    campaign = run.run([str(each) for each in (fails, aborts, looks)], options)
+    rows = {row.name: row for row in campaign.programs}
+    for name, where, action in (
+        ("imported_before_the_flip_alone", at("reads before it raises", fails), FLAG),
+        ("aborts_after_the_flip_alone", at("reads before it aborts", aborts), CONSTS),
+    ):
+        first = rows[name].flip.reasons[0]
+        assert (answer_of(rows[name].flip), first.where.split(" (")[0]) == ("no", where)
+        assert first.action.startswith(action)
+    alike = rows["without_a_decision_at_import"]
+    assert (answer_of(alike.flip), alike.verdict, exit_of(campaign, alike)) == ("yes", "parity", 0)

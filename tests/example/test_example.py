@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 
+import html_pages
 import pytest
 import write_example
 
@@ -19,7 +20,9 @@ def kept():
 @pytest.mark.parametrize("file", write_example.REPORTS)
 def test_each_report_is_drawn_from_the_result(kept, file):
     text = write_example.rendered(kept)[file]
-    assert (write_example.FOLDER / file).read_text("utf-8") == text, f"{AGAIN} --render"
+    written = (write_example.FOLDER / file).read_text("utf-8")
+    # Another zlib may pack the same text into other bytes.
+    assert html_pages.whole(written) == html_pages.whole(text), f"{AGAIN} --render"
 
 
 def test_there_is_no_other_file():

@@ -32,7 +32,8 @@ _FOLDERS = (
     (re.escape(f"{ROOT}/"), ""),
     (r'(?<=\\")/[^"\s]*/(?=(site-packages|python3\.\d+)/)', ""),
 )
-_OF_A_MACHINE = ("generated code bytes", "serialized bytes")
+# Bytecode names the files of the checkout.
+_OF_A_MACHINE = ("generated code bytes", "serialized bytes", "StableHLO bytecode bytes")
 
 
 def measured() -> str:
@@ -106,6 +107,8 @@ def _steady(seen):
         gone["failure"] = seen.failure.model_copy(update={"traceback": ""})
     if seen.executable:
         gone["executable"] = seen.executable.model_copy(update={"serialized_bytes": None})
+    if seen.stablehlo:
+        gone["stablehlo"] = seen.stablehlo.model_copy(update={"bytecode_bytes": None})
     if seen.memory:
         gone["memory"] = seen.memory.model_copy(update={"generated_code": 0})
     return seen.model_copy(update=gone)

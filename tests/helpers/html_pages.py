@@ -11,6 +11,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 _PACKED = re.compile(
     r'<script type="application/octet-stream" class="packed"[^>]*>([^<]*)</script>'
 )
+_COLUMNS = re.compile(r'(?<=<script type="application/octet-stream" id="extra">)([^<]*)')
 
 
 class Page(HTMLParser):
@@ -54,4 +55,5 @@ def unpacked(data: str) -> str:
 
 def whole(text: str) -> str:
     """The page with its packed programs in their places, as a browser shows all of it."""
-    return _PACKED.sub(lambda found: unpacked(found[1]), text)
+    with_columns = _COLUMNS.sub(lambda found: unpacked(found[1]).replace("<", "&lt;"), text)
+    return _PACKED.sub(lambda found: unpacked(found[1]), with_columns)

@@ -16,7 +16,7 @@ PHONE = {"width": 360, "height": 720}
 LINEARIZED = "[id='program=linearize_at_captured'] .difference"
 # The name of the file; the address; what is scrolled to; the window; the colours.
 SHOTS = (
-    ("report_first_screen", "", "body", WIDE, "light"),
+    ("report_first_screen", "", "body", {"width": 1060, "height": 700}, "light"),
     ("report_pictures", "", ".plots", WIDE, "light"),
     ("report_table", "#q=scan&group=verdict", "#overview", WIDE, "light"),
     ("report_program", "#program=linearize_at_captured", LINEARIZED, WIDE, "light"),

@@ -79,16 +79,18 @@ def reads_before_its_end(program: Program, reads: str) -> tuple[Hazard, ...]:
     return tuple(_of_reads(read_before_its_end(program, read_back(reads))))
 
 
-def reads_of_calls(before: Reads, after: str) -> tuple[Hazard, ...]:
+def reads_of_calls(before: Reads, after: str, *, at_import: bool) -> tuple[Hazard, ...]:
     """Return the reads that tell the forms apart while a program is called.
 
-    `before` was read before the flip, and `after` is the file of the reads after it.
+    `before` was read before the flip, and `after` is the file of the reads after it. With
+    `at_import` they are of an import that fails after the flip.
 
     Example::
 
-        reads_of_calls(call_reads.record(load, "jax-legacy", file), text)[0].line
+        reads_of_calls(reads, file.read_text(), at_import=False)[0].line
     """
-    return tuple(_of_reads(BothForms(before, read_back(after), in_calls=True)))
+    both = BothForms(before, read_back(after), changes=at_import, in_calls=True)
+    return tuple(_of_reads(both))
 
 
 def changing_reads(program: Program) -> tuple[Hazard, ...]:

@@ -94,6 +94,16 @@ def test_programs_of_one_run_alone_are_gone_or_new():
     assert list(found.counts()) == [each for each in CHANGE_OUTCOMES if each in ("gone", "new")]
 
 
+@pytest.mark.parametrize("changes", [{"finished": "", "planned": 9}, {"planned": 9}])
+def test_a_program_that_a_run_did_not_come_to_is_not_gone(changes):
+    for left, right in (({}, changes), (changes, {})):
+        both = run(1, program("old"), **left), run(2, program("young"), **right)
+        found = {each.name: each for each in compare_runs(*both).programs}
+        name = "old" if right else "young"
+        assert found[name].outcome == "not comparable"
+        assert found[name].reasons[0].endswith("ran 1 of 9 programs")
+
+
 def with_memory(count):
     return program(sides={"jax-simplified": side(device_memory_of_constants=count)})
 
@@ -180,6 +190,18 @@ def test_times_of_other_settings_are_not_judged():
     assert found.provenance == ("other settings: XLA_FLAGS unset and --x; times are not judged",)
     assert found.programs[0].outcome == "within noise"
     assert change(with_memory(10 * MIB), with_memory(90 * MIB), settings=None).outcome == "worse"
+
+
+def test_flips_of_other_sides_are_not_compared():
+    found = compare_runs(
+        run(1, program()), run(2, program("step", "different"), sides=("legacy", "simplified"))
+    )
+    assert found.programs[0].outcome == "not comparable"
+    assert (
+        "the flip was judged on other sides, jax-legacy against jax-simplified and legacy against "
+        "simplified: no program is comparable"
+    ) in found.provenance
+    assert change(program(), program(), sides=("legacy", "jax-legacy")).outcome == "not comparable"
 
 
 def test_a_run_without_an_end_is_told():

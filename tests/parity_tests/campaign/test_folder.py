@@ -274,7 +274,7 @@ def test_a_folder_that_goes_away_leaves_what_was_measured(module, tmp_path, capl
     folder = tmp_path / "kept"
 
     def progress(done, total, text):
-        if done == 5:
+        if done > total / 2:  # a program has run on both sides, however slow one of them is
             shutil.rmtree(folder, ignore_errors=True)
 
     options = CampaignOptions(sides=SIDES, steady_calls=0, resume=folder, rounds=2, attribute=True)

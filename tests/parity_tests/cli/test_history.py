@@ -86,6 +86,16 @@ def test_a_run_is_shown_again_with_its_reports(path, tmp_path, capsys):
     assert result.headline.question.split(".")[0] in capsys.readouterr().out
 
 
+def test_a_report_is_written_of_a_run(path, tmp_path, capsys):
+    result = keep(path, built.program("step"))
+    file = tmp_path / "run.json"
+    report = ["report", "last", "--store", str(path), "--report"]
+    assert app.main([*report, f"json:{file}"]) == 0
+    assert file.read_text("utf-8") == json_file.render(result)
+    assert app.main([*report, f"json:{path}"]) == 4
+    assert "would replace the result" in capsys.readouterr().err
+
+
 def test_two_runs_are_compared(two, tmp_path, capsys):
     file = tmp_path / "changes.json"
     compare = ["compare", "last~1", "last", "--store", str(two)]

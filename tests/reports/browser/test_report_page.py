@@ -14,6 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from reports import rows
 from reports.output import html_page
+from reports.views import programs_table
 
 PHONE = {"width": 360, "height": 740}
 
@@ -233,6 +234,17 @@ def test_without_a_script_the_answer_the_table_and_the_worst_still_read(show, mi
     assert "5 more programs are in this file" in shown.page.locator("#packed-notice").inner_text()
     assert "needs JavaScript" in shown.page.locator("#packed-notice").inner_text()
     assert shown.is_quiet()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_rows_that_wait_for_a_button_wait_for_none_without_a_script(
+    show, mixed, scripts, monkeypatch
+):
+    monkeypatch.setattr(programs_table, "ROWS_AT_FIRST", 4)
+    shown = show(mixed, java_script_enabled=scripts)
+    seen = shown.page.locator("#programs tbody th[scope=row]:visible").count()
+    assert seen == (4 if scripts else 10)
+    assert shown.is_quiet(), shown.said
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -57,9 +57,10 @@ def test_the_policy_allows_its_own_script_and_style_alone(campaigns):
     text = html_page.render(campaigns.rich())
     [policy] = [value for value in Page(text).values("content") if "default-src" in value]
     [script] = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
-    [style] = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     assert policy == (
-        f"default-src 'none'; style-src {source_hash(style)}; script-src {source_hash(script)}; "
+        f"default-src 'none'; style-src {' '.join(map(source_hash, styles))}; "
+        f"script-src {source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
 

@@ -331,6 +331,12 @@ CHECKS = {
 }
 
 
+def test_every_metric_is_in_the_result(truth):
+    """A metric that is added later has to be given a number here, or it would not be compared."""
+    measured = {name for _, _, name in expected_metrics(campaign_of(truth))}
+    assert measured == {metric.name for metric in metrics.METRICS}
+
+
 def test_every_format_is_compared():
     assert {*CHECKS, "json"} == set(formats.FORMATS)
 
@@ -400,3 +406,18 @@ def test_a_number_that_is_another_one_is_seen_wherever_it_is_shown(truth):
                 continue
             missed.append((format_, ".".join(map(str, path))))
     assert missed == []
+
+
+@pytest.mark.parametrize("format_", sorted(CHECKS.keys() - {"html"}))
+def test_another_outcome_is_seen(truth, format_):
+    """The page in HTML is not read closely enough for words; it has tests of its own."""
+    planted = changed(truth, ("programs", 0, "flip", "outcome"), "different")
+    with pytest.raises(AssertionError):
+        CHECKS[format_](campaign_of(truth), rendered(format_, campaign_of(planted)))
+
+
+@pytest.mark.parametrize("format_", ["csv", "junit", "md", "parquet"])
+def test_another_verdict_is_seen(truth, format_):
+    planted = changed(truth, ("programs", 0, "verdict"), "difference")
+    with pytest.raises(AssertionError):
+        CHECKS[format_](campaign_of(truth), rendered(format_, campaign_of(planted)))

@@ -8,7 +8,7 @@ import pytest
 
 from reports import rows
 from reports.output import plots
-from reports.rows import FlipReason, FlipVerdict, TimeComparison
+from reports.rows import FlipReason, FlipVerdict, TimeComparison, TimeSamples
 from reports.views import decision, scatter, web_page
 from reports.views.addresses import addresses
 
@@ -184,6 +184,23 @@ def test_an_interval_is_drawn_where_there_is_one(campaigns):
     assert second.low is None
     drawn = [dot for dot in plots.scatter(picture).dots if dot.low is not None]
     assert drawn[0].high < drawn[0].y < drawn[0].low
+
+
+def test_times_of_rounds_are_their_medians(campaigns):
+    samples = tuple(
+        TimeSamples(side=side, metric="call", seconds=seconds)
+        for side, seconds in (("jax-legacy", (1.0, 2.0, 9.0)), ("jax-simplified", (4.0, 4.0, 5.0)))
+    )
+    few = judged("not measured", 2.0)
+    row = called(campaigns.parity("f"), 77.0, 88.0).model_copy(
+        update={"time_samples": samples, "times": (few,)}
+    )
+    picture = pictured(campaigns, "Call time", row)
+    [point] = picture.points
+    assert (point.before, point.after, point.low) == (2.0, 4.0, None)
+    assert picture.note == "too few rounds to judge"
+    [line] = page_of(campaigns, with_flip(row, "safe")).table.lines
+    assert [each.cell.text for each in line.figures][2] == "2.00x"
 
 
 def test_zeros_stand_on_the_edge_and_what_is_no_number_is_left_out(campaigns):

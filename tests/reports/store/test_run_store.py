@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from reports.output import json_file
-from reports.rows import FlipVerdict
+from reports.rows import FlipVerdict, TimeSamples
 from reports.rows.history import KEY_METRICS, Commit, RunBegin
 from reports.store import columns, database, migrations, reading, statements, writing
 from reports.store.errors import StoreError
@@ -81,6 +81,15 @@ def test_the_columns_of_programs_are_read_as_they_were_written(path, rich):
     assert reading.load_programs(path, run) == [columns.program_of(row) for row in rich.programs]
 
 
+def test_samples_of_rounds_are_read_where_they_are_asked_for(path, campaigns):
+    samples = (TimeSamples(side="legacy", metric="call", seconds=(0.1, 1e-7, 0.30000000000000004)),)
+    row = safe(campaigns).model_copy(update={"time_samples": samples})
+    store(path, campaigns.campaign(row))
+    [run] = reading.list_runs(path)
+    assert reading.load_programs(path, run)[0].samples == ()
+    assert reading.load_programs(path, run, samples=True)[0].samples == samples
+
+
 def test_every_key_metric_has_a_column(path, campaigns):
     with database.opened_for_writing(path) as connection:
         there = {row[1] for row in connection.execute("PRAGMA table_info(sides)")}
@@ -106,6 +115,9 @@ def test_a_program_is_there_as_soon_as_it_is_put(path, rich):
 def test_the_end_of_a_run_replaces_what_was_put(path, rich, campaigns):
     with writing.begun(path, begin(rich)) as writer:
         writer.put(3, campaigns.difference("safe"))
+        writer.put(3, campaigns.difference("safe"))
+        assert len(reading.load_run(path, "last").programs) == 1
+        writer.put(9, campaigns.parity("not in the end"))
         writer.finish(rich, {row.name: n for n, row in enumerate(rich.programs)})
     [run] = reading.list_runs(path)
     programs = reading.load_programs(path, run)
