@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from parity_tests.judge.sides import flipped, pairs_of
+from parity_tests.campaign.runs_alike import Alike, provenance_of
 from parity_tests.judge.timing import judge_times
 from reports.rows import SIDES, Side, TimeComparison, metrics
 from reports.rows.history import (
@@ -42,32 +42,6 @@ class ReadRun:
     programs: Sequence[StoredProgram]
 
 
-@dataclass(frozen=True)
-class _Alike:
-    """What two runs were measured alike in, and so what may be judged between them."""
-
-    machine: bool
-    versions: bool
-    settings: bool
-    flip: bool  # of the same two sides
-
-    @property
-    def figures(self) -> bool:
-        """Whether sizes of one side are judged."""
-        return self.machine and self.versions
-
-    @property
-    def times(self) -> bool:
-        """Whether times of one side are judged."""
-        return self.figures and self.settings
-
-
-# Of an environment, what makes a machine. The other fields are versions.
-_HARDWARE = frozenset(
-    {"backend", "device_kind", "device_count", "cpu_count", "system", "cpu"}
-)  # fmt: skip
-
-
 def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     """Say what became of each program from the left run to the right one.
 
@@ -75,7 +49,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
 
         compare_runs(before, after).programs[0].outcome == "newly fixed"
     """
-    alike, provenance = _provenance(left.run, right.run)
+    alike, provenance = provenance_of(left.run, right.run)
     of_left = {each.name: each for each in left.programs}
     of_right = {each.name: each for each in right.programs}
     sides = [side for side in SIDES if side in left.run.sides and side in right.run.sides]
@@ -87,10 +61,9 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     changes, limits = [], _limits()
     for name in dict.fromkeys([*of_left, *of_right]):
         if name not in of_right:
-            changes.append(ProgramChange(name=name, outcome="gone"))
+            changes.append(_missing(name, "gone", right.run, of_left[name]))
         elif name not in of_left:
-            new = of_right[name]
-            changes.append(ProgramChange(name=name, outcome="new", notes=(_state(new),)))
+            changes.append(_missing(name, "new", left.run, of_right[name]))
         else:
             pair = _Pair(of_left[name], of_right[name], sides, alike, limits, times.get(name, ()))
             changes.append(pair.change())
@@ -102,6 +75,17 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     )
 
 
+def _missing(
+    name: str, outcome: ProgramChangeOutcome, run: StoredRun, there: StoredProgram
+) -> ProgramChange:
+    """Return the change of a program that a run lacks, which may not have come to it."""
+    notes = (_state(there),)
+    if run.is_complete:
+        return ProgramChange(name=name, outcome=outcome, notes=notes)
+    reason = f"{run.label} ran {run.programs} of {run.planned} programs"
+    return ProgramChange(name=name, outcome="not comparable", reasons=(reason,), notes=notes)
+
+
 def _told(run: StoredRun) -> ComparedRun:
     return ComparedRun(
         label=run.label,
@@ -111,69 +95,6 @@ def _told(run: StoredRun) -> ComparedRun:
         environment=run.environment,
         programs=run.programs,
     )
-
-
-# -- what the runs were measured with --------------------------------------------------------------
-
-
-def _provenance(left: StoredRun, right: StoredRun) -> tuple[_Alike, list[str]]:
-    """Return what was alike, and a line for each way in which the runs were not."""
-    ours, theirs = left.environment.model_dump(), right.environment.model_dump()
-    other = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
-    hardware = [_differs(name, *each) for name, each in other.items() if name in _HARDWARE]
-    if left.machine and right.machine and left.machine != right.machine:
-        hardware.insert(0, _differs("machine", left.machine, right.machine))
-    hardware += [
-        f"the machine of {each.label} is not recorded" for each in (left, right) if not each.machine
-    ]
-    versions = [_differs(name, *each) for name, each in other.items() if name not in _HARDWARE]
-    settings = _other_settings(left, right)
-    lines = []
-    if hardware:
-        lines.append(
-            f"other machines: {'; '.join(hardware)}; times, sizes and costs of the flip are not "
-            "judged"
-        )
-    if versions:
-        lines.append(
-            f"other versions: {'; '.join(versions)}; times and sizes of a side are not judged"
-        )
-    if settings:
-        lines.append(f"other settings: {'; '.join(settings)}; times are not judged")
-    for each in (left, right):
-        if not each.finished and each.id is not None:
-            lines.append(
-                f"{each.label} has no end: {each.programs} of {each.planned} programs were "
-                "finished, and judged without the runs that come last"
-            )
-    lines += [
-        f"{side} was run in {left.label if side in left.sides else right.label} alone"
-        for side in SIDES
-        if (side in left.sides) != (side in right.sides)
-    ]
-    flips = [flipped(pairs_of(each.sides)) for each in (left, right)]
-    if flips[0] != flips[1]:
-        told = " and ".join(" against ".join(each) if each else "nothing" for each in flips)
-        lines.append(f"the flip was judged on other sides, {told}: no program is comparable")
-    alike = _Alike(not hardware, not versions, not settings, flips[0] == flips[1])
-    return alike, lines
-
-
-def _differs(name: str, left: object, right: object) -> str:
-    return f"{name.replace('_', ' ')} {left or 'unknown'} and {right or 'unknown'}"
-
-
-def _other_settings(left: StoredRun, right: StoredRun) -> list[str]:
-    unknown = [each.label for each in (left, right) if each.settings is None]
-    if unknown or left.settings is None or right.settings is None:
-        return [f"those of {' and '.join(unknown)} are not recorded"]
-    names = dict.fromkeys([*left.settings, *right.settings])
-    pairs = {name: (left.settings.get(name), right.settings.get(name)) for name in names}
-    return [
-        f"{name} {'unset' if a is None else a} and {'unset' if b is None else b}"
-        for name, (a, b) in pairs.items()
-        if a != b
-    ]
 
 
 def _times(
@@ -197,7 +118,7 @@ class _Pair:
     left: StoredProgram
     right: StoredProgram
     sides: Sequence[Side]
-    alike: _Alike
+    alike: Alike
     limits: Mapping[str, Larger]
     times: tuple[TimeComparison, ...]
 

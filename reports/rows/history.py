@@ -88,6 +88,11 @@ class StoredRun:
         return self.file if self.id is None else f"run {self.id}"
 
     @property
+    def is_complete(self) -> bool:
+        """Whether the run came to all of its programs: it was not killed, and not stopped by -x."""
+        return bool(self.finished) and self.programs >= self.planned
+
+    @property
     def answer(self) -> FlipAnswer | None:
         """The worst answer of its programs; None where no flip was judged."""
         return max(self.answers, key=FLIP_ANSWERS.index, default=None)

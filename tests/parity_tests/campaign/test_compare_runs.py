@@ -94,6 +94,16 @@ def test_programs_of_one_run_alone_are_gone_or_new():
     assert list(found.counts()) == [each for each in CHANGE_OUTCOMES if each in ("gone", "new")]
 
 
+@pytest.mark.parametrize("changes", [{"finished": "", "planned": 9}, {"planned": 9}])
+def test_a_program_that_a_run_did_not_come_to_is_not_gone(changes):
+    for left, right in (({}, changes), (changes, {})):
+        both = run(1, program("old"), **left), run(2, program("young"), **right)
+        found = {each.name: each for each in compare_runs(*both).programs}
+        name = "old" if right else "young"
+        assert found[name].outcome == "not comparable"
+        assert found[name].reasons[0].endswith("ran 1 of 9 programs")
+
+
 def with_memory(count):
     return program(sides={"jax-simplified": side(device_memory_of_constants=count)})
 
