@@ -39,6 +39,7 @@ def cache_key_without_the_flag():
             state.value = before
 
     state.local = local
+    state.get_local = lambda: state.value
     with attribute(settings.use_simplified_constants, "_state", state):
         yield
 
