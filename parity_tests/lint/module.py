@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
@@ -62,7 +63,15 @@ class Module:
 
     def is_inside(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         """Say whether a node is `outer`, or lies within it."""
-        return node is outer or any(each is outer for each in self.around(node))
+        order = self._tree.order
+        return order[outer] <= order[node] < order[outer] + self._tree.sizes[outer]
+
+    def nodes_in(self, outer: cst.CSTNode, type_: type[_Node]) -> list[_Node]:
+        """Return the nodes of a type within a node, in the order of the source."""
+        order, found = self._tree.order, self._tree.by_type.get(type_, [])
+        first = bisect_left(found, order[outer], key=order.__getitem__)
+        end = order[outer] + self._tree.sizes[outer]
+        return found[first : bisect_left(found, end, key=order.__getitem__)]
 
     def scope(self, node: cst.CSTNode) -> metadata.Scope | None:
         """Return the scope that a node's names are looked up in."""
@@ -164,6 +173,11 @@ class _Tree:
             children = list(_children(node))
             self.parents.update((each, node) for each in children)
             waiting += reversed(children)
+        # A node and all that it holds follow one another in this order.
+        self.sizes = dict.fromkeys(self.order, 1)
+        for node in reversed(self.order):
+            if node in self.parents:
+                self.sizes[self.parents[node]] += self.sizes[node]
 
 
 def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

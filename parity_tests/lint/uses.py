@@ -66,6 +66,8 @@ def uses_of(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> 
             yield Use(Purpose.CHANGED, parent)  # and not a copy of it
     elif isinstance(parent, cst.BinaryOperation | cst.IfExp | cst.BooleanOperation):
         yield from _as_part(module, kinds, parent, node, steps)
+    elif _is_asserted_empty(module, node):
+        yield Use(Purpose.HANDED_ON, node)
     elif isinstance(parent, cst.Comparison | cst.ComparisonTarget):
         yield Use(Purpose.COMPARED, parent)
     elif isinstance(parent, cst.If | cst.While | cst.Assert | cst.UnaryOperation):
@@ -82,14 +84,52 @@ def _as_argument(module: Module, kinds: Kinds, arg: cst.Arg, steps: int) -> Iter
     if arg.star == "*" or name in _EVALUATORS or _goes_with_jaxpr(module, kinds, call, arg):
         yield Use(Purpose.HANDED_ON, call)
     elif name == "len":
-        is_pair = _is_compared_with_count(module, kinds, call)
-        yield Use(Purpose.HANDED_ON if is_pair else Purpose.COUNTED, call)
+        is_same = (
+            _is_compared_with_count(module, kinds, call)
+            or _is_bound(module, call, steps)
+            or _is_asserted_empty(module, call)
+        )
+        yield Use(Purpose.HANDED_ON if is_same else Purpose.COUNTED, call)
     elif name in _WRAPPERS and steps < _MOST_STEPS:
         yield from uses_of(module, kinds, call, steps + 1)
     elif name in _VISITORS:
         yield Use(_of_visit(module, kinds, call, steps), call)
     else:
         yield Use(Purpose.ESCAPES, call)
+
+
+def _is_asserted_empty(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether an assertion says that nothing is captured; it holds after the flip as well."""
+    test = module.parent(node)
+    if test is None or not isinstance(module.parent(test), cst.Assert):
+        return False
+    if isinstance(test, cst.UnaryOperation):
+        return isinstance(test.operator, cst.Not)
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    [target] = test.comparisons
+    nothing = module.code(target.comparator) in ("0", "[]", "()")
+    return nothing and isinstance(target.operator, cst.Equal)
+
+
+def _is_bound(module: Module, count: cst.CSTNode, steps: int) -> bool:
+    """Say whether a count only says where the captured arrays end among other values.
+
+    `args[: len(consts)]` and `offset += len(consts)` are right for any count.
+    """
+    parent = module.parent(count)
+    if isinstance(parent, cst.BinaryOperation | cst.AugAssign):
+        return isinstance(parent.operator, cst.Add | cst.Subtract | cst.AddAssign)
+    if isinstance(parent, cst.Slice):
+        return True
+    if isinstance(parent, cst.Arg):
+        call = module.parent(parent)
+        return isinstance(call, cst.Call) and dotted_tail(call.func) == "slice"
+    target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
+    if not isinstance(target, cst.Name) or steps >= _MOST_STEPS:
+        return False
+    found = accesses(module, target)
+    return bool(found) and all(_is_bound(module, each, steps + 1) for each in found)
 
 
 def _is_compared_with_count(module: Module, kinds: Kinds, count: cst.Call) -> bool:

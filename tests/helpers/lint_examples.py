@@ -15,6 +15,7 @@ from jax.extend import core as jex
 FOUND = {
     "CP101": [
         "closed = jax.make_jaxpr(f)(x)\nprint(len(closed.consts))  # <-",
+        "def test(jaxpr):\n    assert len(jaxpr.consts) == 1  # <-",
         "closed = jax.make_jaxpr(f)(x)\nprint(sum(c.nbytes for c in closed.consts))  # <-",
         "def total(closed_jaxpr):\n    for c in closed_jaxpr.literals:  # <-\n        print(c)",
         "traced = jax.jit(f).trace(x)\nif not traced.jaxpr.consts: print()  # <-",
@@ -157,6 +158,11 @@ SILENT = {
         "def g(jaxpr):\n    cells = [Cell(c) for c in jaxpr.consts]\n"
         "    return propagate(jaxpr.jaxpr, cells)",
         "def g(jaxpr): return dict(zip(map(str, jaxpr.constvars), jaxpr.consts))",
+        "def g(jaxpr, args):\n    n = len(jaxpr.consts)\n    return args[:n], args[n:]",
+        "def g(jaxpr, start):\n    start += len(jaxpr.consts)\n"
+        "    return slice(start, start + len(jaxpr.consts))",
+        "def test(jaxpr):\n    assert len(jaxpr.consts) == 0\n    assert not jaxpr.consts\n"
+        "    assert jaxpr.consts == []",
         "def g(jaxpr, new): assert len(new.consts) == len(jaxpr.consts)",
         "def g(jaxpr):\n    more = list(jaxpr.consts)\n    more.append(1)\n"
         "    return core.ClosedJaxpr(jaxpr.jaxpr, more)",
@@ -181,6 +187,7 @@ SILENT = {
     "CP104": [
         "def read(v): return v.val if isinstance(v, core.Literal) else env[v]",
         "def g(v: core.Literal):\n    if v.aval.shape == (): return float(v.val)",
+        "def test(eqn): assert eqn.invars[1].val == 2.0",
         "from typing import Literal\ndef g(v: Literal['a']): return float(v.val)",
         "def g(node): return float(node.val)",
         "import ast\ndef g(v):\n    if isinstance(v, ast.Literal): return int(v.val)",

@@ -34,7 +34,9 @@ def _check(kinds: Kinds) -> Iterator[Match]:
         if value is None or value.kind is not Kind.ATOM:
             continue
         how = _as_scalar(kinds, node)
-        if how and not _asks_for_shape(kinds, node):
+        # An assertion is about a program whose Literals are known.
+        is_asserted = module.enclosing(node, cst.Assert) is not None
+        if how and not is_asserted and not _asks_for_shape(kinds, node):
             message = f"{how}; after the flip a Literal may hold a captured array of any shape"
             yield module.match(node, message, min(value.confidence, Confidence.HIGH))
 

@@ -76,9 +76,7 @@ def _message(module: Module, name: str, jitted: Jitted) -> str:
 def _captured(module: Module, function: cst.CSTNode) -> list[metadata.Assignment]:
     """Return the assignments outside of a function to names that it reads."""
     found: dict[metadata.Assignment, None] = {}
-    for name in module.nodes(cst.Name):
-        if not module.is_inside(name, function):
-            continue
+    for name in module.nodes_in(function, cst.Name):
         for assignment in module.assignments(name):
             is_in_class = isinstance(assignment.scope, metadata.ClassScope)
             if is_in_class or module.is_inside(assignment.node, function):
@@ -170,7 +168,7 @@ def _of_attributes(module: Module, jitted: Jitted) -> Iterator[Match]:
     owner = module.enclosing(jitted.made, cst.ClassDef)
     if owner is None:
         return
-    own = [each for each in module.nodes(cst.Attribute) if module.is_inside(each, owner)]
+    own = module.nodes_in(owner, cst.Attribute)
     own = [each for each in own if isinstance(each.value, cst.Name) and each.value.value == "self"]
     read = {each.attr.value for each in own if module.is_inside(each, jitted.function)}
     made = {
