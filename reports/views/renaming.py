@@ -58,7 +58,7 @@ class Names:
 
     def _is_name(self, line: str, found: re.Match[str]) -> bool:
         # After "= " stands the primitive, whose name may also be a variable: "add", "mul".
-        return found[0] in self._declared and not line[: found.start()].endswith("= ")
+        return found[0] in self._declared and not line.endswith("= ", 0, found.start())
 
 
 class Renaming:
