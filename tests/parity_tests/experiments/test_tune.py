@@ -329,7 +329,7 @@ def test_usage(planted, monkeypatch, options):
 
 def test_svg_is_no_report_of_other_commands(planted, capsys):
     assert app.main(["run", f"{planted}:three", "--report", "svg:out.svg"]) == 4
-    assert "FORMAT one of json, md, html" in capsys.readouterr().err
+    assert "FORMAT one of html, md, comment, junit" in capsys.readouterr().err
 
 
 def test_a_search_has_a_time_limit(planted, monkeypatch):
