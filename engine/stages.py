@@ -8,9 +8,12 @@ that it belongs to.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import jax
 
@@ -19,9 +22,14 @@ from engine.configuration.parsing import Side
 from engine.configuration.trace_side import tracing_for
 from engine.ir.array_snapshots import while_tracing
 from engine.pipeline import Pipeline
+from engine.runtime import watching
 from engine.runtime.device_pool import place
 from engine.runtime.executable_cache import compile_shared
 from engine.runtime.lowering import lower_traced, plan_of
+from engine.runtime.watching import Execution
+
+# Describes an execution to the watcher; takes operands, the params of jit and compiler options.
+ExecutionOf: TypeAlias = Callable[..., Execution]
 
 
 class Traced(jax.stages.Traced):
@@ -41,7 +49,7 @@ class Traced(jax.stages.Traced):
     Source: `jax.stages.Traced`; JAX's note "Handling of closed-over constants".
     """
 
-    __slots__ = ("_pipeline",)
+    __slots__ = ("_execution_of", "_pipeline")
 
     def __init__(
         self,
@@ -49,12 +57,14 @@ class Traced(jax.stages.Traced):
         types: list,
         program: jax_internals.PjitParams,
         source_info: str | None,
+        execution_of: ExecutionOf,
     ) -> None:
         super().__init__(
             *(types, program.params, program.in_tree, program.out_tree, program.consts),
             *jax_internals.traced_fields(source_info),
         )
         self._pipeline = pipeline
+        self._execution_of = execution_of
 
     @property
     def side(self) -> Side:
@@ -73,6 +83,8 @@ class Traced(jax.stages.Traced):
         JAX expands such primitives when it is first asked for this stage, and so traces functions
         of the user: they take the form of the program's side.
         """
+        if not self.jaxpr.is_high:  # nothing to expand, and entering the contexts takes time
+            return super().lojax
         with tracing_for(self.side), while_tracing():
             return super().lojax
 
@@ -110,13 +122,16 @@ class Traced(jax.stages.Traced):
             lowering_platforms=lowering_platforms,
             lowering_parameters=_private_parameters,
         )
-        return Lowered(
+        lowered = Lowered(
             computation,
             lojax.args_info,
             lojax.out_tree,
             in_types=lojax._in_types,
             out_types=lojax._out_types,
         )
+        if not for_export:
+            lowered._execution_of = functools.partial(self._execution_of, params=params)
+        return lowered
 
 
 class Lowered(jax.stages.Lowered):
@@ -133,7 +148,11 @@ class Lowered(jax.stages.Lowered):
     "Compilation and execution".
     """
 
-    __slots__ = ()
+    __slots__ = ("_execution_of",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._execution_of: Callable[..., Execution] | None = None
 
     @property
     def const_args(self) -> list[Any]:
@@ -161,7 +180,7 @@ class Lowered(jax.stages.Lowered):
         executable = compile_shared(
             self._lowering, compiler_options=compiler_options, device_assignment=device_assignment
         )
-        return Compiled(
+        compiled = Compiled(
             executable,
             self._lowering.const_args,
             self.args_info,
@@ -170,6 +189,11 @@ class Lowered(jax.stages.Lowered):
             self._in_types,
             self._out_types,
         )
+        if device_assignment is None and self._execution_of is not None:
+            compiled._execution_of = functools.partial(
+                self._execution_of, compiler_options=compiler_options or {}
+            )
+        return compiled
 
 
 class Compiled(jax.stages.Compiled):
@@ -192,6 +216,7 @@ class Compiled(jax.stages.Compiled):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         del self._call  # so the first call finds the method below
+        self._execution_of: Callable[..., Execution] | None = None
 
     # `attrgetter` runs in C and finds the callable that the first call stored in this object. A
     # method `__call__`, as in JAX, would run Python at every call.
@@ -221,10 +246,30 @@ class Compiled(jax.stages.Compiled):
             return results
 
         in_c = None if any(is_key) else params.executable.create_cpp_call(params)
-        self._call = in_c or call_in_python  # type: ignore[method-assign]
+        call = in_c or call_in_python
+        if self._execution_of is not None and watching.watcher() is not None:
+            call = _watched(call, self._execution_of, self.in_tree, self.out_tree)
+        self._call = call  # type: ignore[method-assign]
         return self._call(*args, **kwargs)
 
     @property
     def const_args(self) -> list[Any]:
         """The constants that a call passes before the user's arguments, each array once."""
         return list(self._params.const_args)
+
+
+def _watched(
+    call: Callable[..., Any], execution_of: Callable[..., Execution], in_tree: Any, out_tree: Any
+) -> Callable[..., Any]:
+    """Return a call of a compiled program that asks the watcher, as calls of `engine.jit` do."""
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        watcher = watching.watcher()
+        operands, tree = jax.tree.flatten((args, kwargs))
+        if watcher is None or tree != in_tree:
+            return call(*args, **kwargs)  # of another tree: JAX raises its own error
+        execution = execution_of(operands)
+        own = replace(execution, run=lambda: jax.tree.leaves(call(*args, **kwargs)))
+        return jax.tree.unflatten(out_tree, watcher(own))
+
+    return watched

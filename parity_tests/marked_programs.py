@@ -2,7 +2,8 @@
 
 A directory has files that are nobody's programs, and importing them could do anything. So the
 marks are looked for in the text: `@program`, `@parity_tests.program(...)`, `program(...)(f)`,
-under whatever name the file imports them.
+under whatever name the file imports them. A stand-alone file, as `constparity reduce` and
+`pytest --constparity-collect` write them, is one program without a mark: stock JAX alone runs it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _SKIPPED = ("__pycache__", "site-packages", "node_modules")
+
+# The names by which a stand-alone file is known: its program, its sides, and what it shows.
+STAND_ALONE = frozenset({"program", "SIDES", "SHOWS"})
 
 
 def files_with_programs(folder: Path) -> list[Path]:
@@ -73,11 +77,20 @@ def programs_in(file: Path) -> list[str]:
         tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError):
         return []
+    if _defined_in(tree) >= STAND_ALONE:
+        return ["program"]
     marks = set(_names_of_the_mark(tree))
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and _makes_a_mark(statement.value, marks):
             marks |= {ast.unparse(each) for each in statement.targets}
     return [name for statement in tree.body for name in _marked(statement, marks)]
+
+
+def _defined_in(tree: ast.Module) -> set[str]:
+    """Return the names of the functions and of the plain assignments at the top of a file."""
+    names = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+    assigned = (each.targets for each in tree.body if isinstance(each, ast.Assign))
+    return names | {each.id for some in assigned for each in some if isinstance(each, ast.Name)}
 
 
 def _names_of_the_mark(tree: ast.Module) -> Iterator[str]:

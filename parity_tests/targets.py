@@ -2,7 +2,8 @@
 
 `package.module:name` and `path/to/file.py:name` name one program, and so does `::` as pytest has
 it. `package.module` and `path/to/file.py` name every program in the module, and a directory every
-program in its files. No target at all is the built-in corpus.
+program in its files. The program of a stand-alone file has the file's name. No target at all is the
+built-in corpus.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
 from parity_tests import suggestions
 from parity_tests.exception_texts import said_by
-from parity_tests.marked_programs import files_with_programs, programs_in, python_files, unreadable
+from parity_tests.marked_programs import (
+    STAND_ALONE,
+    files_with_programs,
+    programs_in,
+    python_files,
+    unreadable,
+)
 from parity_tests.program import Program, ProgramError, from_function, mark_of
 
 CORPUS = "parity_tests.corpus"
@@ -170,11 +177,18 @@ def _load_folder(folder: Path, name: str | None) -> list[Program]:
 
 
 def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
+    if _is_stand_alone(module):
+        return [_named_program(module, module_part, "program")]
     return [
         from_function(value, f"{module_part}:{name}")
         for name, value in vars(module).items()
         if _belongs_to(module, value)
     ]
+
+
+def _is_stand_alone(module: ModuleType) -> bool:
+    """Say whether a module is a file of `constparity reduce`, or of a suite that was collected."""
+    return vars(module).keys() >= STAND_ALONE and callable(vars(module)["program"])
 
 
 def _belongs_to(module: ModuleType, value: object) -> bool:
@@ -198,9 +212,12 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
     if not callable(found):
         raise TargetError(f"{module_part}:{name} is {type(found).__name__}, not a function")
     try:
-        return from_function(found, f"{module_part}:{name}")
+        made = from_function(found, f"{module_part}:{name}")
     except ProgramError as error:
         raise TargetError(str(error)) from error
+    if name == "program" and _is_stand_alone(module):
+        return replace(made, name=Path(str(module.__file__)).stem)
+    return made
 
 
 @contextlib.contextmanager

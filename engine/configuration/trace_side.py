@@ -58,22 +58,36 @@ def standing_alone() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def tracing_for(side: Side) -> Iterator[None]:
+def tracing_for(side: Side) -> contextlib.AbstractContextManager[None]:
     """Trace within this block for `side`: JAX's tracer emits its form; inner programs join it."""
-    simplified = side == "simplified"
-    outermost = _outside.settings is None
-    if outermost:
-        _outside.settings = _program_side.get_local(), use_simplified_constants._state.get_local()
-    try:
-        with (
+    return _TracingFor(side)
+
+
+class _TracingFor:
+    """The context manager of `tracing_for`; each first call would wait for a generator, slower."""
+
+    __slots__ = ("_held", "_is_outermost")
+
+    def __init__(self, side: Side) -> None:
+        simplified = side == "simplified"
+        self._held = (
             _program_side.local(side),
             use_simplified_constants._state.local(simplified),
             jax_internals.simplified_jaxprs(simplified),
-        ):
-            yield
-    finally:
-        if outermost:
+        )
+
+    def __enter__(self) -> None:
+        self._is_outermost = _outside.settings is None
+        if self._is_outermost:
+            flag = use_simplified_constants._state.get_local()
+            _outside.settings = _program_side.get_local(), flag
+        for setting in self._held:
+            setting.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        for setting in reversed(self._held):
+            setting.__exit__(*error)
+        if self._is_outermost:
             _outside.settings = None
 
 

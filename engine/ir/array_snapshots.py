@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import jax
@@ -66,21 +66,28 @@ def capture(value: Any) -> Any:
     return view
 
 
-@contextlib.contextmanager
-def while_tracing() -> Iterator[None]:
+def while_tracing() -> contextlib.AbstractContextManager[None]:
     """Keep the arrays that are captured in this block alive until it ends; put it around a trace.
 
     One array is then one object to JAX throughout the trace, as it is without copies, and memory of
     a deleted array is not reused for another captured array.
     """
-    if getattr(_kept_alive, "values", None) is not None:
-        yield
-        return
-    _kept_alive.values = {}
-    try:
-        yield
-    finally:
-        _kept_alive.values = None
+    return _WhileTracing()
+
+
+class _WhileTracing:
+    """The context manager of `while_tracing`; a generator would be slower."""
+
+    __slots__ = ("_is_outermost",)
+
+    def __enter__(self) -> None:
+        self._is_outermost = getattr(_kept_alive, "values", None) is None
+        if self._is_outermost:
+            _kept_alive.values = {}
+
+    def __exit__(self, *_: Any) -> None:
+        if self._is_outermost:
+            _kept_alive.values = None
 
 
 def capture_while_tracing(value: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from engine import jax_internals
 from engine.ir.closures import constvars_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, consts_of
+from engine.ir.contents import contents_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of
 from engine.ir.rewriting import BodyRewriting
 from engine.jax_internals import replaced
 
@@ -47,20 +48,23 @@ class _Inlining(BodyRewriting):
                 self._done[id(body)] = body, _inlined(new, is_main=body is self._main)
         return super().body(body)
 
+    def _with_new_equations(self, body: Body) -> Body:
+        """Return most bodies at once: only equations with bodies can change here."""
+        return super()._with_new_equations(body) if contents_of(body).nested else body
+
+    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
+        return super()._equation(eqn) if bodies_of(eqn) else eqn
+
 
 def _inlined(body: Body, *, is_main: bool) -> Body:
-    own = constvars_of(body)
-    inlined = [(var, const) for var, const in own if _is_constant(const)]
-    kept = [(var, const) for var, const in own if not _is_constant(const)]
-    constants = jax_internals.inlined_constants(
-        [var for var, _ in inlined], [const for _, const in inlined], drop_unused=is_main
-    )
-    return replaced(
-        body,
-        constvars=[var for var, _ in kept],
-        consts=[const for _, const in kept],
-        eqns=[constants, *body.eqns],
-    )
+    inlined: tuple[list[Var], list[Any]] = [], []
+    kept: tuple[list[Var], list[Any]] = [], []
+    for var, const in constvars_of(body):
+        variables, values = inlined if _is_constant(const) else kept
+        variables.append(var)
+        values.append(const)
+    constants = jax_internals.inlined_constants(*inlined, drop_unused=is_main)
+    return replaced(body, constvars=kept[0], consts=kept[1], eqns=[constants, *body.eqns])
 
 
 def _is_constant(value: Any) -> bool:

@@ -18,6 +18,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 from engine import jax_internals
 from engine.configuration.settings import embedded_constants_max_bytes
+from engine.ir.contents import contents_of
 from engine.jax_internals import Body, bodies_of, consts_of
 
 __all__ = [
@@ -106,19 +107,17 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Body]:
         if id(body) not in seen:
             seen.add(id(body))
             yield body
-            for eqn in body.eqns:
-                if eqn.params:
-                    bodies.extend(bodies_of(eqn))
+            for _, inner in contents_of(body).nested:
+                bodies.extend(inner)
 
 
-def values_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Any]:
-    """Yield the consts and Literal values of a program and its bodies, one for each occurrence."""
+def values_in(closed_jaxpr: ClosedJaxpr) -> list[Any]:
+    """Return the consts and Literal values of a program and its bodies, one for each occurrence."""
+    values: list[Any] = []
     for body in bodies_in(closed_jaxpr):
-        yield from consts_of(body)
-        for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]):
-            for atom in atoms:
-                if isinstance(atom, Literal):
-                    yield atom.val
+        values += consts_of(body)
+        values += [literal.val for literal in contents_of(body).literals]
+    return values
 
 
 def jaxpr_const_args(jaxpr: Body, embed_threshold: int | None = None) -> list[Any]:

@@ -30,6 +30,7 @@ from engine.ir.closures import (
     remembered_order,
     with_names,
 )
+from engine.ir.contents import contents_of
 from engine.ir.jaxprs import (
     Body,
     ClosedJaxpr,
@@ -83,18 +84,14 @@ def _holds(body: Body, wanted: Callable[[Any], bool], is_reached: bool) -> bool:
 
     A body of a primitive that cannot get operands is not reached, but functions within it are.
     """
-    # Loops, because `any` runs a slower generator: each first call of legacy waits for this.
-    for atoms in (body.outvars, *[eqn.invars for eqn in body.eqns]) if is_reached else ():
-        for atom in atoms:
-            if isinstance(atom, Literal) and wanted(atom.val):
-                return True
-    for eqn in body.eqns:
-        if not eqn.params:
-            continue
-        for inner in bodies_of(eqn):
-            name = eqn.primitive.name
-            if _holds(inner, wanted, name in _FUNCTIONS or (is_reached and name in CLOSING)):
-                return True
+    literals, nested = contents_of(body)
+    if is_reached and any(wanted(literal.val) for literal in literals):
+        return True
+    for eqn, bodies in nested:
+        name = eqn.primitive.name
+        reaches = name in _FUNCTIONS or (is_reached and name in CLOSING)
+        if any(_holds(inner, wanted, reaches) for inner in bodies):
+            return True
     return False
 
 

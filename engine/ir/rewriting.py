@@ -6,6 +6,7 @@ read jaxprs, tell bodies apart by identity.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, TypeVar, cast
 
 from engine.ir.jaxprs import Body, JaxprEqn, bodies_of, consts_of
@@ -83,4 +84,4 @@ class BodyRewriting:
 
 
 def _are_same(values: Any, others: Any) -> bool:
-    return all(value is other for value, other in zip(values, others, strict=True))
+    return len(values) == len(others) and all(map(is_, values, others))

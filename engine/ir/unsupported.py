@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import jax_internals
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, bodies_of, consts_of
+from engine.ir.contents import contents_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, bodies_in, bodies_of, consts_of
 
 REDUCERS = frozenset({"reduce", "reduce_window"})
 
@@ -21,17 +22,10 @@ def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bo
 
     `is_hoisted` says which arrays are passed; all others are inlined into the reducer.
     """
-    seen: set[int] = set()
-    bodies: list[Body] = [closed_jaxpr]
-    while bodies:
-        outer = bodies.pop()
-        if id(outer) in seen:
-            continue
-        seen.add(id(outer))
-        for eqn in outer.eqns:
-            for body in bodies_of(eqn) if eqn.params else ():
-                bodies.append(body)
-                if eqn.primitive.name in REDUCERS:
+    for outer in bodies_in(closed_jaxpr):
+        for eqn, bodies in contents_of(outer).nested:
+            if eqn.primitive.name in REDUCERS:
+                for body in bodies:
                     _check_reducer(eqn, body, is_hoisted)
 
 

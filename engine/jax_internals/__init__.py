@@ -110,9 +110,11 @@ from engine.jax_internals.names import (
     api_boundary,
 )
 from engine.jax_internals.placement import (
+    PlacementError,
     computing_device,
     placement_errors,
     platforms_of_context,
+    with_arguments,
 )
 from engine.jax_internals.settings import (
     TracedSetting,

@@ -88,11 +88,12 @@ def follows_arguments_as_it_is(value: Any) -> bool:
         layout = value._pjrt_layout
     except jax.errors.JaxRuntimeError:  # the platform has no layouts
         return pxla.is_default_layout(value.format.layout, sharding, value.aval)
-    return _is_default_layout(layout, sharding, value.aval)
+    return _is_default_layout(layout, sharding._device_assignment[0], value.aval)
 
 
+# The device and not its sharding is in the key: JAX compares shardings in Python, array by array.
 @functools.lru_cache(maxsize=2048)
-def _is_default_layout(layout: Any, sharding: Any, aval: Any) -> bool:
+def _is_default_layout(layout: Any, device: jax.Device, aval: Any) -> bool:
     """Call `pxla.is_default_layout` on a layout of PJRT; cached, because converting one is slow."""
     layout = jax.experimental.layout.Layout.from_pjrt_layout(layout)
-    return pxla.is_default_layout(layout, sharding, aval)
+    return pxla.is_default_layout(layout, jax.sharding.SingleDeviceSharding(device), aval)

@@ -21,6 +21,7 @@ Body = Jaxpr | ClosedJaxpr
 B = TypeVar("B", bound=Body)
 
 _BODIES = (Jaxpr, ClosedJaxpr)
+_FIELDS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "is_high")
 
 
 def is_body(value: Any) -> bool:
@@ -67,8 +68,9 @@ def replaced(body: B, *, consts: Sequence[Any] | None = None, **changes: Any) ->
         consts = consts_of(body)
     changes.setdefault("debug_info", body.debug_info)
     if BODIES_ARE_OF_ONE_CLASS:
-        changes.setdefault("constvars", body.constvars)
-        return body.replace(**changes, consts=consts)
+        # Not `body.replace`, which compares all variables to know whether names are still right.
+        fields = {name: getattr(body, name) for name in _FIELDS if name not in changes}
+        return cast(B, ClosedJaxpr(**fields, **changes, consts=consts))
     jaxpr = open_part(body)
     if len(changes) > 1 or changes["debug_info"] is not jaxpr.debug_info:
         jaxpr = jaxpr.replace(**changes)

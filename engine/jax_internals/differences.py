@@ -7,6 +7,7 @@ its capability.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
@@ -87,8 +88,12 @@ def dead_code_rule(rule: Callable[[list[bool], Any], Any]) -> Callable[..., Any]
 
 def traced_fields(source_info: str | None) -> tuple[Any, ...]:
     """Return the last arguments of the constructor of `Traced`: since jax 0.11.1, a place."""
-    takes_it = "fun_sourceinfo" in inspect.signature(jax.stages.Traced.__init__).parameters
-    return (source_info,) if takes_it else ()
+    return (source_info,) if _takes("fun_sourceinfo", jax.stages.Traced.__init__) else ()
+
+
+@functools.cache  # every trace asks, and `inspect.signature` takes as long as tracing an equation
+def _takes(parameter: str, function: Callable[..., Any]) -> bool:
+    return parameter in inspect.signature(function).parameters
 
 
 def holder_of(name: str) -> Any:

@@ -142,6 +142,8 @@ def _const_type(value: Any) -> Any:
 
 def const_operands(params: dict, count: int) -> dict:
     """Return the params of jit with `count` unconstrained operands before the others."""
+    if not count:
+        return params
     return dict(
         params,
         in_shardings=(UNSPECIFIED,) * count + tuple(params["in_shardings"]),

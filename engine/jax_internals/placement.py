@@ -17,21 +17,30 @@ from jax._src.sharding_impls import UNSPECIFIED
 
 from engine.jax_internals.bodies import open_part
 
+PlacementError = stages.DeviceAssignmentMismatchError
+
 
 @contextlib.contextmanager
 def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) -> Iterator[None]:
     """Raise the ValueError of `jax.jit`, which names arguments, where devices are incompatible."""
     try:
         yield
-    except stages.DeviceAssignmentMismatchError as error:
-        [fails] = error.args
-        of_arguments = [t.sharding._device_assignment for t in types if t.sharding is not None]
-        for fail in fails:
-            if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
-                fail.m_type = stages.MismatchType.CONST_SHARDING  # JAX took it for an argument
-        raise ValueError(
-            stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
-        ) from None
+    except PlacementError as error:
+        raise with_arguments(error, function, types, names) from None
+
+
+def with_arguments(
+    error: PlacementError, function: str, types: Sequence[Any], names: Sequence[str]
+) -> ValueError:
+    """Return the ValueError that `jax.jit` makes of an error of lowering: it names arguments."""
+    [fails] = error.args
+    of_arguments = [t.sharding._device_assignment for t in types if t.sharding is not None]
+    for fail in fails:
+        if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
+            fail.m_type = stages.MismatchType.CONST_SHARDING  # JAX took it for an argument
+    return ValueError(
+        stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
+    )
 
 
 def platforms_of_context(params: dict) -> tuple[str, ...] | None:

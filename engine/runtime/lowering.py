@@ -79,9 +79,8 @@ def lower_plan(
         plan = plan_of(pipeline, params["jaxpr"], plan.otherwise)
         const_args = pipeline.const_args(plan, request)
         assert const_args is not None
-    if params["jaxpr"] not in _reported:
+    if params["jaxpr"] not in _reported and warn_of_large_constants(params["jaxpr"]):
         _reported.add(params["jaxpr"])
-        warn_of_large_constants(params["jaxpr"])
     return _lower(
         pipeline, plan, const_args, types, params, lowering_platforms=lowering_platforms, **options
     )
@@ -94,9 +93,12 @@ def lower_traced(
 
     Raises ValueError for incompatible devices, as `jax.jit` does.
     """
-    names = jax_internals.argument_names(lojax.jaxpr)
-    with jax_internals.placement_errors(lojax.fun_name, lojax._meta_tys_flat, names):
-        return lower_plan(pipeline, plan, lojax._meta_tys_flat, lojax._params, **options)
+    types = lojax._meta_tys_flat
+    try:
+        return lower_plan(pipeline, plan, types, lojax._params, **options)
+    except jax_internals.PlacementError as error:
+        names = jax_internals.argument_names(lojax.jaxpr)
+        raise jax_internals.with_arguments(error, lojax.fun_name, types, names) from None
 
 
 def _donated_avals(types: list, params: dict, lowering_parameters: Any) -> list:

@@ -106,6 +106,7 @@ def _draft(
         times=times,
         hazards=row.hazards,
         no_arbiter="" if truth else "neither of the files has its outputs",
+        too_late=row.too_late or right.rows()[name].too_late,
     )
     shown = tuple(each.observation for each in {**in_right, **in_left}.values())
     return _draft_of(row, findings, shown)

@@ -16,12 +16,13 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import log
 from parity_tests.evidence.settings_found import SettingsFound
-from parity_tests.judge.findings import Findings, TooLate
+from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.worker_process import Lost
+from reports.rows import TooLate
 
 _SETS = "sets the environment variable "
 _READ_AT_START = tuple(f"{_SETS}{name}" for name in ("XLA_FLAGS", "LIBTPU_", "JAX_"))
@@ -94,7 +95,7 @@ def _asked(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
     variables = dict(sorted(_to_set(alone, late).items()))
     assigned = " ".join(f"{name}={value.strip()!r}" for name, value in variables.items())
     action = f"set it before the start, then compare again: {assigned} constparity run"
-    return TooLate(what, action)
+    return TooLate(what=what, action=action)
 
 
 def _differences(alone: SettingsFound, late: SettingsFound) -> Iterator[str]:

@@ -24,6 +24,7 @@ from parity_tests.cli.explain import explain
 from parity_tests.cli.export import export
 from parity_tests.cli.fuzz import fuzz
 from parity_tests.cli.history import history
+from parity_tests.cli.init import init
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.reduce import reduce
@@ -146,6 +147,7 @@ for command in (
     sweep,
     tune,
     reduce,
+    init,
     lint,
     doctor,
     schema,

@@ -29,8 +29,9 @@ def doctor(
     """Say what is installed here, whether all of it works together, and what to do if not.
 
     Shown are the versions, JAX's flag and the engine's, whether the engine runs on this JAX, the
-    form that each side really produces, and private names of JAX that are gone or changed. Each
-    side runs a small program in a process of its own. Exits with 0 when all is well, and with 1
+    form that each side really produces, private names of JAX that are gone or changed, extras that
+    are missing, and whether pytest knows --constparity. Each side runs a small program in a process
+    of its own. Exits with 0 when all is well, and with 1
     where something is wrong. With --python all of this is said of another Python, and what it lacks
     is named; that the engine refuses its JAX is no fault there, for stock JAX can be compared.
 
@@ -99,6 +100,9 @@ def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
         yield side.side, side.shown
     for extra in found.extras:
         yield f"{'for' if found.python else 'extra'} {extra.name}", _state_of_extra(found, extra)
+    if found.pytest_plugin is not None:
+        plugin = found.pytest_plugin
+        yield "pytest", "knows --constparity" if plugin.is_loaded else plugin.to_do
     broken = counted(len(found.broken_names()), "name")
     yield "private names", f"{broken} of {found.names_looked_at} gone or changed"
 
@@ -115,7 +119,8 @@ def _state_of_extra(found: Diagnosis, extra: Extra) -> str:
     install = f"pip install 'constparity[{extra.name}]'"
     if found.python:
         install = f"{found.python} -m pip install {' '.join(extra.missing)}"
-    return f"without {', '.join(extra.missing)}: {install}"
+    purpose = f", for {extra.purpose}" if extra.purpose else ""
+    return f"without {', '.join(extra.missing)}{purpose}: {install}"
 
 
 def _state_of(flag: Flag) -> str:

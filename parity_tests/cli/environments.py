@@ -1,4 +1,4 @@
-"""The commands `constparity environments ...`: list the environments of --jax, and remove them."""
+"""The commands `constparity environments ...`: list, make and remove the environments of --jax."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.exit_codes import complain, fail
+from parity_tests.cli.jax_option import WithPackages, pythons_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,11 +21,13 @@ environments = typer.Typer(invoke_without_command=True)
 
 @environments.callback()
 def _list(context: typer.Context) -> None:
-    """List the environments that --jax has made; remove them.
+    """List the environments that --jax has made; make and remove them.
 
     Examples:
 
       constparity environments
+
+      constparity environments make 0.12.0.1 --with flax
 
       constparity environments remove jax-0.12.0.1-python3.13
 
@@ -43,6 +46,28 @@ def _list(context: typer.Context) -> None:
     sizes = {each.name: store.size(each.path) for each in found}
     terminal.say(console, f"{_megabytes(sum(sizes.values()))} in {store.store_folder()}")
     console.print(_table(found, sizes))
+
+
+@environments.command()
+def make(
+    context: typer.Context,
+    versions: Annotated[
+        str, typer.Argument(metavar="VERSIONS", help="Of JAX, as in 0.12.0.1,0.11.2.")
+    ],
+    with_: WithPackages = None,
+) -> None:
+    """Make environments of JAX versions, unless they are there, and print the path of each Python.
+
+    Exits with 2 where one cannot be made. Everything but the paths goes to stderr.
+
+    Examples:
+
+      constparity environments make 0.12.0.1 --with flax
+
+      pytest --constparity=jax-both --constparity-python="$(constparity environments make 0.9.2)"
+    """
+    for python in pythons_of(context, versions, with_) or ():
+        print(python)
 
 
 @environments.command()

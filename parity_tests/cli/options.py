@@ -46,6 +46,29 @@ Report = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+def _link(text: str) -> str:
+    """Read the address of a report."""
+    from reports.output.links import checked_link
+
+    try:
+        return checked_link(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+ReportUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--report-url",
+        parser=_link,
+        metavar="URL",
+        help="Where the whole report can be read, http or https: a link in --report comment:PATH.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
+]
 FailOn = Annotated[
     str | None,
     typer.Option(

@@ -12,7 +12,7 @@ from typing import Any
 
 from parity_tests.cli.exit_codes import fail
 
-_KEYS = ("fail-on",)
+_KEYS = ("fail-on", "pytest")
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,20 @@ def _checked(file: Path, table: Any) -> ProjectSettings:
             f"{file}: [tool.constparity] has no setting {unknown[0]!r}; "
             f"the settings are {', '.join(_KEYS)}"
         )
+    _check_pytest(file, table.get("pytest", {}))
     rules = table.get("fail-on")
     if isinstance(rules, list) and all(isinstance(each, str) for each in rules):
         rules = ",".join(rules)
     if rules is not None and not isinstance(rules, str):
         fail(f'{file}: fail-on is a text or a list of texts, as in fail-on = ["different"]')
     return ProjectSettings(rules)
+
+
+def _check_pytest(file: Path, table: Any) -> None:
+    """Check what is set for the plugin of pytest: the plugin alone uses it."""
+    from parity_tests.suites.settings import SettingsError, checked
+
+    try:
+        checked(table, str(file))
+    except SettingsError as error:
+        fail(str(error))

@@ -11,12 +11,13 @@ import typer
 from parity_tests.cli.display import NoColor, Quiet, display_of
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT
-from parity_tests.cli.options import Report, parse_fail_on
+from parity_tests.cli.options import Report, ReportUrl, parse_fail_on
 from parity_tests.cli.report_option import (
     check_for_versions,
     checked_reports,
     write_grid_reports,
     write_reports,
+    write_suite_reports,
 )
 from parity_tests.cli.store_option import Store
 
@@ -30,11 +31,13 @@ def report(
         Path,
         typer.Argument(
             metavar="RESULT.json",
-            help="What --report json:RESULT.json or --save RESULT.json wrote; with --store a run.",
+            help="What --report json:RESULT.json or --save RESULT.json wrote, or pytest with "
+            "--constparity-report json:RESULT.json; with --store a run.",
             show_default=False,
         ),
     ],
     report: Report = None,
+    report_url: ReportUrl = None,
     store: Store = None,
     fail_on: Annotated[
         str | None,
@@ -63,6 +66,7 @@ def report(
     """
     import reports
     from reports.rows import Campaign
+    from reports.rows.suite import SuiteResult
     from reports.store.errors import StoreError
     from reports.store.reading import load_run
 
@@ -73,11 +77,13 @@ def report(
         loaded = load_run(store, str(result)) if store else reports.load_result(result)
     except (reports.ReportReadError, StoreError) as error:
         fail(str(error))
-    requests = checked_reports(context, report)
+    requests = checked_reports(context, report, link=report_url or "")
     _check_that_it_stays(store or result, requests)
     console = display.console()
     if isinstance(loaded, Campaign):
         write_reports(context, console, requests, loaded, rules)
+    elif isinstance(loaded, SuiteResult):
+        write_suite_reports(context, console, requests, loaded)
     else:
         check_for_versions(requests)
         write_grid_reports(context, console, requests, loaded, rules)

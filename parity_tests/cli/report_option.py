@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,16 +20,22 @@ if TYPE_CHECKING:
     from reports.rows import Campaign
     from reports.rows.fail_rules import FailRule
     from reports.rows.grid import Grid
+    from reports.rows.suite import SuiteResult
 
 
 def checked_reports(
-    context: typer.Context, texts: Sequence[str], formats: Sequence[ReportFormat] | None = None
+    context: typer.Context,
+    texts: Sequence[str],
+    formats: Sequence[ReportFormat] | None = None,
+    *,
+    link: str = "",
 ) -> list[ReportRequest]:
     """Parse the --report options, and make sure that every file can be written.
 
     A report with several files is several requests, one for each file.
 
     `formats` are the formats that the command can write; None means the formats of a campaign.
+    `link` is the address of the whole report, for the comments among them.
     Where a report goes to standard output, whatever else is printed goes to standard error from
     here on.
     """
@@ -55,7 +62,14 @@ def checked_reports(
             requests[file] = part
     if None in requests:
         context.with_resource(contextlib.redirect_stdout(sys.stderr))
-    return list(requests.values())
+    return _linked(list(requests.values()), link)
+
+
+def _linked(requests: list[ReportRequest], link: str) -> list[ReportRequest]:
+    """Have comments link to the whole report; leaves with `Exit.USAGE` where there is none."""
+    if link and all(each.format != "comment" for each in requests):
+        fail("--report-url is a link in a comment; ask for one, as in --report comment:comment.md")
+    return [replace(each, link=link) if each.format == "comment" else each for each in requests]
 
 
 def check_for_versions(requests: Sequence[ReportRequest]) -> None:
@@ -93,7 +107,7 @@ def write_reports(
     import reports
 
     def render(request: ReportRequest) -> str | bytes:
-        return reports.render_report(request.format, result, rules, request.table)
+        return reports.render_report(request.format, result, rules, request.table, request.link)
 
     _write(context, console, requests, render)
 
@@ -109,9 +123,25 @@ def write_grid_reports(
     import reports
 
     def render(request: ReportRequest) -> str | bytes:
-        return reports.render_grid(request.format, grid, rules, request.table)
+        return reports.render_grid(request.format, grid, rules, request.table, request.link)
 
     _write(context, console, requests, render)
+
+
+def write_suite_reports(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    result: SuiteResult,
+) -> None:
+    """Write a test-suite to every requested report, as `write_reports` does."""
+    from reports.output.suite_formats import check_for_suites, render_suite
+
+    try:
+        check_for_suites(requests)
+    except ValueError as error:
+        fail(str(error))
+    _write(context, console, requests, lambda request: render_suite(request.format, result))
 
 
 def write_texts(

@@ -18,6 +18,7 @@ from parity_tests.cli.options import (
     Jobs,
     ProgramTimeout,
     Report,
+    ReportUrl,
     Resume,
     Sides,
     Targets,
@@ -118,6 +119,7 @@ def run(
     ] = False,
     attribution_timeout: AttributionTimeout = 60.0,
     report: Report = None,
+    report_url: ReportUrl = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -169,7 +171,7 @@ def run(
     display = display_of(quiet, verbose, no_color)
     on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
     chosen = chosen_programs(targets or (), expression, tag, last_failed)
-    requests = [] if list_only else checked_reports(context, report or ())
+    requests = [] if list_only else checked_reports(context, report or (), link=report_url or "")
     given = interpreters(python or (), reload=reload)
     made = pythons_of(context, jax, with_)
     if made is None:

@@ -14,11 +14,15 @@ class Kind(enum.StrEnum):
 
     CAMPAIGN = "campaign"
     GRID = "grid"
+    SUITE = "suite"
 
 
 def schema(
     kind: Annotated[
-        Kind, typer.Argument(help="A report of one campaign, or of a grid over versions of JAX.")
+        Kind,
+        typer.Argument(
+            help="A report of one campaign, of a grid over versions of JAX, or of a test-suite."
+        ),
     ] = Kind.CAMPAIGN,
 ) -> None:
     """Print the JSON Schema of the JSON reports that this constparity writes.

@@ -13,6 +13,7 @@ from parity_tests.campaign.sides_that_run import SidesError
 from parity_tests.diagnosis.extras import extras, extras_in
 from parity_tests.diagnosis.own_file import FileFailedError, run_file
 from parity_tests.diagnosis.problems import problems
+from parity_tests.diagnosis.pytest_plugin import pytest_plugin
 from parity_tests.diagnosis.records import Diagnosis, Flag, NameFinding, Problem, SideShown
 from parity_tests.observe.environment import version
 from parity_tests.processes.interpreters import InterpreterError, interpreter_at
@@ -66,6 +67,7 @@ def diagnose(
         names_looked_at=names.get("looked_at", 0),
         names=tuple(NameFinding.model_validate(each) for each in names.get("findings", ())),
         extras=extras_in(python) if python else extras(),
+        pytest_plugin=None if python else pytest_plugin(),
     )
     wrong = problems(found, engine_error=told.get("engine_error", ""), names_error=unread)
     if not row.observations:

@@ -9,7 +9,14 @@ from pathlib import Path
 from parity_tests.diagnosis.records import Extra
 from parity_tests.processes.interpreters import FOR_RELOAD, missing_in
 
-FOR_USERS = ("corpus", "fuzz", "lint", "tables")
+# The extras for users, and what each is for.
+FOR_USERS = {
+    "corpus": "programs of other libraries in the built-in corpus",
+    "fuzz": "constparity fuzz",
+    "init": "constparity init in a project with a .gitlab-ci.yml",
+    "lint": "constparity lint",
+    "tables": "reports in CSV and Parquet, and frames in notebooks",
+}
 
 
 def extras() -> tuple[Extra, ...]:
@@ -18,7 +25,10 @@ def extras() -> tuple[Extra, ...]:
         requirements = importlib.metadata.requires("constparity") or []
     except importlib.metadata.PackageNotFoundError:
         return ()
-    return tuple(Extra(name=name, missing=_missing(requirements, name)) for name in FOR_USERS)
+    return tuple(
+        Extra(name=name, purpose=purpose, missing=_missing(requirements, name))
+        for name, purpose in FOR_USERS.items()
+    )
 
 
 def extras_in(python: Path) -> tuple[Extra, ...]:

@@ -36,11 +36,19 @@ class NameFinding(Record):
 class Extra(Record):
     """An extra of the package, and which of its packages are missing.
 
-    Of another interpreter it is named after what the packages are for.
+    `purpose` says what an extra is for; "" of another interpreter, for there the name says it.
     """
 
     name: str
     missing: tuple[str, ...]
+    purpose: str = ""
+
+
+class PytestPlugin(Record):
+    """Whether a pytest that starts here knows `--constparity`, and what to do where it does not."""
+
+    is_loaded: bool
+    to_do: str = ""
 
 
 class Problem(Record):
@@ -55,7 +63,7 @@ class Diagnosis(Record):
 
     `python` is the other interpreter that it is about; None: the one that constparity runs in.
     `environment` is None where JAX does not start. `engine_refuses` says why the
-    engine refuses this JAX; None where it runs.
+    engine refuses this JAX; None where it runs. `pytest_plugin` is None of another interpreter.
     """
 
     python: str | None = None
@@ -66,6 +74,7 @@ class Diagnosis(Record):
     names_looked_at: int = 0
     names: tuple[NameFinding, ...] = ()
     extras: tuple[Extra, ...] = ()
+    pytest_plugin: PytestPlugin | None = None
     problems: tuple[Problem, ...] = ()
 
     def broken_names(self) -> list[NameFinding]:

@@ -10,6 +10,7 @@ Where an equation cannot be widened (`NoArbiterError`), there is no arbiter and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,15 +43,28 @@ def truth(program: Program) -> tuple[Value, ...]:
         for path, _ in jax.tree_util.tree_flatten_with_path(traced.out_info)[0]
     ]
     inputs = [jnp.asarray(leaf) for leaf in jax.tree_util.tree_leaves((args, kwargs))]
-    closed = traced.jaxpr
-    if len(inputs) != len(closed.jaxpr.invars):
+    if len(inputs) != len(traced.jaxpr.jaxpr.invars):
         raise NoArbiterError("the program has static arguments")
+    results = true_results(traced.jaxpr, inputs)
+    return tuple(Value(path, result) for path, result in zip(paths, results, strict=True))
+
+
+def true_results(
+    closed: Any, inputs: Sequence[Any], *, most_equations: float = math.inf
+) -> list[np.ndarray[Any, Any]]:
+    """Evaluate a closed_jaxpr in double precision, on inputs of its own types.
+
+    Raises `NoArbiterError` as `truth` does, and after `most_equations`, those of each turn of a
+    loop counted: loops run in Python here.
+
+    Example::
+
+        true_results(jax.make_jaxpr(jnp.sin)(1.0), [1.0])[0].dtype == np.float64
+    """
+    domain = _DoublePrecision(most_equations)
     with jax.enable_x64(True):
-        results = evaluate(closed, [_widened(each) for each in inputs], _DOMAIN)
-        return tuple(
-            Value(path, np.asarray(_plain(result)))
-            for path, result in zip(paths, results, strict=True)
-        )
+        results = evaluate(closed, [_widened(jnp.asarray(each)) for each in inputs], domain)
+        return [np.asarray(_plain(result)) for result in results]
 
 
 def wide(dtype: Any) -> Any:
@@ -77,6 +91,9 @@ def _plain(value: Any) -> Any:
 class _DoublePrecision:
     """The domain of the evaluation: a value is a number, and floating-point ones are wide."""
 
+    def __init__(self, most_equations: float) -> None:
+        self._left = most_equations
+
     def constant(self, value: Any, aval: Any) -> Any:
         return _widened(value)
 
@@ -89,13 +106,13 @@ class _DoublePrecision:
     def equation(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         if equation.effects:
             raise NoArbiterError(f"{equation.primitive.name} has effects")
-        results = _results(equation, operands)
+        self._left -= 1
+        if self._left < 0:
+            raise NoArbiterError("it has too many equations to evaluate one by one")
+        results = _results(equation, operands, self)
         for var, result in zip(equation.outvars, results, strict=True):
             _require_wide(equation, var.aval, result)
         return results
-
-
-_DOMAIN = _DoublePrecision()
 
 
 def _require_wide(equation: Any, aval: Any, result: Any) -> None:
@@ -105,16 +122,16 @@ def _require_wide(equation: Any, aval: Any, result: Any) -> None:
         )
 
 
-def _results(equation: Any, operands: list[Any]) -> Sequence[Any]:
+def _results(equation: Any, operands: list[Any], domain: _DoublePrecision) -> Sequence[Any]:
     match structure_of(equation):
         case Call(body, is_opaque=False):
-            return evaluate(body, operands, _DOMAIN)
+            return evaluate(body, operands, domain)
         case Cond() as cond:
-            return _branch(cond, operands)
+            return _branch(cond, operands, domain)
         case While() as loop:
-            return _while(loop, operands)
+            return _while(loop, operands, domain)
         case Scan() as loop:
-            return _scan(loop, operands)
+            return _scan(loop, operands, domain)
     name = equation.primitive.name
     if name == "pure_callback":
         return _called_back(equation, operands)
@@ -177,24 +194,24 @@ def _wide_param(value: Any) -> Any:
     return wide(value) if isinstance(value, np.dtype) else value
 
 
-def _branch(cond: Cond, operands: list[Any]) -> Sequence[Any]:
+def _branch(cond: Cond, operands: list[Any], domain: _DoublePrecision) -> Sequence[Any]:
     index, *rest = operands
     number = min(max(int(index), 0), len(cond.branches) - 1)
-    return evaluate(cond.branches[number], rest, _DOMAIN)
+    return evaluate(cond.branches[number], rest, domain)
 
 
-def _while(loop: While, operands: list[Any]) -> Sequence[Any]:
+def _while(loop: While, operands: list[Any], domain: _DoublePrecision) -> Sequence[Any]:
     cond_consts, body_consts, carry = loop.split(operands)
     while True:
-        [going_on] = evaluate(loop.cond, [*cond_consts, *carry], _DOMAIN)
+        [going_on] = evaluate(loop.cond, [*cond_consts, *carry], domain)
         if going_on.shape != ():
             raise NoArbiterError("a while loop with a batched condition")
         if not going_on:
             return carry
-        carry = evaluate(loop.body, [*body_consts, *carry], _DOMAIN)
+        carry = evaluate(loop.body, [*body_consts, *carry], domain)
 
 
-def _scan(loop: Scan, operands: list[Any]) -> Sequence[Any]:
+def _scan(loop: Scan, operands: list[Any], domain: _DoublePrecision) -> Sequence[Any]:
     if loop.length == 0:
         raise NoArbiterError("a scan over nothing")
     consts, carry, stacked = loop.split(operands)
@@ -202,7 +219,7 @@ def _scan(loop: Scan, operands: list[Any]) -> Sequence[Any]:
     emitted: dict[int, list[Any]] = {}
     for turn in turns:
         inputs = [*consts, *carry, *(each[turn] for each in stacked)]
-        results = evaluate(loop.body, inputs, _DOMAIN)
+        results = evaluate(loop.body, inputs, domain)
         carry, emitted[turn] = results[: loop.carry], results[loop.carry :]
     columns = zip(*(emitted[turn] for turn in range(loop.length)), strict=True)
     return [*carry, *map(jnp.stack, columns)]

@@ -202,7 +202,8 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
         passing_rtol=None if found.lost.count else passing,
     )
     if found.lost.count:
-        note = _note(left, right, found.lost, "are not finite alike")
+        what = "are NaN or an infinity on one side and something else on the other"
+        note = _note(left, right, found.lost, what)
         return _leaf(path, "mismatch", distance, note)
     if found.max_ulp <= most_ulps(left.dtype):
         is_zero = found.max_ulp == 0

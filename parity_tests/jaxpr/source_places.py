@@ -106,8 +106,12 @@ def is_raised_by_jax(error: BaseException) -> bool:
 
 def relative(file: str) -> str:
     """Return a file's path, relative to the working directory if the file lies below it."""
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:  # a test may have removed it
+        return file
     path = Path(file)
-    return str(path.relative_to(os.getcwd())) if path.is_relative_to(os.getcwd()) else file
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
 
 
 def code_at(file: str, line: int) -> str:

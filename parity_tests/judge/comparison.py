@@ -279,9 +279,12 @@ def worst_in_words(leaves: Sequence[LeafComparison]) -> str:
         return "bitwise equal"
     worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel))
     where = worst.path or "the only output"
-    detail = f"{rung} at {where}: max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
+    far = f"max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
     if worst.max_ulp is not None:
-        detail += f", {worst.max_ulp} ULP"
+        far += f", {worst.max_ulp} ULP"
+    if worst.is_lost:  # the distances are those of the other elements, and may all be zero
+        return f"{rung} at {where}: {worst.note}; the others: {far}"
+    detail = f"{rung} at {where}: {far}"
     return f"{detail}; {worst.note}" if worst.note else detail
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parity_tests.judge.not_repeatable import NotRepeatable
-from reports.rows import Comparison, DriftAttribution, Hazard, Observation, TimeComparison
-
-
-@dataclass(frozen=True)
-class TooLate:
-    """What a module sets at import, too late for JAX, which had started; and what helps."""
-
-    what: str
-    action: str
+from reports.rows import (
+    Comparison,
+    DriftAttribution,
+    Hazard,
+    Observation,
+    TimeComparison,
+    TooLate,
+)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
+from parity_tests.judge.reading_reasons import read_that_changes
 from reports.rows import FlipReason, Observation
 from reports.rows.work import working_equations, working_operations
 from reports.views.figures import humanise_bytes, humanise_count
@@ -36,6 +37,7 @@ def of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterat
     old, new = working_equations(before) or {}, working_equations(after) or {}
     if old == new:  # the same equations may be lowered to more
         old, new = working_operations(before) or {}, working_operations(after) or {}
+    read = read_that_changes(flip) or flip.deciding_read
     estimates = tuple(each.jaxpr.operations or 0 if each.jaxpr else 0 for each in (before, after))
     is_more = (estimates[1], sum(new.values())) > (estimates[0], sum(old.values()))
     yield FlipReason(
@@ -46,7 +48,10 @@ def of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterat
         f"captured array explains: {_changed(old, new) or 'loops of other lengths'}; about "
         f"{humanise_count(estimates[0])} operations before and {humanise_count(estimates[1])} "
         "after",
-        action="find what reads the flag: both forms are meant to be one program",
+        where=lines_of(read) if read else "",
+        action=read[0].fix
+        if read
+        else "find what reads the flag: both forms are meant to be one program",
     )
 
 

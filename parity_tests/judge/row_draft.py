@@ -42,4 +42,5 @@ class RowDraft:
             hazards=found.hazards,
             drift=found.drift,
             flip=conclusion.flip,
+            too_late=found.too_late,
         )

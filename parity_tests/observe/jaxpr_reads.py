@@ -120,7 +120,7 @@ def recording(
             stack.enter_context(_replaced(owner, name, _recorder(owner, name, subject, reads)))
         for owner, name, made in (*_texts(reads), *_modules(reads), *_flag_readers(reads)):
             stack.enter_context(_replaced(owner, name, made))
-        stack.enter_context(environments.starts_told(partial(_note_environment, reads)))
+        stack.enter_context(environments.environments_told(partial(_note_environment, reads)))
         yield reads
 
 

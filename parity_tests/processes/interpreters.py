@@ -66,11 +66,11 @@ class Versions:
     python: str
 
 
-def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
+def interpreter_at(path: str, also: Sequence[str] = (), *, needed: Sequence[str] = NEEDED) -> Path:
     """Return the interpreter at a path; a virtual environment is the folder of its interpreter.
 
-    `also` are packages that it needs besides `NEEDED`. Raises `InterpreterError` where it is no
-    interpreter, is too old, or lacks a package.
+    `also` are packages that it needs besides `needed`, those of a process of a side. Raises
+    `InterpreterError` where it is no interpreter, is too old, or lacks a package.
 
     Example::
 
@@ -78,7 +78,7 @@ def interpreter_at(path: str, also: Sequence[str] = ()) -> Path:
     """
     python = _executable(path)
     try:
-        found = _probed(python, (*NEEDED, *also))
+        found = _probed(python, (*needed, *also))
     except (OSError, subprocess.SubprocessError, InterpreterError) as error:
         raise InterpreterError(f"{path!r} is no Python interpreter: {_said(error)}") from error
     if found.version < OLDEST:

@@ -72,6 +72,7 @@ class Equation:
 
     The bodies of a `scan`, a `while` (the condition first) and of calls take the operands one by
     one; the bodies of a `cond` take nothing. The first `carried` operands of a scan are its carry.
+    `barriers` are the operands of a checkpoint that nothing may be moved across.
     `unwritable` says why the equation cannot be written as Python; "" if it can. `multiple` says
     that its primitive returns a list, also of one.
     """
@@ -82,6 +83,7 @@ class Equation:
     params: tuple[tuple[str, str], ...] = ()
     bodies: tuple[Body, ...] = ()
     carried: int = 0
+    barriers: tuple[bool, ...] = ()
     unwritable: str = ""
     multiple: bool = False
 
@@ -125,6 +127,16 @@ Store: TypeAlias = Mapping[int, np.ndarray[Any, Any]]
 # Which body, from the outermost: pairs of the number of an equation and the number of its body.
 Path: TypeAlias = tuple[tuple[int, int], ...]
 
+# Primitives that are written as the public functions that bind them and nothing else.
+FUNCTIONS = {
+    "device_put": "jax.device_put",
+    "random_wrap": "jax.random.wrap_key_data",
+    "random_unwrap": "jax.random.key_data",
+    "split": "lax.split",
+    "stack": "lax.stack",
+    "unstack": "lax.unstack",
+}
+OF_SEQUENCES = frozenset({"device_put", "stack"})  # of these, those that take their operands in one
 CALLS = frozenset({"jit", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
 _DRAFT = TypeAdapter(Draft)
 

@@ -17,6 +17,8 @@ import numpy as np
 from parity_tests.evidence.values import dtype_named
 from parity_tests.reduce.draft import (
     CALLS,
+    FUNCTIONS,
+    OF_SEQUENCES,
     Array,
     Atom,
     Body,
@@ -53,12 +55,17 @@ _SCATTERS = {
 
 
 class ProgramText:
-    """The text of a draft's `program`, and the arrays that it reads from the .npz beside it."""
+    """The text of a draft's `program`, and the arrays that it reads from the .npz beside it.
 
-    def __init__(self, draft: Draft, store: Store) -> None:
+    With `all_beside` the .npz has the small arrays too: the text is the same whatever the elements
+    of its arrays are.
+    """
+
+    def __init__(self, draft: Draft, store: Store, *, all_beside: bool = False) -> None:
         self.draft = draft
         self.store = store
         self.kept: dict[str, np.ndarray[Any, Any]] = {}
+        self._all_beside = all_beside
         self._names: dict[int, str] = {}
         self._bodies = 0
 
@@ -67,19 +74,32 @@ class ProgramText:
         if not self.kept:
             return None
         buffer = io.BytesIO()
-        np.savez(buffer, **self.kept)  # type: ignore[arg-type]
+        # Bytes, so that one way holds for every dtype; NumPy's own format has no bfloat16.
+        kept: Any = {n: np.frombuffer(each.tobytes(), np.uint8) for n, each in self.kept.items()}
+        np.savez(buffer, **kept)
         return buffer.getvalue()
 
-    def program(self) -> str:
+    def program(self, docstring: str = "Return a function and its arguments.") -> str:
         """Return the source of `program`, which returns a function and its arguments."""
         draft = self.draft
         for n, var in enumerate(draft.body.inputs):
             self._names[var.number] = f"x{n}"
         for n, array in enumerate(draft.captured):
             self._names[array.number] = f"c{n}"
-        lines = ["def program():", '    """Return a function and its arguments."""']
-        for array in (*draft.captured, *draft.arguments):
-            lines += [f"    {self._names[array.number]} = {self._array(array)}"]
+        arrays = [
+            f"    {self._names[array.number]} = {self._array(array)}"
+            for array in (*draft.captured, *draft.arguments)
+        ]
+        lines = ["def program():", f'    """{in_docstring(docstring)}"""']
+        if self.kept:
+            # Here and not at the top of the file: whoever lists the programs of a folder imports
+            # all of its files, and should not hold all of their arrays.
+            lines += [
+                '    beside = Path(__file__).with_suffix(".npz")',
+                "    with np.load(beside, allow_pickle=False) as stored:",
+                "        arrays = {name: stored[name] for name in stored.files}",
+            ]
+        lines += arrays
         arguments = ", ".join(self._names[var.number] for var in draft.body.inputs)
         lines += ["", f"    def fun({arguments}):"]
         lines += [f"        {line}".rstrip() for line in self._lines(draft.body)]
@@ -113,6 +133,8 @@ class ProgramText:
         recorded = self.store.get(array.number)
         if array.made_by == "scalar":
             assert recorded is not None
+            if self._all_beside:
+                return f"{self._numbers(recorded, array.number)}.item()"
             return repr(recorded.item())
         if array.impl:
             assert recorded is not None  # keys are small
@@ -129,19 +151,22 @@ class ProgramText:
 
     def _numbers(self, value: np.ndarray[Any, Any], number: int) -> str:
         dtype = scalar_type(value.dtype.name)
+        if not value.size:
+            return f"np.zeros({value.shape}, {dtype})"
         flat = value.reshape(-1)
-        plain = value.dtype.kind in "biuf" and not (
-            value.dtype.kind == "f" and np.isnan(flat).any()
+        plain = (
+            value.dtype.kind in "biuf"
+            and not self._all_beside
+            and not (value.dtype.kind == "f" and np.isnan(flat).any())
         )
-        if plain and value.size and (flat[:1].tobytes() * value.size) == value.tobytes():
+        if plain and (flat[:1].tobytes() * value.size) == value.tobytes():
             text = _literal(flat[0].item())
             return f"np.full({value.shape}, {text}, {dtype})"
         if plain and value.size <= LITERAL:
             return f"np.array({_literal(value.tolist())}, {dtype})"
         name = self._names.get(number, f"a{number}")
-        # Bytes, so that one way holds for every dtype; NumPy's own format has no bfloat16.
-        self.kept[name] = np.frombuffer(value.tobytes(), np.uint8)
-        return f'ARRAYS["{name}"].view({dtype}).reshape({value.shape})'
+        self.kept[name] = value
+        return f'arrays["{name}"].view({dtype}).reshape({value.shape})'
 
     # -- bodies ------------------------------------------------------------------------------------
 
@@ -169,6 +194,9 @@ class ProgramText:
             return f"lax.{_SCATTERS[name]}({', '.join([*operands, *_keywords(params)])})"
         if name in _LAX and all(value == "None" for value in params.values()):
             return f"lax.{name}({', '.join(operands)})"
+        if name in FUNCTIONS:
+            taken = [self._tuple(equation.operands)] if name in OF_SEQUENCES else operands
+            return f"{FUNCTIONS[name]}({', '.join([*taken, *_keywords(params)])})"
         public = _NAMES.get(name, f"{name.replace('-', '_')}_p")
         return f"primitives.{public}.bind({', '.join([*operands, *_keywords(params)])})"
 
@@ -183,6 +211,13 @@ class ProgramText:
             rule = "defjvp" if kind == "custom_jvp_call" else "defvjp"
             yield f"{name}.{rule}({', '.join(rules)})"
         operands = ", ".join(self._atom(each) for each in equation.operands)
+        if any(equation.barriers):
+            # As JAX lowers the checkpoint of a function that was differentiated.
+            pairs = zip(equation.operands, equation.barriers, strict=True)
+            operands = ", ".join(
+                f"lax.optimization_barrier({self._atom(each)})" if held else self._atom(each)
+                for each, held in pairs
+            )
         yield f"{self._targets(equation)} = {name}({operands})"
 
     def _scan(self, equation: Equation) -> Iterator[str]:
@@ -257,6 +292,11 @@ class ProgramText:
     def _targets(self, equation: Equation, *, multiple: bool = True) -> str:
         names = [self._new(var) for var in equation.results]
         return _target(names) if multiple else names[0]
+
+
+def in_docstring(text: str) -> str:
+    """Return a text as it stands between three quotes."""
+    return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _target(names: list[str]) -> str:

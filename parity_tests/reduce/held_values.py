@@ -1,4 +1,4 @@
-"""Held values: the value of every variable and captured array of a draft, by number.
+"""What the numbers of a draft stand for: its arrays, and on request the value of every variable.
 
 A value that is computed with is on the default device and uncommitted. A value that goes into the
 file is a NumPy array on the host; of PRNG keys, the key data.
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.jaxpr.captured import identity
+from parity_tests.jaxpr.interpreter import bind
 from parity_tests.reduce.draft import Array, Atom, CapturedRef, Scalar, Type, Var
 from parity_tests.reduce.python_literals import UnwritableError, impl_name, scalar_source
 
@@ -26,19 +27,18 @@ class CannotReadError(ValueError):
     """A program has no draft; the message says what stands in the way, and what to do."""
 
 
-class HeldValues:
-    """What each number of a draft holds; `captured` has the captured arrays by their identity.
+class HeldArrays:
+    """The arguments and captured arrays of a draft; nothing is evaluated.
 
-    `host` has the values that go into the file. `wide` says that a type has 64 bits.
+    `captured` has the captured arrays by their identity, `recorded` the values of all arrays by
+    number, as JAX has them. `wide` says that a type has 64 bits.
     """
 
     def __init__(self) -> None:
         self.captured: dict[Any, Array] = {}
-        self.host: dict[int, np.ndarray[Any, Any]] = {}
+        self.recorded: dict[int, Any] = {}
         self.wide = False
         self._numbers = itertools.count()
-        self._values: dict[int, Any] = {}
-        self._scalars: dict[Scalar, Any] = {}
         self._alive: list[Any] = []  # keeps the ids of captured arrays from being used again
 
     # -- variables ---------------------------------------------------------------------------------
@@ -54,19 +54,14 @@ class HeldValues:
         self.wide |= str(dtype) in ("int64", "uint64", "float64", "complex128")
         return Type(tuple(aval.shape), str(dtype), bool(getattr(aval, "weak_type", False)))
 
-    def of(self, atom: Atom) -> Any:
-        """Return what an atom holds, to compute with."""
-        return self._scalars[atom] if isinstance(atom, Scalar) else self._values[atom.number]
-
-    def hold(self, variables: Sequence[Var], values: Sequence[Any]) -> None:
-        """Let variables hold values."""
-        for var, value in zip(variables, values, strict=True):
-            is_key = jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
-            self._keep(var.number, value, _impl(value.dtype) if is_key else "")
+    def evaluate(self, equation: Any, operands: Sequence[Atom], results: Sequence[Var]) -> None:
+        """Let the results of an equation hold what it computes."""
 
     def share(self, inputs: Sequence[Var], atoms: Sequence[Atom]) -> None:
         """Let inputs of a body hold what their operands hold."""
-        self.hold(inputs, [self.of(atom) for atom in atoms])
+
+    def first_turn(self, inputs: Sequence[Var], stacked: Sequence[Atom], scan: Any) -> None:
+        """Let inputs of a scan's body hold the rows of the first turn."""
 
     # -- arrays and scalars ------------------------------------------------------------------------
 
@@ -86,7 +81,7 @@ class HeldValues:
         number = np.asarray(literal.val).astype(literal.aval.dtype)[()]
         text = scalar_source(number.item()) if plain else scalar_source(number, type_.dtype)
         scalar = Scalar(text, type_)
-        self._scalars[scalar] = jnp.asarray(number)
+        self._hold_scalar(scalar, number)
         return scalar
 
     def array(self, number: int, value: Any, type_: Type) -> Array:
@@ -95,6 +90,8 @@ class HeldValues:
             self._keep(number, np.asarray(value))
             return Array(number, type_, "scalar")
         impl, device = "", None
+        if value.dtype == jax.dtypes.float0:
+            raise CannotReadError("an array of float0 has no elements to write: leave it out")
         if isinstance(value, jax.Array):
             if len(value.sharding.device_set) > 1 or not value.is_fully_addressable:
                 raise CannotReadError(
@@ -111,11 +108,53 @@ class HeldValues:
         return Array(number, type_, made_by, device, impl)  # type: ignore[arg-type]
 
     def _keep(self, number: int, value: Any, impl: str = "") -> None:
+        self.recorded[number] = value
+
+    def _hold_scalar(self, scalar: Scalar, number: Any) -> None:
+        pass
+
+
+class HeldValues(HeldArrays):
+    """What each number of a draft holds; `host` has the values that go into the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.host: dict[int, np.ndarray[Any, Any]] = {}
+        self._values: dict[int, Any] = {}
+        self._scalars: dict[Scalar, Any] = {}
+
+    def evaluate(self, equation: Any, operands: Sequence[Atom], results: Sequence[Var]) -> None:
+        """Let the results of an equation hold what it computes."""
+        self._hold(results, bind(equation, [self._of(each) for each in operands]))
+
+    def share(self, inputs: Sequence[Var], atoms: Sequence[Atom]) -> None:
+        """Let inputs of a body hold what their operands hold."""
+        self._hold(inputs, [self._of(atom) for atom in atoms])
+
+    def first_turn(self, inputs: Sequence[Var], stacked: Sequence[Atom], scan: Any) -> None:
+        """Let inputs of a scan's body hold the rows of the first turn; it must have one."""
+        if scan.length == 0:
+            raise UnwritableError("its length of zero")
+        first = -1 if scan.reverse else 0
+        self._hold(inputs, [self._of(atom)[first] for atom in stacked])
+
+    def _of(self, atom: Atom) -> Any:
+        return self._scalars[atom] if isinstance(atom, Scalar) else self._values[atom.number]
+
+    def _hold(self, variables: Sequence[Var], values: Sequence[Any]) -> None:
+        for var, value in zip(variables, values, strict=True):
+            is_key = jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
+            self._keep(var.number, value, _impl(value.dtype) if is_key else "")
+
+    def _keep(self, number: int, value: Any, impl: str = "") -> None:
         host = np.asarray(jax.random.key_data(value) if impl else value)
         plain = jnp.asarray(host)  # uncommitted, so that placement never stops an evaluation
         self._values[number] = jax.random.wrap_key_data(plain, impl=impl) if impl else plain
         if host.nbytes <= LARGEST:
             self.host[number] = host
+
+    def _hold_scalar(self, scalar: Scalar, number: Any) -> None:
+        self._scalars[scalar] = jnp.asarray(number)
 
 
 def _impl(dtype: Any) -> str:

@@ -1,8 +1,8 @@
 """A program's jaxpr to a draft, and the value of every variable in it.
 
-The jaxpr is evaluated one equation at a time and the results are recorded, so that a result can
+`read` evaluates the jaxpr one equation at a time and records the results, so that a result can
 stand for an equation that is cut. Bodies of control flow are walked once, with the inputs of their
-first turn, to find values for their variables.
+first turn, to find values for their variables. `read_unevaluated` runs nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from jax.extend import core
 from jax.extend.core import primitives
 
 from parity_tests.jaxpr.bodies import Call, Cond, LinearSolve, Scan, While, inner, structure_of
-from parity_tests.jaxpr.interpreter import bind, evaluate
+from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.program import Program
-from parity_tests.reduce.draft import Atom, Body, Draft, Equation, Var
-from parity_tests.reduce.held_values import CannotReadError, HeldValues
+from parity_tests.reduce.draft import FUNCTIONS, Atom, Body, Draft, Equation, Var
+from parity_tests.reduce.held_values import CannotReadError, HeldArrays, HeldValues
 from parity_tests.reduce.python_literals import UnwritableError, source_of
 
 _PUBLIC = {
@@ -53,25 +53,46 @@ def read(program: Program) -> Reading:
     leaves = jax.tree_util.tree_leaves((args, kwargs))
     if len(leaves) != len(closed.jaxpr.invars):
         raise CannotReadError("the program has arguments that are no arrays; capture them instead")
-    reader = _Reader()
-    held = reader.held
+    held = HeldValues()
     # Beyond 32 bits, whatever the setting, so that nothing is truncated that is in the jaxpr.
     with jax.enable_x64(True):
-        inputs, arguments = [], []
-        for var, leaf in zip(closed.jaxpr.invars, leaves, strict=True):
-            inputs.append(held.new_var(var))
-            arguments.append(held.array(inputs[-1].number, leaf, inputs[-1].type))
-        body = reader.body(closed, inputs)
-    x64 = bool(jax.config.jax_enable_x64) or held.wide  # type: ignore[attr-defined]
-    draft = Draft(body, tuple(arguments), tuple(held.captured.values()), x64)
-    return Reading(draft, held.host)
+        draft = _draft(closed, leaves, held)
+    return Reading(_with_x64(draft), held.host)
+
+
+def read_unevaluated(closed_jaxpr: Any, operands: Sequence[Any]) -> tuple[Draft, dict[int, Any]]:
+    """Make a draft of a traced program, and return it with the arrays that it has, by number.
+
+    Nothing is evaluated and no array is copied: the program may have effects, and its arrays are
+    the user's own. Raises `CannotReadError` as `read` does.
+
+    Example::
+
+        draft, arrays = read_unevaluated(traced.jaxpr, jax.tree.leaves(arguments))
+    """
+    held = HeldArrays()
+    return _with_x64(_draft(closed_jaxpr, operands, held)), held.recorded
+
+
+def _draft(closed: Any, operands: Sequence[Any], held: HeldArrays) -> Draft:
+    inputs, arguments = [], []
+    for var, operand in zip(closed.jaxpr.invars, operands, strict=True):
+        inputs.append(held.new_var(var))
+        arguments.append(held.array(inputs[-1].number, operand, inputs[-1].type))
+    body = _Reader(held).body(closed, inputs)
+    return Draft(body, tuple(arguments), tuple(held.captured.values()), held.wide)
+
+
+def _with_x64(draft: Draft) -> Draft:
+    """Return the draft with `jax_enable_x64` on where it is on here, or a type has 64 bits."""
+    return replace(draft, x64=draft.x64 or bool(jax.config.jax_enable_x64))  # type: ignore[attr-defined]
 
 
 class _Reader:
     """Reads the bodies of one program; `made_by` has the equation that made a variable."""
 
-    def __init__(self) -> None:
-        self.held = HeldValues()
+    def __init__(self, held: HeldArrays) -> None:
+        self.held = held
         self.made_by: dict[int, Equation] = {}
 
     def body(self, body: Any, inputs: Sequence[Var], closed_over: Sequence[Atom] = ()) -> Body:
@@ -84,7 +105,7 @@ class _Reader:
 class _Atoms:
     """The domain of one body: a value is an atom of the draft, and equations are collected."""
 
-    def __init__(self, reader: _Reader, held: HeldValues) -> None:
+    def __init__(self, reader: _Reader, held: HeldArrays) -> None:
         self.equations: list[Equation] = []
         self._reader = reader
         self._held = held
@@ -102,7 +123,7 @@ class _Atoms:
 
     def equation(self, equation: Any, operands: list[Atom]) -> tuple[Var, ...]:
         results = tuple(self._held.new_var(var) for var in equation.outvars)
-        self._held.hold(results, bind(equation, [self._held.of(each) for each in operands]))
+        self._held.evaluate(equation, operands, results)
         made = Equation(equation.primitive.name, tuple(operands), results)
         self._reader.made_by.update((var.number, made) for var in results)
         try:
@@ -118,7 +139,8 @@ class _Atoms:
             case Call(body, is_opaque=False):
                 _require_plain_call(equation)
                 name = _WRITTEN_AS.get(made.primitive, made.primitive)
-                return self._call(name, body, made.operands, made)
+                call = self._call(name, body, made.operands, made)
+                return replace(call, barriers=_barriers(equation))
             case Scan() as loop:
                 return self._scan(loop, made, equation)
             case While() as loop:
@@ -138,17 +160,16 @@ class _Atoms:
         consts, carry, stacked = loop.split(made.operands)
         inputs = [self._held.new_var(var) for var in inner(loop.body).invars[loop.consts :]]
         self._held.share(inputs[: loop.carry], carry)
-        if loop.length == 0:
-            raise UnwritableError("its length of zero")
-        first = -1 if loop.reverse else 0
-        rows = [self._held.of(atom)[first] for atom in stacked]
-        self._held.hold(inputs[loop.carry :], rows)
+        self._held.first_turn(inputs[loop.carry :], stacked, loop)
         body = self._reader.body(loop.body, inputs, consts)
         names = ("length", "reverse", "unroll")
         texts = tuple((name, source_of(equation.params[name])) for name in names)
         return Equation("scan", (*carry, *stacked), made.results, texts, (body,), loop.carry)
 
     def _while(self, loop: While, made: Equation) -> Equation:
+        [decides] = inner(loop.cond).outvars
+        if decides.aval.shape:
+            raise UnwritableError(f"its condition for each of a batch, {decides.aval.str_short()}")
         cond_consts, body_consts, carry = loop.split(made.operands)
         bodies = []
         for body, consts in ((loop.cond, cond_consts), (loop.body, body_consts)):
@@ -180,10 +201,23 @@ def _require_plain_call(equation: Any) -> None:
         raise UnwritableError("its policy")
 
 
+def _barriers(equation: Any) -> tuple[bool, ...]:
+    """Return which operands of a checkpoint JAX puts behind a barrier, where it lowers it."""
+    params = equation.params
+    if not params.get("differentiated") or not (held := params.get("prevent_cse")):
+        return ()
+    return held if isinstance(held, tuple) else (True,) * len(equation.invars)
+
+
 def _first_order(made: Equation, equation: Any) -> Equation:
-    if id(equation.primitive) not in _PUBLIC:
+    if id(equation.primitive) not in _PUBLIC and made.primitive not in FUNCTIONS:
         raise UnwritableError("it is not in jax.extend.core.primitives")
     params = dict(equation.params)
+    if made.primitive == "device_put":
+        # To no device in particular, the function of JAX does the same.
+        if any(params["devices"]) or any(params["srcs"]):
+            raise UnwritableError("its device")
+        params = {}
     if made.primitive in _SCATTERS:
         # Written with the function of `jax.lax`, that makes the body of the update itself.
         params = {k: v for k, v in params.items() if not k.startswith("update_")}

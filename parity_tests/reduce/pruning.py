@@ -36,7 +36,9 @@ def _pruned(body: Body) -> Body:
     for equation in reversed(body.equations):
         if not any(var.number in needed for var in equation.results):
             continue
-        if equation.primitive in CALLS:
+        if equation.unwritable:
+            pass  # it has no bodies in the draft
+        elif equation.primitive in CALLS:
             equation = _pruned_call(equation, needed)
         elif equation.primitive == "cond":
             equation = _pruned_cond(equation, needed)
@@ -59,6 +61,7 @@ def _pruned_call(equation: Equation, needed: set[int]) -> Equation:
         equation,
         operands=_chosen(equation.operands, inputs),
         results=_chosen(equation.results, which),
+        barriers=_chosen(equation.barriers, inputs) if equation.barriers else (),
         bodies=(replace(body, inputs=_chosen(body.inputs, inputs)),),
     )
 

@@ -31,6 +31,10 @@ def source_of(value: Any) -> str:
     """
     if value is None or isinstance(value, (bool, str)):
         return repr(value)
+    if isinstance(value, jax.sharding.NamedSharding) and value.mesh.empty:
+        return "None"  # outside of a mesh both say nothing
+    if isinstance(value, jax.memory.Space):
+        return f"jax.memory.Space.{value.name}"
     if isinstance(value, enum.Enum):
         return f"{_public_class(value)}.{value.name}"
     if isinstance(value, (int, float, complex, np.generic)):

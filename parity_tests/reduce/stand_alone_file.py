@@ -10,28 +10,35 @@ from typing import Any
 
 from parity_tests.reduce import harness
 from parity_tests.reduce.draft import Draft, Store, unwritable
-from parity_tests.reduce.draft_to_python import ProgramText
+from parity_tests.reduce.draft_to_python import ProgramText, in_docstring
 from reports.output.files import write_atomically
 
 
 @dataclass(frozen=True)
 class Written:
-    """The text of a file, and the bytes of the .npz beside it, if there is one."""
+    """The text of a file, and the bytes of the .npz beside it, if there is one.
+
+    `program` is the part of the text that makes the program.
+    """
 
     text: str
     arrays: bytes | None
+    program: str = ""
 
     def save(self, file: Path) -> None:
-        """Write both, each under another name first, so that a file is there whole or not."""
-        beside = file.with_suffix(".npz")
-        if self.arrays is not None:
-            part = beside.with_name(f".{beside.name}.tmp")
-            try:
-                part.write_bytes(self.arrays)
-                part.replace(beside)
-            finally:
-                part.unlink(missing_ok=True)
-        write_atomically(file, self.text)
+        """Write both, each under another name first, so that a file is there whole or not.
+
+        Raises `ReportPathError` where one of them cannot be written; a new file leaves no arrays.
+        """
+        beside, is_new = file.with_suffix(".npz"), not file.is_file()
+        try:
+            if self.arrays is not None:
+                write_atomically(beside, self.arrays)
+            write_atomically(file, self.text)
+        except OSError:
+            if is_new:
+                beside.unlink(missing_ok=True)
+            raise
 
 
 class CannotWriteError(ValueError):
@@ -45,17 +52,18 @@ def write(
     header: str,
     sides: tuple[str, str],
     shows: Mapping[str, Any],
+    all_beside: bool = False,
 ) -> Written:
     """Write a draft as a file that runs it on two sides and exits with 1 where they differ.
 
-    `header` is the docstring of the file, `shows` tells the harness which metric to compare. Raises
-    `CannotWriteError`.
+    `header` is the docstring of the file, `shows` tells the harness which metric to compare. With
+    `all_beside` no array stands in the text. Raises `CannotWriteError`.
     """
     if found := unwritable(draft):
         raise CannotWriteError("; ".join(found))
-    writer = ProgramText(draft, store)
+    writer = ProgramText(draft, store, all_beside=all_beside)
     program = writer.program()
-    return Written(_file(draft, header, program, sides, shows, bool(writer.kept)), writer.npz())
+    return Written(_file(draft, header, program, sides, shows), writer.npz(), program)
 
 
 def _file(
@@ -64,10 +72,9 @@ def _file(
     program: str,
     sides: tuple[str, str],
     shows: Mapping[str, Any],
-    has_arrays: bool,
 ) -> str:
     devices = 1 + max((each.device or 0 for each in (*draft.arguments, *draft.captured)), default=0)
-    lines = [f'"""{_in_docstring(header)}"""', "", *_STANDARD, ""]
+    lines = [f'"""{in_docstring(header)}"""', "", *_STANDARD, ""]
     if devices > 1:
         lines += [
             "# On CPU, as many devices as the program has arrays on; before JAX is imported.",
@@ -84,11 +91,6 @@ def _file(
     lines += ["from jax.extend import random"] if _uses(program, "random") else []
     lines += ["from jax.extend.core import primitives"] if _uses(program, "primitives") else []
     lines += ["", f'jax.config.update("jax_enable_x64", {draft.x64})']
-    if has_arrays:
-        lines += [
-            'with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as stored:',
-            "    ARRAYS = {name: stored[name] for name in stored.files}",
-        ]
     lines += [f"SIDES = {sides!r}", f"SHOWS = {dict(shows)!r}", "", "", program, "", ""]
     copied = Path(harness.__file__).read_text("utf-8").split("# -- the text that is copied ")[1]
     lines += ["# -- what runs it " + "-" * 83, "", "", copied.split("\n", 1)[1].strip(), ""]
@@ -103,7 +105,3 @@ _STANDARD = (
 
 def _uses(program: str, name: str) -> bool:
     return re.search(rf"(?<![\w.]){name}\.", program) is not None
-
-
-def _in_docstring(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', "'''")

@@ -84,6 +84,16 @@ def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
     """
     if symptom.metric != OUTPUTS or symptom.kind == "drift":
         return {}
+    return tolerances(dtypes)
+
+
+def tolerances(dtypes: Iterable[str]) -> dict[str, float]:
+    """Return how far outputs of these dtypes may differ; keys of random numbers by no bit.
+
+    Example::
+
+        tolerances(["key<fry>"]) == {"key<fry>": 0.0}
+    """
     return {
         each: 0.0 if each.startswith("key<") else tolerance_ladder.tolerance(dtype_named(each))
         for each in sorted(set(dtypes))
@@ -93,7 +103,7 @@ def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
 def _kind(comparison: Comparison) -> str:
     left, right = comparison.left_value, comparison.right_value
     if comparison.metric == OUTPUTS:
-        lost = any("not finite alike" in leaf.note for leaf in comparison.leaves)
+        lost = any(leaf.is_lost for leaf in comparison.leaves)
         return f"{comparison.outcome}: {'one is not finite' if lost else 'beyond tolerance'}"
     if comparison.metric in _SAYS_ALL or {left, right} <= {"holds", "fails", "not measured"}:
         return f"{comparison.outcome}: {left} against {right}"

@@ -5,6 +5,7 @@
 const table = document.getElementById("programs");
 const ROWS_AT_FIRST = Number(table.dataset.first); // more rows than this wait for a button
 const controls = document.getElementById("controls");
+const allRows = [...document.querySelectorAll(".all-rows")]; // above the table, and below it
 const head = table.tHead.rows[0];
 const rows = [...table.querySelectorAll("tbody > tr")].map((row, index) => ({
   row,
@@ -121,9 +122,10 @@ async function show() {
   const shown = Math.min(found.length, state.all ? Infinity : ROWS_AT_FIRST);
   const which = found.length === rows.length ? `${rows.length} programs` : `${found.length} of ${rows.length} programs match`;
   document.getElementById("shown").textContent = shown < found.length ? `${which}; the first ${shown} are shown.` : `${which}.`;
-  const more = document.getElementById("all-rows");
-  more.hidden = shown === found.length;
-  more.textContent = `Show all ${found.length} rows`;
+  for (const more of allRows) {
+    more.hidden = shown === found.length;
+    more.textContent = `Show all ${found.length} rows`;
+  }
   showControls();
 }
 
@@ -260,7 +262,7 @@ function listen() {
     else if (["finding", "tag", "group"].includes(id)) changed({ [id]: value });
   });
   controls.addEventListener("reset", () => changed({ q: "", verdict: [], finding: "", tag: "", sort: "", dir: "", group: "", columns: [], all: "" }));
-  document.getElementById("all-rows").addEventListener("click", () => changed({ all: "1" }));
+  for (const more of allRows) more.addEventListener("click", () => changed({ all: "1" }));
   document.getElementById("all-programs")?.addEventListener("click", openAll);
   document.addEventListener("click", (event) => {
     const anchor = event.target.closest?.("a[href^='#program=']")?.getAttribute("href");

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from markupsafe import Markup
+
+from reports.output.links import markdown_link
 from reports.output.markdown_text import environment
 from reports.rows import Campaign
 from reports.rows.grid import Grid
@@ -32,43 +35,63 @@ _MOST_VERSIONS = 15
 _MOST_LINES = 5
 
 
-def render(campaign: Campaign, limit: int = LIMIT) -> str:
+def render(campaign: Campaign, limit: int = LIMIT, *, link: str = "") -> str:
     """Render the campaign as Markdown below `limit` bytes, for any number of programs.
 
     What breaks comes first, then what costs; programs without a finding are one line. The comment
-    says how many programs it does not name.
+    says how many programs it does not name. `link` is the address of the whole report; raises
+    `ValueError` where it is not one of http or https.
 
     Example::
 
         len(render(campaign).encode()) < 65_536
     """
-    return summarised(campaign, "comment.md", limit)
+    return summarised(campaign, "comment.md", limit, whole=_whole(link))
 
 
-def summarised(campaign: Campaign, template: str, limit: int) -> str:
+def summarised(campaign: Campaign, template: str, limit: int, **context: object) -> str:
     """Fill a template with the summary of a campaign that names most and stays below `limit` bytes.
+
+    `context` has further names for the template.
 
     Example::
 
         summarised(campaign, "comment.md", limit=1000)
     """
     filled = environment().get_template(template)
-    return _first_that_fits((filled.render(page=summary(campaign, caps)) for caps in _CAPS), limit)
+    return first_that_fits(
+        (filled.render(page=summary(campaign, caps), **context) for caps in _CAPS), limit
+    )
 
 
-def render_grid(grid: Grid, limit: int = LIMIT) -> str:
+def render_grid(grid: Grid, limit: int = LIMIT, *, link: str = "") -> str:
     """Render a grid as Markdown below `limit` bytes: its answers, and the programs that change.
+
+    `link` is as in `render`.
 
     Example::
 
         len(render_grid(grid).encode()) < 65_536
     """
     template, page = environment().get_template("grid_comment.md"), grid_page(grid)
-    return _first_that_fits((template.render(page=_cut(page, *to)) for to in _CUTS_OF_GRIDS), limit)
+    whole = _whole(link)
+    return first_that_fits(
+        (template.render(page=_cut(page, *to), whole=whole) for to in _CUTS_OF_GRIDS), limit
+    )
 
 
-def _first_that_fits(texts: Iterable[str], limit: int) -> str:
-    """Return the first text below `limit` bytes; no other is made."""
+def _whole(link: str) -> Markup | str:
+    """Return the link to the whole report; "" without one."""
+    return markdown_link("The whole report", link) if link else ""
+
+
+def first_that_fits(texts: Iterable[str], limit: int) -> str:
+    """Return the first text below `limit` bytes, else the last; no more are made than needed.
+
+    Example::
+
+        first_that_fits(["a long text", "short"], limit=8) == "short"
+    """
     text = ""
     for text in texts:
         if len(text.encode("utf-8")) < limit:
@@ -80,13 +103,18 @@ def _cut(page: GridPage, rows: int, length: int) -> GridPage:
     return replace(
         page,
         lines=tuple(cut(line, 4 * length) for line in page.lines[:_MOST_LINES]),
-        versions=_cut_table(page.versions, _MOST_VERSIONS, length, "versions"),
-        grid=_cut_table(page.grid, rows, length, "lines"),
+        versions=cut_table(page.versions, _MOST_VERSIONS, length, "versions"),
+        grid=cut_table(page.grid, rows, length, "lines"),
     )
 
 
-def _cut_table(table: Table, rows: int, length: int, what: str) -> Table:
-    """Return the first rows of a table, and say how many there are beside them."""
+def cut_table(table: Table, rows: int, length: int, what: str) -> Table:
+    """Return the first rows of a table, and say how many there are beside them.
+
+    Example::
+
+        cut_table(table, rows=10, length=200, what="programs")
+    """
     cells = tuple(
         tuple(Cell(cut(cell.text, length), tone=cell.tone) for cell in row)
         for row in table.rows[:rows]

@@ -33,7 +33,8 @@ class ReportRequest:
     """A report that somebody asked for: in which format, and where.
 
     `path` is None for standard output. A report in CSV or Parquet has a file for each table, which
-    `parts` are the requests for; `table` says which one a request is for.
+    `parts` are the requests for; `table` says which one a request is for. `link` is the address of
+    the whole report, which a comment links to; "" where there is none.
 
     Example::
 
@@ -44,6 +45,7 @@ class ReportRequest:
     format: ReportFormat
     path: Path | None
     table: TableName = "programs"
+    link: str = ""
 
     def __str__(self) -> str:
         return f"{self.format}:{self.path or '-'}"
@@ -81,20 +83,21 @@ _LIBRARIES: dict[ReportFormat, tuple[str, ...]] = {
     "csv": ("pandas",),
     "parquet": ("pandas", "pyarrow"),
 }
-_OF_CAMPAIGNS: dict[ReportFormat, Callable[[Campaign, _Rules], Content]] = {
-    "html": lambda campaign, _: html_page.render(campaign),
-    "md": lambda campaign, _: markdown_page.render(campaign),
-    "comment": lambda campaign, _: comment_page.render(campaign),
-    "junit": junit_file.render,
-    "sarif": lambda campaign, _: sarif_file.render(campaign),
-    "json": lambda campaign, _: json_file.render(campaign),
+# Each takes a result, the rules of --fail-on, and the address of the whole report.
+_OF_CAMPAIGNS: dict[ReportFormat, Callable[[Campaign, _Rules, str], Content]] = {
+    "html": lambda campaign, _, __: html_page.render(campaign),
+    "md": lambda campaign, _, __: markdown_page.render(campaign),
+    "comment": lambda campaign, _, link: comment_page.render(campaign, link=link),
+    "junit": lambda campaign, rules, _: junit_file.render(campaign, rules),
+    "sarif": lambda campaign, _, __: sarif_file.render(campaign),
+    "json": lambda campaign, _, __: json_file.render(campaign),
 }
-_OF_GRIDS: dict[ReportFormat, Callable[[Grid, _Rules], Content]] = {
-    "html": lambda grid, _: html_page.render_grid(grid),
-    "md": lambda grid, _: markdown_page.render_grid(grid),
-    "comment": lambda grid, _: comment_page.render_grid(grid),
-    "junit": junit_file.render_grid,
-    "json": lambda grid, _: json_file.render_grid(grid),
+_OF_GRIDS: dict[ReportFormat, Callable[[Grid, _Rules, str], Content]] = {
+    "html": lambda grid, _, __: html_page.render_grid(grid),
+    "md": lambda grid, _, __: markdown_page.render_grid(grid),
+    "comment": lambda grid, _, link: comment_page.render_grid(grid, link=link),
+    "junit": lambda grid, rules, _: junit_file.render_grid(grid, rules),
+    "json": lambda grid, _, __: json_file.render_grid(grid),
 }
 FORMATS: tuple[ReportFormat, ...] = (*_OF_CAMPAIGNS, *_OF_TABLES)
 GRID_FORMATS: tuple[ReportFormat, ...] = (*_OF_GRIDS, *_OF_TABLES)
@@ -170,10 +173,13 @@ def render_report(
     campaign: Campaign,
     rules: Sequence[FailRule] = DEFAULT_RULES,
     table: TableName = "programs",
+    link: str = "",
 ) -> Content:
     """Render `campaign` in a format.
 
-    A program that breaks one of `rules` fails in JUnit; `table` is for CSV and Parquet.
+    A program that breaks one of `rules` fails in JUnit; `table` is for CSV and Parquet, and `link`,
+    the http or https address of the whole report, for comments. Raises `ValueError` for another
+    link.
 
     Example::
 
@@ -181,7 +187,7 @@ def render_report(
     """
     if format_ in _OF_TABLES:
         return _OF_TABLES[format_](campaign, table)
-    return _OF_CAMPAIGNS[format_](campaign, rules)
+    return _OF_CAMPAIGNS[format_](campaign, rules, link)
 
 
 def render_grid(
@@ -189,6 +195,7 @@ def render_grid(
     grid: Grid,
     rules: Sequence[FailRule] = DEFAULT_RULES,
     table: TableName = "programs",
+    link: str = "",
 ) -> Content:
     """Render a grid in a format, as `render_report` does.
 
@@ -198,7 +205,7 @@ def render_grid(
     """
     if format_ in _OF_TABLES:
         return _OF_TABLES[format_](grid, table)
-    return _OF_GRIDS[format_](grid, rules)
+    return _OF_GRIDS[format_](grid, rules, link)
 
 
 def write_report(
@@ -213,7 +220,7 @@ def write_report(
         write_report(parse_report_option("html:report.html"), load_campaign("report.json"))
     """
     for part in request.parts:
-        content = render_report(part.format, campaign, rules, part.table)
+        content = render_report(part.format, campaign, rules, part.table, part.link)
         if part.path is not None:
             write_atomically(part.path, content)
         elif isinstance(content, str):

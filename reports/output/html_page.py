@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import reports
 from reports.output import plots, templating
@@ -19,7 +19,7 @@ from reports.rows import Campaign
 from reports.rows.grid import Grid
 from reports.views.grid_page import grid_page
 from reports.views.programs_table import ProgramsTable
-from reports.views.texts import visible
+from reports.views.texts import from_package_on, visible
 from reports.views.web_page import WebPage, web_page
 
 LIMIT_BYTES = 16 * 1024 * 1024  # browsers stay quick, and mail and issue attachments take it
@@ -67,8 +67,8 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
         Path("report.html").write_text(render(campaign), encoding="utf-8")
     """
     page = web_page(campaign)
-    frame = _environment().get_template("report.html")
-    script, style = _script(), _style()
+    frame = environment().get_template("report.html")
+    script, style = _script(), page_style()
     pictures = [plots.scatter(each) for each in page.pictures]
     context = {
         "page": page,
@@ -78,7 +78,7 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
         "script": Markup(script),
         "style": Markup(style),
         "plain_style": Markup(_PLAIN_STYLE),
-        "policy": _policy((style, _PLAIN_STYLE), script),
+        "policy": page_policy((style, _PLAIN_STYLE), script),
     }
     alone = frame.render(_with_sections(page, Sections((), (), 0)) | context)
     sections = _sections(page, limit_bytes - len(alone.encode("utf-8")))
@@ -92,15 +92,15 @@ def render_grid(grid: Grid, limit_bytes: int = LIMIT_BYTES) -> str:
 
         Path("grid.html").write_text(render_grid(grid), encoding="utf-8")
     """
-    style = _style()
+    style = page_style()
     return templating.fill(
-        _environment(),
+        environment(),
         "grid.html",
         "grid_program.html",
         grid_page(grid),
         limit_bytes,
         style=Markup(style),
-        policy=_policy((style,), ""),
+        policy=page_policy((style,), ""),
     )
 
 
@@ -117,7 +117,7 @@ def _with_sections(page: WebPage, sections: Sections) -> dict[str, object]:
 
 def _sections(page: WebPage, room: int) -> Sections:
     """Render as many sections as fit into `room` bytes."""
-    template = _environment().get_template("section.html")
+    template = environment().get_template("section.html")
     readable: list[Markup] = []
     packs: list[Pack] = []
     waiting: list[str] = []
@@ -167,7 +167,13 @@ def _extra(table: ProgramsTable) -> str:
     return json.dumps({"columns": columns, "rows": rows}, separators=(",", ":"), allow_nan=False)
 
 
-def _policy(styles: Sequence[str], script: str) -> str:
+def page_policy(styles: Sequence[str], script: str) -> str:
+    """Return the content security policy of a page that may use these styles and this script alone.
+
+    Example::
+
+        page_policy((page_style(),), "").startswith("default-src 'none'")
+    """
     scripts = f"; script-src {source_hash(script)}" if script else ""
     allowed = f"style-src {' '.join(map(source_hash, styles))}{scripts}"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -179,15 +185,34 @@ def _script() -> str:
 
 
 @cache
-def _style() -> str:
+def page_style() -> str:
+    """Return the stylesheet of all pages.
+
+    Example::
+
+        page_style().startswith(":root")
+    """
     return (_FOLDER / "templates" / "report.css").read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
-    return templating.environment(finalize=_finalize)
+def environment() -> Environment:
+    """Make the templates of HTML: every expression in them is escaped.
+
+    Example::
+
+        environment().get_template("grid.html")
+    """
+    made = templating.environment(finalize=_finalize)
+    made.filters["whole"] = _whole
+    return made
 
 
 def _finalize(value: object) -> object:
     # Text from a template is Markup, a str too; `visible` must not undo that.
-    return visible(value) if type(value) is str else value
+    return from_package_on(visible(value)) if type(value) is str else value
+
+
+def _whole(text: str) -> Markup:
+    """Escape a text whose paths stay as they are, such as a command."""
+    return escape(visible(text))

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +14,27 @@ from pydantic import ValidationError
 
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.grid import Grid
+from reports.rows.suite import SUITE_SCHEMA, SuiteResult
 
 _SHOWN_ERRORS = 5
-_Root = TypeVar("_Root", Campaign, Grid)
+_Root = TypeVar("_Root", Campaign, Grid, SuiteResult)
 _ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
-_KINDS = ("one campaign", "a grid over several versions of JAX")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of report: its schema version, what it is of, and what writes it."""
+
+    version: int
+    words: str
+    option: str = "--report json:"
+
+
+_KINDS: dict[type[Campaign] | type[Grid] | type[SuiteResult], _Kind] = {
+    Campaign: _Kind(SCHEMA_VERSION, "one campaign"),
+    Grid: _Kind(SCHEMA_VERSION, "a grid over several versions of JAX"),
+    SuiteResult: _Kind(SUITE_SCHEMA, "a test-suite", "--constparity-report json:"),
+}
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
 # which a terminal obeys as well.
@@ -63,6 +80,18 @@ def render_grid(grid: Grid) -> str:
         Path("grid.json").write_text(render_grid(grid), encoding="utf-8")
     """
     return _text(grid, first=("headline",))
+
+
+def render_suite(result: SuiteResult) -> str:
+    """Render a test-suite as JSON text; its `kind` tells it from a campaign and a grid.
+
+    Example::
+
+        Path("suite.json").write_text(render_suite(result), encoding="utf-8")
+    """
+    rows = _strict(result.model_dump(exclude_defaults=True))
+    first = {"kind": result.kind, "schema_version": SUITE_SCHEMA}
+    return _escaped(_lines({**first, **rows})) + "\n"
 
 
 def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
@@ -154,8 +183,20 @@ def load_grid(path: str | os.PathLike[str]) -> Grid:
     return _load(Grid, path, "--report json:")
 
 
-def load_result(path: str | os.PathLike[str]) -> Campaign | Grid:
-    """Load the campaign or the grid that a JSON report holds, whichever it is.
+def load_suite(path: str | os.PathLike[str]) -> SuiteResult:
+    """Load the test-suite that a JSON report holds.
+
+    Raises `ReportReadError` as `load` does.
+
+    Example::
+
+        load_suite("suite.json").failing
+    """
+    return _load(SuiteResult, path, _KINDS[SuiteResult].option)
+
+
+def load_result(path: str | os.PathLike[str]) -> Campaign | Grid | SuiteResult:
+    """Load the campaign, the grid or the test-suite that a JSON report holds, whichever it is.
 
     Raises `ReportReadError` as `load` does.
 
@@ -163,9 +204,12 @@ def load_result(path: str | os.PathLike[str]) -> Campaign | Grid:
 
         load_result("report.json").headline.flip
     """
-    option = f"--report json:{os.fspath(path)}"
-    data = _read(path, option)
-    if "versions" in data:
+    data = _read(path, f"--report json:{os.fspath(path)}")
+    root = _root_of(data)
+    option = f"{_KINDS[root].option}{os.fspath(path)}"
+    if root is SuiteResult:
+        return _validated(SuiteResult, data, path, option)
+    if root is Grid:
         return _validated(Grid, data, path, option)
     return _validated(Campaign, data, path, option)
 
@@ -175,20 +219,26 @@ def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _
     return _validated(root, _read(path, option), path, option)
 
 
+def _root_of(data: dict[str, Any]) -> type[Campaign] | type[Grid] | type[SuiteResult]:
+    if data.get("kind") == "suite":
+        return SuiteResult
+    return Grid if "versions" in data else Campaign
+
+
 def _validated(
     root: type[_Root], data: dict[str, Any], path: str | os.PathLike[str], option: str
 ) -> _Root:
     again = f"write it again with {option}"
+    found, wanted = _KINDS[_root_of(data)], _KINDS[root]
     version = data["schema_version"]
-    if type(version) is not int or version != SCHEMA_VERSION:
+    if type(version) is not int or version != found.version:
         raise _error(
             path,
-            f"its schema_version is {version!r}, and this constparity reads {SCHEMA_VERSION}",
+            f"its schema_version is {version!r}, and this constparity reads {found.version}",
             f"read it with the constparity that wrote it, or {again}",
         )
-    if (is_grid := "versions" in data) != (root is Grid):
-        found, wanted = _KINDS[is_grid], _KINDS[not is_grid]
-        raise _error(path, f"it is the report of {found}", f"name one of {wanted}")
+    if found is not wanted:
+        raise _error(path, f"it is the report of {found.words}", f"name one of {wanted.words}")
     try:
         return root.model_validate(data)
     except ValidationError as error:

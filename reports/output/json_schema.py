@@ -10,9 +10,14 @@ from pydantic_core import core_schema
 
 from reports.rows import SCHEMA_VERSION, Campaign
 from reports.rows.grid import Grid
+from reports.rows.suite import SUITE_SCHEMA, SuiteResult
 
-ReportKind = Literal["campaign", "grid"]
-_ROOTS: dict[ReportKind, type[Campaign] | type[Grid]] = {"campaign": Campaign, "grid": Grid}
+ReportKind = Literal["campaign", "grid", "suite"]
+_ROOTS: dict[ReportKind, type[Campaign] | type[Grid] | type[SuiteResult]] = {
+    "campaign": Campaign,
+    "grid": Grid,
+    "suite": SuiteResult,
+}
 REPORT_KINDS: tuple[ReportKind, ...] = tuple(_ROOTS)
 
 
@@ -25,7 +30,7 @@ class _OfFiles(GenerateJsonSchema):
 
 
 def json_schema(kind: ReportKind) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the reports of a campaign or of a grid.
+    """Return the JSON Schema (draft 2020-12) of the reports of a campaign, a grid or a suite.
 
     Example::
 
@@ -34,12 +39,14 @@ def json_schema(kind: ReportKind) -> dict[str, Any]:
     """
     # As they are written, not as they are read: what is worked out from the rows is there, too.
     schema = _ROOTS[kind].model_json_schema(mode="serialization", schema_generator=_OfFiles)
-    schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
-    schema["required"] = sorted({*schema["required"], "schema_version"})
+    version = SUITE_SCHEMA if kind == "suite" else SCHEMA_VERSION
+    schema["properties"]["schema_version"] = {"const": version}
+    told_by = {"kind"} if kind == "suite" else set()
+    schema["required"] = sorted({*schema["required"], "schema_version", *told_by})
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **schema,
-        "title": f"constparity report of a {kind}, version {SCHEMA_VERSION}",
+        "title": f"constparity report of a {kind}, version {version}",
     }
 
 

@@ -30,9 +30,9 @@ def render(campaign: Campaign, rules: Sequence[FailRule] = DEFAULT_RULES) -> str
 
     Example::
 
-        Path("report.xml").write_text(render(campaign), encoding="utf-8")
+        Path("report.xml").writelegal_text(render(campaign), encoding="utf-8")
     """
-    return _document([_suite(campaign, rules, name="constparity")])
+    return document([_suite(campaign, rules, name="constparity")])
 
 
 def render_grid(grid: Grid, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
@@ -42,20 +42,22 @@ def render_grid(grid: Grid, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
 
     Example::
 
-        Path("grid.xml").write_text(render_grid(grid), encoding="utf-8")
+        Path("grid.xml").writelegal_text(render_grid(grid), encoding="utf-8")
     """
     suites = [_of_version(each, rules) for each in grid.versions]
-    return _document([*suites, _across(grid, rules)] if of_versions(rules) else suites)
+    return document([*suites, _across(grid, rules)] if of_versions(rules) else suites)
 
 
 def _of_version(version: GridVersion, rules: Sequence[FailRule]) -> Element:
     name = f"constparity on jax {version.label}"
     if version.campaign is not None:
         return _suite(version.campaign, rules, name)
-    suite = Element("testsuite", name=_text(name))
-    case = SubElement(suite, "testcase", name="all programs", classname=_text(name), time="0.000")
-    _outcome(case, "error", "not-compared", [f"nothing was run: {version.missing}"])
-    return _counted(suite, seconds=0.0)
+    suite = Element("testsuite", name=legal_text(name))
+    case = SubElement(
+        suite, "testcase", name="all programs", classname=legal_text(name), time="0.000"
+    )
+    outcome(case, "error", "not-compared", [f"nothing was run: {version.missing}"])
+    return counted(suite, seconds=0.0)
 
 
 def _across(grid: Grid, rules: Sequence[FailRule]) -> Element:
@@ -63,9 +65,12 @@ def _across(grid: Grid, rules: Sequence[FailRule]) -> Element:
     found = broken_across(grid, rules)
     for row in grid.programs:
         case = SubElement(
-            suite, "testcase", name=_text(row.name), classname=_text(_module(row.source)),
+            suite,
+            "testcase",
+            name=legal_text(row.name),
+            classname=legal_text(module_of(row.source)),
             time="0.000",
-        )  # fmt: skip
+        )
         if broken := [each for each in found if row.name in each.programs]:
             is_failure = any(each.status == "difference" for each in broken)
             reasons = [
@@ -74,45 +79,51 @@ def _across(grid: Grid, rules: Sequence[FailRule]) -> Element:
                 for each in changes_that_break(grid, rule, row.name)
             ]
             texts = ",".join(dict.fromkeys(each.rule.text for each in broken))
-            _outcome(
+            outcome(
                 case,
                 "failure" if is_failure else "error",
                 texts,
                 reasons or ["it ran on a version, and cannot be loaded on a later one"],
             )
-    return _counted(suite, seconds=0.0)
+    return counted(suite, seconds=0.0)
 
 
 def _suite(campaign: Campaign, rules: Sequence[FailRule], name: str) -> Element:
-    suite = Element("testsuite", name=_text(name), timestamp=_text(campaign.created))
-    _properties(suite, _of_campaign(campaign))
+    suite = Element("testsuite", name=legal_text(name), timestamp=legal_text(campaign.created))
+    properties(suite, _of_campaign(campaign))
     for row in campaign.programs:
         _case(suite, row, rules)
     for left_out in campaign.not_run:
-        case = SubElement(suite, "testcase", name=_text(left_out), classname="", time="0.000")
+        case = SubElement(suite, "testcase", name=legal_text(left_out), classname="", time="0.000")
         SubElement(case, "skipped", message="not run: the campaign stopped at its first finding")
-    return _counted(suite, sum(map(_seconds, campaign.programs)))
+    return counted(suite, sum(map(_seconds, campaign.programs)))
 
 
 def _case(suite: Element, row: ProgramRow, rules: Sequence[FailRule]) -> None:
     case = SubElement(
         suite,
         "testcase",
-        name=_text(row.name),
-        classname=_text(_module(row.source)),
+        name=legal_text(row.name),
+        classname=legal_text(module_of(row.source)),
         time=f"{_seconds(row):.3f}",
     )
-    _properties(case, _of_program(row))
+    properties(case, _of_program(row))
     broken = [rule for rule in rules if rule.is_broken_by(row)]
     if broken:
         is_failure = any(rule.status == "difference" for rule in broken)
         texts = ",".join(rule.text for rule in broken)
-        _outcome(case, "failure" if is_failure else "error", texts, list(_reasons(row)))
+        outcome(case, "failure" if is_failure else "error", texts, list(_reasons(row)))
 
 
-def _outcome(case: Element, kind: str, rules: str, reasons: Sequence[str]) -> None:
-    outcome = SubElement(case, kind, type=_text(rules), message=_text(reasons[0]))
-    outcome.text = _legal(cut_middle("\n".join(reasons), _FAILURE_LENGTH // 4, _FAILURE_LENGTH))
+def outcome(case: Element, kind: str, rules: str, reasons: Sequence[str]) -> None:
+    """Give a case its failure or error, with the first of the reasons as its message.
+
+    Example::
+
+        outcome(case, "failure", "different", ["outputs differ"])
+    """
+    said = SubElement(case, kind, type=legal_text(rules), message=legal_text(reasons[0]))
+    said.text = _legal(cut_middle("\n".join(reasons), _FAILURE_LENGTH // 4, _FAILURE_LENGTH))
 
 
 def _reasons(row: ProgramRow) -> Iterator[str]:
@@ -157,25 +168,42 @@ def _of_program(row: ProgramRow) -> Iterator[tuple[str, object]]:
         yield f"{each.metric} verdict [{each.right} to {each.left}]", each.verdict
 
 
-def _properties(parent: Element, pairs: Iterator[tuple[str, object]]) -> None:
-    properties = SubElement(parent, "properties")
+def properties(parent: Element, pairs: Iterator[tuple[str, object]]) -> None:
+    """Give a suite or a case its properties.
+
+    Example::
+
+        properties(case, iter([("verdict", "parity")]))
+    """
+    all_of_them = SubElement(parent, "properties")
     for name, value in pairs:
-        SubElement(properties, "property", name=_text(name), value=_text(str(value)))
+        SubElement(all_of_them, "property", name=legal_text(name), value=legal_text(str(value)))
 
 
 # -- elements and their texts ----------------------------------------------------------------------
 
 
-def _counted(suite: Element, seconds: float) -> Element:
-    """Give a suite the attributes that count its cases."""
+def counted(suite: Element, seconds: float) -> Element:
+    """Give a suite the attributes that count its cases.
+
+    Example::
+
+        counted(Element("testsuite", name="constparity"), seconds=0.0)
+    """
     suite.set("tests", str(len(suite.findall("testcase"))))
-    for name, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{outcome}"))))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("time", f"{seconds:.3f}")
     return suite
 
 
-def _document(suites: Sequence[Element]) -> str:
+def document(suites: Sequence[Element]) -> str:
+    """Return suites as the text of an XML file.
+
+    Example::
+
+        document([counted(suite, seconds=0.0)])
+    """
     root = Element("testsuites", name="constparity")
     root.extend(suites)
     for name in ("tests", "failures", "errors", "skipped"):
@@ -195,12 +223,25 @@ def _of_stages(seen: Observation) -> float:
     return sum(getattr(seen.times, stage) for stage in _STAGES) if seen.times else 0.0
 
 
-def _module(source: str) -> str:
-    """Name the file of a program as JUnit names classes: viewers group test cases by it."""
+def module_of(source: str) -> str:
+    """Name the file of a program as JUnit names classes: viewers group test cases by it.
+
+    Example::
+
+        >>> module_of("package/model.py:12")
+        'package.model'
+    """
     return source.rpartition(":")[0].removesuffix(".py").strip("/").replace("/", ".")
 
 
-def _text(text: str) -> str:
+def legal_text(text: str) -> str:
+    r"""Return a text cut to the length of an attribute, without what XML does not allow.
+
+    Example::
+
+        >>> legal_text("nul\x00")
+        'nul\\x00'
+    """
     return _legal(cut(text, _TEXT_LENGTH))
 
 

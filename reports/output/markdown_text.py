@@ -9,7 +9,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reports.output import templating
-from reports.views.texts import visible
+from reports.views.texts import from_package_on, visible
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 # An underscore between letters is text in GitHub's dialect, and names are full of them.
@@ -30,7 +30,7 @@ def escape(text: str) -> str:
         >>> escape("a|b\n<script> `x` rank_4 __init__")
         'a\\|b<br>&lt;script&gt; \\`x\\` rank_4 \\_\\_init\\_\\_'
     """
-    text = visible(text).strip("\n").translate(_ENTITIES)
+    text = _shown(text).translate(_ENTITIES)
     text = _SPECIAL.sub(lambda match: "\\" + match[0], text)
     return _CALLING.sub(lambda match: match[0] + "<!-- -->", text).replace("\n", "<br>")
 
@@ -43,7 +43,7 @@ def inline_html(text: str) -> Markup:
         >>> print(inline_html("<b> `x` by @jax\\n"))
         &lt;b&gt; &#96;x&#96; by @<!-- -->jax
     """
-    text = visible(text).strip("\n").translate(_ENTITIES).replace("\n", " ")
+    text = _shown(text).translate(_ENTITIES).replace("\n", " ")
     text = _CALLING.sub(lambda match: match[0] + "<!-- -->", text)
     return Markup(text.replace("`", "&#96;"))
 
@@ -59,10 +59,14 @@ def fenced(text: str) -> Markup:
         ```
         ````
     """
-    text = visible(text).strip("\n")
+    text = _shown(text)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return Markup(f"{fence}text\n{text}\n{fence}")
+
+
+def _shown(text: str) -> str:
+    return from_package_on(visible(text)).strip("\n")
 
 
 @cache

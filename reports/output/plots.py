@@ -64,6 +64,7 @@ class ScatterDrawing:
     y_marks: tuple[Mark, ...]
     dots: tuple[Dot, ...]
     has_zero: bool
+    has_shared: bool  # some dot stands for several programs
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ def scatter(picture: Scatter) -> ScatterDrawing:
         # The worst are drawn last, over the others.
         dots=tuple(sorted(dots, key=lambda dot: -_WORST_FIRST.index(dot.tone))),
         has_zero=any(min(point.before, point.after) <= 0 for point in picture.points),
+        has_shared=len(dots) < len(picture.points),
     )
 
 

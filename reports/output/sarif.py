@@ -126,8 +126,17 @@ def _uri(file: str) -> str:
     here = Path.cwd()
     if absolute.is_relative_to(here):
         path: PurePath = absolute.relative_to(here)
-        return quote(os.fsencode(path.as_posix()))
-    return "file://" + quote(os.fsencode(absolute.as_posix()))
+        return _quoted(path)
+    return "file://" + _quoted(absolute)
+
+
+def _quoted(path: PurePath) -> str:
+    # A report that somebody sent may have halves of characters that no file name brings.
+    name = path.as_posix()
+    try:
+        return quote(os.fsencode(name))
+    except UnicodeEncodeError:
+        return quote(name.encode("utf-8", "backslashreplace"))
 
 
 # -- the part of SARIF that we write ---------------------------------------------------------------

@@ -32,6 +32,7 @@ from reports.rows.flip import (
     FlipReason,
     FlipVerdict,
     ReasonKind,
+    TooLate,
 )
 from reports.rows.headline import (
     ANSWER_OF,
@@ -121,6 +122,7 @@ __all__ = [
     "TimeMetric",
     "TimeSamples",
     "TimeVerdict",
+    "TooLate",
     "Verdict",
     "agreement_of",
     "answer_of",

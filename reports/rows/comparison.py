@@ -22,6 +22,11 @@ class LeafComparison(Row):
     passing_rtol: float | None  # the relative tolerance that would have passed
     note: str = ""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether NaN or an infinity stands against something else, which no tolerance passes."""
+        return self.passing_rtol is None
+
 
 ComparisonOutcome = Literal[
     "equal", "expected difference", "different", "not compared", "not judged"

@@ -41,6 +41,13 @@ FlipOutcome = Literal[
 FLIP_OUTCOMES: tuple[FlipOutcome, ...] = get_args(FlipOutcome)  # from the best to the worst
 
 
+class TooLate(Row):
+    """What a module sets at import, too late for JAX, which had started; and what helps."""
+
+    what: str
+    action: str
+
+
 # What a reason rests on: the rules of `--fail-on` go by it.
 ReasonKind = Literal[
     "failure", "outputs", "placement", "structure or count", "time", "size", "hazard", "note"

@@ -98,10 +98,21 @@ def _question(
         "not known": f"Nothing can be said of {counts[flip]:,} of {total}{listed_names(names)}",
         "no": f"It breaks or changes {counts[flip]:,} of {total}{listed_names(names)}",
     }[flip]
-    others = [f"{count:,} {each}" for each, count in counts.items() if each != flip]
-    rest = f"; the others: {', '.join(others)}" if others else ""
+    others = [_counted(each, count) for each, count in counts.items() if each != flip]
+    rest = f"; of the others, {', '.join(others)}" if others else ""
     todo = f". First: {first}" if first else ""
     return f"flip: {flip}. {said}{rest}{todo}"
+
+
+def _counted(answer: FlipAnswer, count: int) -> str:
+    """Say of how many programs an answer holds, in words that stand behind "of the others"."""
+    programs, s = ("1 program", "s") if count == 1 else (f"{count:,} programs", "")
+    return {
+        "yes": f"{programs} change{s} in nothing that is judged",
+        "yes, at a price": f"{programs} pay{s} a price",
+        "not known": f"{programs} could not be judged",
+        "no": f"{programs} break{s} or change{s}",
+    }[answer]
 
 
 def listed_names(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from reports.rows.captured_array import Hazard
 from reports.rows.comparison import TimeComparison, TimeSamples
-from reports.rows.flip import DriftAttribution, FlipVerdict
+from reports.rows.flip import DriftAttribution, FlipVerdict, TooLate
 from reports.rows.in_file import Comparisons, Observations
 from reports.rows.row import Row
 
@@ -48,3 +48,5 @@ class ProgramRow(Row):
     hazards: tuple[Hazard, ...] = ()
     drift: tuple[DriftAttribution, ...] = ()  # empty where there is none, or nobody asked
     flip: FlipVerdict | None = None  # None: the campaign compares no two sides across the flip
+    # What its module set when JAX had started already; None in reports older than this field, too.
+    too_late: TooLate | None = None

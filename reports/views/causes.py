@@ -172,10 +172,11 @@ def listed(counted: Sequence[tuple[str, int]], most: int, nouns: str) -> str:
     Example::
 
         >>> listed([("model.py:3", 7), ("model.py:9", 1), ("model.py:12", 1)], 2, "lines")
-        'model.py:3 (7), model.py:9 (1) and 1 more lines'
+        'model.py:3 (7), model.py:9 (1) and 1 more line'
     """
     if len(counted) == 1:
         return counted[0][0]
     shown = ", ".join(f"{text} ({count:,})" for text, count in counted[:most])
     more = len(counted) - most
-    return f"{shown} and {more:,} more {nouns}" if more > 0 else shown
+    what = nouns.removesuffix("s") if more == 1 else nouns
+    return f"{shown} and {more:,} more {what}" if more > 0 else shown

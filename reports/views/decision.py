@@ -45,7 +45,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Broken:
-    """One program that a flip breaks, changes or costs something, and the first reason."""
+    """One program that a flip breaks, changes or costs something, and the first reason.
+
+    `where` is the line of the reason, else the line where the program is declared.
+    """
 
     name: str
     anchor: str
@@ -63,6 +66,7 @@ class Step:
     where: str
     helps: str  # "12 programs"
     programs: tuple[tuple[str, str], ...]  # names and anchors of the first few
+    more: str  # "and 9 more"; "" where all are named
     tone: Tone
 
 
@@ -196,7 +200,7 @@ def _broken(row: ProgramRow, anchor: str) -> Broken:
         outcome=outcome,
         tone=flip.TONES[outcome],
         reason=gist(first.what) if first else outcome,
-        where=cut(first.where, _WHERE_LENGTH) if first else "",
+        where=cut((first.where if first else "") or row.source, _WHERE_LENGTH),
     )
 
 
@@ -218,6 +222,7 @@ def _step(cause: Cause, tone: Tone, anchors: dict[str, str]) -> Step:
         programs=tuple(
             (cut(each.name, _NAME_LENGTH), anchors[each.name]) for each in cause.members[:_NAMED]
         ),
+        more=f"and {more:,} more" if (more := len(cause.members) - _NAMED) > 0 else "",
         tone=tone,
     )
 
@@ -257,6 +262,6 @@ def _by_program(picture: Scatter, verdicts: Counter[str]) -> str:
     if verdicts:
         return ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
     if picture.doubt:
-        return f"median {picture.median}; {picture.doubt}"
+        return f"{picture.doubt}; median ratio {picture.median}"
     less, more, equal = (picture.count(change) for change in (-1, 1, 0))
     return f"{less:,} take less, {more:,} more, {equal:,} about the same"

@@ -181,7 +181,11 @@ def _reason(row: ProgramRow) -> tuple[str, str, str]:
         if first.outcome == "safe":  # notes on what costs nothing: their first words are enough
             notes = dict.fromkeys(reason.what.split(":")[0] for reason in row.flip.reasons)
             return cut(f"note: {', '.join(map(visible, notes))}", _REASON_LENGTH), "", every
-        return gist(first.what, _REASON_LENGTH), cut(first.where, _PLACE_LENGTH), every
+        return (
+            gist(first.what, _REASON_LENGTH),
+            cut(first.where or row.source, _PLACE_LENGTH),
+            every,
+        )
     if row.reasons:
         return gist(row.reasons[0], _REASON_LENGTH), "", cut("; ".join(row.reasons), _TITLE_LENGTH)
     return "nothing that was measured is worse" if row.flip else "nothing differs", "", ""

@@ -14,6 +14,7 @@ from reports.rows import Campaign, Environment, answer_of
 from reports.views.causes import QUIET, Cause, Standing, listed, of_pipelines, standings
 from reports.views.cells import Tone
 from reports.views.program import MARKS
+from reports.views.terms import Term, terms_of
 from reports.views.texts import cut
 
 _FACTS_LENGTH = 300
@@ -60,6 +61,7 @@ class Summary:
     measured: str
     blocks: tuple[Block, ...]
     rest: tuple[str, ...]  # one line for each count
+    terms: tuple[Term, ...]  # words of the blocks, with their meanings
     unnamed: int
 
 
@@ -94,6 +96,9 @@ def summary(campaign: Campaign, caps: Caps) -> Summary:
         measured=f"{_with(campaign.environment)}; {campaign.created}",
         blocks=tuple(blocks),
         rest=_rest(campaign, found),
+        terms=terms_of(
+            what for block in blocks for group in block.groups for _, _, what in group.members
+        ),
         unnamed=members - named,
     )
 

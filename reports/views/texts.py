@@ -11,6 +11,11 @@ _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+# Folders up to that of installed packages, where a path begins: at the start, behind a space, a
+# quote or a bracket. Debian has dist-packages.
+_INSTALLED = re.compile(
+    r"(?<![^\s\"'`(\[<=,;])(?=[/.])(?:[^\s\"'`()\[\]<>=,;/]*/)+(?:site|dist)-packages/"
+)
 _TERMINAL_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
@@ -24,6 +29,19 @@ def visible(text: str) -> str:
     """
     text = _NEWLINES.sub("\n", _TERMINAL_COLOUR.sub("", text))
     return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def from_package_on(text: str) -> str:
+    """Return `text` with each path of an installed file from its package on.
+
+    A path with spaces stays whole, for nobody could say where it begins.
+
+    Example::
+
+        >>> from_package_on("/home/me/.venv/lib/python3.11/site-packages/jax/core.py:7 (x)")
+        'jax/core.py:7 (x)'
+    """
+    return _INSTALLED.sub("", text) if "-packages/" in text else text
 
 
 def cut(text: str, length: int) -> str:

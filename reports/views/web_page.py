@@ -13,6 +13,7 @@ from reports.views.decision import Decision, decision
 from reports.views.programs_table import ProgramsTable, programs_table
 from reports.views.scatter import Scatter, UlpDistances, scatters, ulp_distances
 from reports.views.sides import Flip, flip_of
+from reports.views.terms import Term, terms_of
 from reports.views.web_section import WebSection, web_section
 
 
@@ -31,6 +32,7 @@ class WebPage:
     counts: str
     notes: tuple[str, ...]
     decision: Decision
+    terms: tuple[Term, ...]  # words of the first screen and of the table
     pictures: tuple[Scatter, ...]
     ulps: UlpDistances | None
     table: ProgramsTable
@@ -66,6 +68,7 @@ def web_page(campaign: Campaign) -> WebPage:
     anchors = addresses([row.name for row in programs])
     sides, flip = page.sides_of(campaign), flip_of(campaign)
     pictures = scatters(programs, anchors, flip) if flip else ()
+    table = programs_table(programs, anchors, sides, flip)
     made = decision(campaign, programs, anchors, flip, pictures)
     environment = campaign.environment
     return WebPage(
@@ -80,9 +83,10 @@ def web_page(campaign: Campaign) -> WebPage:
         counts=page.counts(programs),
         notes=page.left_out(campaign.not_run),
         decision=made,
+        terms=terms_of(line.reason for line in table.lines),
         pictures=pictures,
         ulps=ulp_distances(programs, flip) if flip else None,
-        table=programs_table(programs, anchors, sides, flip),
+        table=table,
         environment=page.environment_table(campaign.environment),
         programs=tuple(programs),
         anchors=tuple(anchors),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.rows import SIDES, Comparison, FlipVerdict, ProgramRow, Side
@@ -21,6 +21,7 @@ from reports.views.program import (
     leaves,
 )
 from reports.views.sides import Flip
+from reports.views.terms import Term, terms_of
 from reports.views.texts import cut, left_out, more
 
 _MAX_REASONS = 20
@@ -58,6 +59,7 @@ class WebSection:
     tags: tuple[str, ...]
     reasons: tuple[Reason, ...]
     more_reasons: str
+    terms: tuple[Term, ...]  # words of the reasons, with their meanings
     others: tuple[str, ...]  # what the sides were found to differ in, in words
     failures: tuple[FailureView, ...]
     arrays: Table
@@ -102,6 +104,7 @@ def web_section(
         tags=row.tags,
         reasons=_reasons(row.flip),
         more_reasons=_more_reasons(row.flip),
+        terms=terms_of(_texts(row)),
         others=_others(row.reasons),
         failures=tuple(
             failure_view(item.side, item.failure) for item in row.observations if item.failure
@@ -153,6 +156,14 @@ def _reasons(found: FlipVerdict | None) -> tuple[Reason, ...]:
 def _more_reasons(found: FlipVerdict | None) -> str:
     count = len(found.reasons) - _MAX_REASONS if found else 0
     return more(count, "reasons") if count > 0 else ""
+
+
+def _texts(row: ProgramRow) -> Iterator[str]:
+    """Yield the texts of a section that may name distances."""
+    yield from row.reasons
+    yield from (reason.what for reason in (row.flip.reasons if row.flip else ()))
+    yield from (each.detail for each in row.comparisons)
+    yield from (f"{leaf.rung} at " for each in row.comparisons for leaf in each.leaves)
 
 
 def _others(reasons: Sequence[str]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ EXPECTED = {
     "compiles_a_module_by_itself": (at("takes a module"), MODULE),
     "asks_a_process": (at("is inherited"), LEAVE),
     "copies_the_environment": (at("is copied"), LEAVE),
+    "opens_the_environment": (at("is opened"), LEAVE),
     "goes_through_the_environment": (at("is gone through"), LEAVE),
     "asks_a_shell": (at("is asked"), LEAVE),
     "reads_by_a_private_name": (at("reads by a private name"), FLAG),

@@ -5,11 +5,12 @@ One campaign for the whole module, in the same processes and with the same flags
 """
 
 import os
+import re
 
 import pytest
+import write_corpus
 
 from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from reports.output import json_file
 
 # Nothing that is left after dead code is removed reads this program's captured array.
@@ -20,7 +21,7 @@ DEAD = {"unused_captured"}
 def corpus():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XLA_FLAGS", os.environ["CONSTPARITY_TEST_XLA_FLAGS"])
-        return run.run((), CampaignOptions(steady_calls=0))
+        return run.run((), write_corpus.OPTIONS)
 
 
 def on(row, side):
@@ -81,3 +82,13 @@ def test_the_result_stays_small_and_reads_back_as_it_was(corpus, tmp_path):
     # 25 KB with the times of 20 calls on four sides, which are not measured here.
     assert path.stat().st_size < 23_000 * len(corpus.programs)
     assert repr(json_file.load(path)) == repr(corpus)
+
+
+def test_the_report_in_the_docs_is_what_the_corpus_comes_to(corpus):
+    kept, fresh = write_corpus.FILE.read_text("utf-8"), write_corpus.text(corpus)
+    of_kept = re.search(r"with jax (\S+) and jaxlib (\S+) on", kept).groups()
+    installed = (corpus.environment.jax, corpus.environment.jaxlib)
+    if installed != of_kept:
+        pytest.skip(f"the report is of jax {of_kept[0]}, and this is {installed[0]}")
+    again = "docs/example/corpus.md is stale: python tests/example/write_corpus.py"
+    assert write_corpus.steady(fresh) == write_corpus.steady(kept), again

@@ -27,7 +27,7 @@ def test_each_report_is_drawn_from_the_result(kept, file):
 
 def test_there_is_no_other_file():
     names = {each.name for each in write_example.FOLDER.iterdir() if each.is_file()}
-    assert names == {*write_example.REPORTS, "programs.py", "result.json"}
+    assert names == {*write_example.REPORTS, "programs.py", "result.json", "corpus.md"}
 
 
 def test_the_result_is_what_a_run_comes_to(kept, tmp_path):

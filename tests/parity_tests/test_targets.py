@@ -89,6 +89,16 @@ def test_a_directory_names_no_one_program(folder):
         targets.load_one("folder")
 
 
+def test_a_stand_alone_file_is_one_program_of_its_name(folder):
+    """As `constparity reduce` writes it, and `pytest --constparity-collect` many of them."""
+    text = "SIDES = ()\nSHOWS = {}\n\n\ndef program():\n    return len, ([],)\n"
+    for name in ("b", "a"):
+        (folder / f"{name}.py").write_text(f"{text}# parity_tests.cli\n")
+    assert names("folder") == ["a", "b", "first", "second"]
+    assert names("folder/b.py") == names("folder/b.py:program") == ["b"]
+    assert targets.load_one("folder/a.py:program").name == "a"
+
+
 def test_a_package_without_programs_of_its_own_is_a_directory(package):
     (package / "broken.py").unlink()
     assert names("planted_package")[:3] == ["step", "loss", "squares"]
@@ -104,6 +114,8 @@ def test_a_package_without_programs_of_its_own_is_a_directory(package):
         ("import parity_tests\nclass A:\n  @parity_tests.program\n  def f(): ...", ["A.f"]),
         ("from parity_tests import targets\n@program\ndef f(): ...", []),
         ("def f(): ...  # parity_tests", []),
+        ("SIDES = ()\nSHOWS = {}\ndef program(): ...  # parity_tests.cli", ["program"]),
+        ("SIDES = ()\ndef program(): ...  # parity_tests.cli", []),
     ],
 )
 def test_programs_are_found_without_an_import(tmp_path, source, found):

@@ -4,10 +4,13 @@ import pytest
 from program_files import program_file
 
 from parity_tests.campaign import run
+from parity_tests.campaign.compare_saved import compare
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.saved import Saved
 from reports.rows import answer_of
 
-OPTIONS = CampaignOptions(sides=("jax-legacy", "jax-simplified"), steady_calls=0)
+SIDES = ("jax-legacy", "jax-simplified")
+OPTIONS = CampaignOptions(sides=SIDES, steady_calls=0)
 VARIABLE = "XLA_FLAGS='--xla_force_host_platform_device_count=3'"
 
 
@@ -53,3 +56,16 @@ def test_an_import_that_raises_because_jax_has_started_is_told(monkeypatch):
 def test_a_variable_that_is_set_in_vain_by_itself_as_well_raises_no_alarm():
     [row] = rows("sets_in_vain")
     assert (answer_of(row.flip), row.verdict) == ("yes", "parity")
+
+
+def test_saved_results_are_judged_as_a_live_run(tmp_path):
+    live = {row.name: row for row in rows("sets_devices")}
+    halves = []
+    for side in SIDES:
+        halves.append(tmp_path / f"{side}.json")
+        half = OPTIONS.model_copy(update={"sides": (side,), "save": halves[-1]})
+        run.run([str(program_file("trust/sets_devices"))], half)
+    compared = compare(*map(Saved.read, halves))
+    found = {row.name: (row.verdict, row.reasons[0], row.flip) for row in compared.programs}
+    assert found == {name: (row.verdict, row.reasons[0], row.flip) for name, row in live.items()}
+    assert {each[0] for each in found.values()} == {"could not compare"}

@@ -37,8 +37,9 @@ def test_a_side_that_failed_has_no_figures(faults):
 def test_the_first_two_lines_answer_and_the_worst_program_comes_first(faults):
     lines = printed(faults, "good", "raises", "other_value").splitlines()
     assert lines[0].startswith(
-        "flip: no. It breaks or changes 1 of 3 programs (other_value); the others: 1 not known, "
-        "1 yes. First: other_value: "
+        "flip: no. It breaks or changes 1 of 3 programs (other_value); of the others, "
+        "1 program could not be judged, 1 program changes in nothing that is judged. "
+        "First: other_value: "
     )
     assert lines[1] == "pipelines: constparity's own were not compared with stock JAX"
     order = [line.split()[0][1:] for line in lines if line.startswith("│")]

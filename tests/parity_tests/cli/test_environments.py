@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from parity_tests.cli import app
-from parity_tests.environments import store
+from parity_tests.environments import making, store
+from parity_tests.environments.installers import Installer
 from parity_tests.environments.locks import FolderLock
 
 
@@ -90,3 +91,31 @@ def test_a_name_that_is_wrong_removes_nothing(filled, capsys, arguments, said):
     assert app.main(["environments", "remove", *arguments]) == 4
     assert said in capsys.readouterr().err
     assert len(store.kept(filled)) == 3
+
+
+def test_an_environment_that_is_there_is_not_made_again(folder, capsys):
+    plan = making.planned("0.10.2", ["flax"], installer=Installer("uv"))
+    (plan.path / "bin").mkdir(parents=True)
+    (plan.path / "bin" / "python").touch()
+    store.finish(
+        store.Environment(
+            path=plan.path,
+            requested=plan.requested,
+            jax="0.10.2",
+            jaxlib="0.10.2",
+            python_version="3.13.0",
+            with_=("flax",),
+            packages=(),
+            made=datetime(2026, 11, 22, 12, tzinfo=UTC),
+            made_with="uv",
+        )
+    )
+    assert app.main(["environments", "make", "0.10.2", "--with", "flax"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{plan.path}/bin/python\n"
+    assert captured.err == ""
+
+
+def test_an_environment_that_nobody_can_make_is_named(folder, capsys):
+    assert app.main(["environments", "make", "0.6"]) == 4
+    assert "JAX 0.6 has no flag" in " ".join(capsys.readouterr().err.split())

@@ -36,6 +36,15 @@ def test_without_settings_the_default_rules_hold(project):
         ("[tool.constparity]\nfail-in = []\n", "has no setting 'fail-in'"),
         ("[tool.constparity]\nfail-on = 3\n", "a text or a list of texts"),
         ("[tool.constparity\n", "cannot be read"),
+        (
+            "[tool.constparity.pytest]\nxfial = []\n",
+            "has no setting 'xfial'; the settings are sees",
+        ),
+        (
+            '[tool.constparity.pytest]\nxfail = "a.toml"\n',
+            "xfail of [tool.constparity.pytest] must be",
+        ),
+        ("[tool.constparity]\npytest = 3\n", "tool.constparity.pytest is no table"),
         ("[tool]\nconstparity = 3\n", "is no table"),
     ],
 )
@@ -46,6 +55,14 @@ def test_settings_that_cannot_be_read_name_the_file(project, capsys, text, said)
     printed = capsys.readouterr().err
     assert said in printed
     assert "pyproject.toml" in printed
+
+
+def test_settings_of_the_plugin_stand_beside_those_of_the_commands(project):
+    project(
+        '[tool.constparity]\nfail-on = "drift"\n[tool.constparity.pytest]\nsees = "simplified"\n'
+        'timeout = 3\nreport = ["json:a.json"]\nxfail = ["a.toml"]\nbaseline = "b.toml"\n'
+    )
+    assert project_settings().fail_on == "drift"
 
 
 def test_a_rule_of_the_project_that_is_unknown_says_where_it_stands(project):

@@ -129,3 +129,24 @@ def test_a_format_that_a_grid_does_not_have_names_those_that_it_has(grid_result,
 def test_an_unknown_format_names_those_that_there_are(result, capsys):
     assert report(result, "--report", "pdf:x.pdf") == 4
     assert "html, md, comment, junit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["result", "grid_result"])
+def test_a_comment_links_to_the_address_of_the_whole_report(kind, request, capsys):
+    address = "https://ci.example.org/report.html"
+    options = ("--report", "comment:-", "--report-url", address)
+    assert report(request.getfixturevalue(kind), *options) == 0
+    assert f"[The whole report](<{address}>)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--report", "comment:-", "--report-url", "file:///report.html"), "https:// or http://"),
+        (("--report", "comment:-", "--report-url", ""), "https:// or http://"),
+        (("--report", "md:-", "--report-url", "https://example.org"), "comment:comment.md"),
+    ],
+)
+def test_a_link_that_no_comment_could_show_is_an_error(result, options, said, capsys):
+    assert report(result, *options) == 4
+    assert said in capsys.readouterr().err

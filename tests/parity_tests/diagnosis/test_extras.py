@@ -19,7 +19,14 @@ def test_extras_of_this_installation_name_what_is_missing(monkeypatch):
     corpus, fuzz, *others = extras()
     assert (corpus.name, corpus.missing) == ("corpus", ("planted-package",))
     assert (fuzz.name, fuzz.missing) == ("fuzz", ())
-    assert [(each.name, each.missing) for each in others] == [("lint", ()), ("tables", ())]
+    assert [(each.name, each.missing) for each in others] == [
+        ("init", ()), ("lint", ()), ("tables", ())
+    ]  # fmt: skip
+
+
+def test_each_extra_says_what_it_is_for(monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: [])
+    assert all(each.purpose for each in extras())
 
 
 def test_the_names_of_the_extras_are_those_of_the_package():

@@ -113,7 +113,7 @@ def test_numbers_that_are_not_finite_must_be_alike(name):
     for left, right in ((NAN, 1.0), (1.0, NAN), (INF, -INF), (INF, 1.0), (INF, NAN)):
         row = compare(name, [1.0, left], [1.0, right])
         assert (row.rung, row.passing_rtol, row.first_index) == ("mismatch", None, (1,))
-        assert "1 of 2 elements are not finite alike" in row.note
+        assert "1 of 2 elements are NaN or an infinity on one side and something else" in row.note
 
 
 def test_infinity_is_not_one_unit_above_the_largest_number():

@@ -1,10 +1,12 @@
-"""Rules of the judge for where outputs are placed, and for the checks of a single side."""
+"""Rules of the judge for where outputs are placed, for single sides, and words for distances."""
 
 import numpy as np
 import pytest
 
+from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
+from parity_tests.judge.comparison import worst_in_words
 from parity_tests.judge.judgement import judge
 from reports.rows import CapturedArray, Check, JaxprCounts, Observation, OutputLeaf
 
@@ -103,3 +105,22 @@ def test_an_array_computed_while_tracing_is_on_the_device_though_it_is_embedded(
         jaxpr=(jaxpr, jaxpr),
     )
     assert found["device buffers of constants"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [
+        ([1.0, 2.0], "bitwise equal"),
+        ([1.0, 2.0000002], "ulp at ['w']: max rel 1.2e-07, max abs 2.4e-07, 1 ULP"),
+        # Distances of zero would read as if the outputs were equal.
+        (
+            [1.0, np.nan],
+            "mismatch at ['w']: 1 of 2 elements are NaN or an infinity on one side and something "
+            "else on the other; the first at [1]: 2.0 and nan; the others: max rel 0, max abs 0, "
+            "0 ULP",
+        ),
+    ],
+)
+def test_distances_in_words(right, words):
+    left, right = np.float32([1.0, 2.0]), np.float32(right)
+    assert worst_in_words([tolerance_ladder.compare("['w']", left, right)]) == words

@@ -153,3 +153,19 @@ def test_flops_that_double_are_a_price_but_for_what_is_folded(old, new, is_price
     price = "safe but slower or larger" if is_price else "safe"
     assert judged_with().outcome == price
     assert judged_with(folded).outcome == "safe"
+
+
+def test_more_work_that_a_read_of_the_flag_decides_is_at_its_line():
+    sides = [observation(s, {"add": n}) for s, n in zip(STOCK, (1, 9), strict=True)]
+    read = Hazard(
+        kind="reads the flag", file="model.py", line=7, array="the flag", what="it is read",
+        fix="do not read the flag", changes_program=True,
+    )  # fmt: skip
+    comparisons = compare_pairs([(Evidence(sides[0]), Evidence(sides[1]))])
+    for hazards, where, action in (
+        ((read,), "model.py:7 (the flag)", "do not read the flag"),
+        ((), "", "find what reads the flag: both forms are meant to be one program"),
+    ):
+        flip = decide(Findings(tuple(sides), comparisons, hazards=hazards), (), [STOCK])
+        [reason] = [each for each in flip.reasons if each.subject == "operations"]
+        assert (reason.where, reason.action) == (where, action)

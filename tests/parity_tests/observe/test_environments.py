@@ -1,19 +1,21 @@
-"""Each start of a process is told with the environment that it gets."""
+"""Each start of a process is told with its environment, and each look at the file of our own."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from parity_tests.observe.environments import starts_told
+from parity_tests.observe.environments import environments_told
 
 NAME = "CONSTPARITY_TEST_OF_ENVIRONMENTS"
 
 
 def told_by(start):
     found = []
-    with starts_told(found.append):
+    with environments_told(found.append):
         start()
     return [each.get(NAME) for each in found]
 
@@ -36,7 +38,33 @@ def test_a_start_is_told_with_its_environment(monkeypatch, start, value):
 
 def test_nothing_is_told_after_the_block():
     found = []
-    with starts_told(found.append):
+    with environments_told(found.append):
         pass
     subprocess.run([sys.executable, "-c", ""], check=True)
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("file", "is_told"),
+    [
+        ("/proc/self/environ", True),
+        (b"/proc/self/environ", True),
+        (Path("/proc/self/environ"), True),
+        (f"/proc/{os.getpid()}/environ", True),
+        ("/proc/self/cmdline", False),
+        ("/proc/1/environ", False),
+        (os.devnull, False),
+    ],
+)
+def test_the_file_of_the_own_environment_is_told_with_what_it_holds(file, is_told):
+    found = []
+    with environments_told(found.append), contextlib.suppress(PermissionError), open(file, "rb"):
+        pass
+    lines = Path("/proc/self/environ").read_bytes().split(b"\0")
+    held = dict(os.fsdecode(each).split("=", 1) for each in lines if each)
+    assert found == ([held] if is_told else [])
+
+
+def test_a_variable_that_was_set_since_the_start_is_not_in_the_file(monkeypatch):
+    monkeypatch.setenv(NAME, "1")
+    assert told_by(lambda: os.close(os.open("/proc/self/environ", os.O_RDONLY))) == [None]

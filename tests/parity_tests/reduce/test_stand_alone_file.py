@@ -1,6 +1,7 @@
 """A program that is read and written again computes the same bits, whatever is in it."""
 
 import importlib.util
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import pytest
 from jax import lax
 from jax.extend.core import primitives
 
+from parity_tests import targets
 from parity_tests.program import from_function
 from parity_tests.reduce import draft as drafts
 from parity_tests.reduce import edits, jaxpr_to_draft
@@ -71,6 +73,14 @@ PROGRAMS = {
     "many results": lambda x: jnp.linalg.eigh(jnp.eye(3) * x),
     "sort, fft, cumsum": lambda x: jnp.cumsum(jnp.abs(jnp.fft.fft(jnp.sort(x * NUMPY)))),
     "returned as it is": lambda x: (TABLE, x, 3.0),
+    "raw keys": lambda x: jax.random.split(jax.random.PRNGKey(3)) + jnp.uint32(x),
+    "stacked": lambda x: jnp.unstack(jnp.stack([x * TABLE, TABLE])),
+    "pieces": lambda x: jnp.split(x * TABLE, [3, 9]),
+    "put on no device in particular": lambda x: jax.device_put((x * TABLE, x)),
+    "no elements": lambda x: (np.zeros((0, 3), np.float32) * x, TABLE[:0] * x),
+    "derivative of a checkpoint": jax.grad(
+        lambda x: jax.checkpoint(lambda v: jnp.tanh(jnp.sin(v * TABLE) * v))(x).sum()
+    ),
 }
 
 
@@ -107,6 +117,26 @@ def test_arrays_that_are_larger_lie_beside_it(tmp_path):
     assert (tmp_path / "program.npz").exists()
     fun, args = module.program()
     assert bits(fun(*args)) == bits(X * jnp.asarray(numbers))
+
+
+def test_text_is_the_same_whatever_the_arrays_hold(tmp_path):
+    """With all of them beside it: scalars of Python, short ones and those of one value as well."""
+    files = []
+    for captured, x in ((np.ones(3, np.float32), 1.0), (np.arange(3, dtype=np.float32), 2.5)):
+        fun = from_function(lambda c=captured, x=x: (lambda v, w: (v * c, w), (x, True)), "test")
+        found = jaxpr_to_draft.read(fun)
+        shows = {"metric": "outputs", "fails": {}, "tolerances": {}, "seconds": 1.0}
+        sides = ("jax-legacy", "jax-simplified")
+        file = tmp_path / f"program_{x:g}.py".replace(".5", "")
+        made = write(found.draft, found.store, header="", sides=sides, shows=shows, all_beside=True)
+        made.save(file)
+        files.append(made.text)
+        [program] = targets.load([str(file)])
+        assert (program.name, program.target) == (file.stem, f"{file}:program")
+        again, args, _ = program.build()
+        assert args == (x, True)
+        assert bits(again(*args)) == bits((x * captured, True))
+    assert files[0] == files[1]
 
 
 def test_each_turn_of_a_loop_can_be_cut_out(tmp_path):
@@ -160,6 +190,25 @@ def test_constants_stay_constants_where_what_made_them_is_cut():
     assert [each.primitive for each in cut.body.equations] == ["sin", "add"]
 
 
+def test_barriers_go_with_the_operands_that_are_cut():
+    """A checkpoint that was differentiated keeps its barriers, operand by operand."""
+    fun = PROGRAMS["derivative of a checkpoint"]
+    draft = cleaned(jaxpr_to_draft.read(from_function(lambda: (fun, (X,)), "test")).draft)
+    equations = draft.body.equations
+    [number] = [n for n, each in enumerate(equations) if each.primitive == "checkpoint"]
+    whole, [body] = equations[number], equations[number].bodies
+    assert whole.barriers == (True,) * len(whole.operands)
+    unread = drafts.Var(-1, body.inputs[0].type)
+    wider = replace(
+        whole,
+        operands=(whole.operands[0], *whole.operands),
+        barriers=(False, *whole.barriers),
+        bodies=(replace(body, inputs=(unread, *body.inputs)),),
+    )
+    changed = (*equations[:number], wider, *equations[number + 1 :])
+    assert cleaned(replace(draft, body=replace(draft.body, equations=changed))) == draft
+
+
 def test_json_and_back():
     draft = jaxpr_to_draft.read(from_function(lambda: (PROGRAMS["cond"], (X,)), "test")).draft
     assert drafts.from_json(drafts.to_json(draft)) == draft
@@ -179,6 +228,13 @@ def test_json_and_back():
             ),
             "checkpoint: its policy|remat2: its policy",
         ),
+        (
+            lambda x: jax.vmap(lambda v: lax.while_loop(lambda c: c < v, lambda c: c + 1, v))(
+                x * TABLE
+            ),
+            r"while: its condition for each of a batch, bool\[40\]",
+        ),
+        (lambda x: jax.device_put(x * TABLE, jax.devices()[0]), "device_put: its device"),
     ],
 )
 def test_what_cannot_be_written_is_named(fun, said, tmp_path):

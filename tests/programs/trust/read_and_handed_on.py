@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -110,6 +111,12 @@ def asks_a_process(x):
 def copies_the_environment(x):
     variables = dict(os.environ)  # is copied
     return x * (TABLE + int(variables[NAME]))
+
+
+@program(args=(X,))
+def opens_the_environment(x):
+    variables = Path("/proc/self/environ").read_bytes()  # is opened
+    return x * (TABLE + (f"{NAME}=1".encode() in variables.split(b"\0")))
 
 
 @program(args=(X,))
@@ -243,6 +250,12 @@ def without_a_compiled_stage_read(x):
 def without_a_use_of_the_environment(x):
     assert subprocess.run(["true"], check=True).returncode == 0
     assert os.environ.copy()
+    return x * TABLE
+
+
+@program(args=(X,))
+def without_a_use_of_the_file(x):
+    assert Path("/proc/self/environ").read_bytes()
     return x * TABLE
 
 

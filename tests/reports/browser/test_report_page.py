@@ -247,6 +247,17 @@ def test_rows_that_wait_for_a_button_wait_for_none_without_a_script(
     assert shown.is_quiet(), shown.said
 
 
+@pytest.mark.parametrize("width", [360, 390, 768, 1024, 1280, 1600])
+def test_figures_stand_on_one_line_and_headings_in_their_cells(show, mixed, width):
+    shown = show(mixed, "#sort=stablehlo-bytes&dir=desc", viewport={"width": width, "height": 800})
+    too_wide = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText)"
+    assert shown.page.locator("#programs thead th, .tiles li").evaluate_all(too_wide) == []
+    lines = "all => all.map(e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight))"
+    figures = shown.page.locator(".tiles .figures").evaluate_all(lines)
+    assert figures == pytest.approx([1.0] * len(figures), abs=0.1)
+    assert figures
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [None, PHONE], ids=["desktop", "phone"])
 def test_axe_finds_no_violation(show, mixed, scheme, viewport):
@@ -398,7 +409,12 @@ def test_many_programs_open_with_few_elements(show, mixed, count):
     assert (
         shown.page.get_by_role("status").inner_text() == "2000 programs; the first 200 are shown."
     )
-    shown.page.get_by_role("button", name="Show all 2000 rows").click()
+    above, below = shown.page.get_by_role("button", name="Show all 2000 rows").all()
+    head = shown.page.locator("#programs thead").bounding_box()["y"]
+    assert head - 100 < above.bounding_box()["y"] < head < below.bounding_box()["y"]
+    above.click()
+    assert not above.is_visible()
+    assert not below.is_visible()
     assert len(shown.names()) == 2000
     shown.page.get_by_label("Search").fill("safe_3_77")
     assert shown.names() == ["safe_3_77"]

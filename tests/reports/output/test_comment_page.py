@@ -36,8 +36,9 @@ def test_the_whole_comment(campaigns):
     assert text.partition("\n\n**A flip breaks")[0] == (
         "### constparity: flip: no\n"
         "\n"
-        "**flip: no. It breaks or changes 3 of 6 programs (b1, alone, b2); the others: 1 not "
-        "known, 1 yes, at a price, 1 yes. First: b1: lib.py:7 (the flag): do not read the flag.**\n"
+        "**flip: no. It breaks or changes 3 of 6 programs (b1, alone, b2); of the others, "
+        "1 program could not be judged, 1 program pays a price, 1 program changes in nothing that "
+        "is judged. First: b1: lib.py:7 (the flag): do not read the flag.**\n"
         "\n"
         "pipelines: constparity's own were not compared with stock JAX."
     )

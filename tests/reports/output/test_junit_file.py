@@ -126,11 +126,11 @@ def test_changes_between_versions_have_a_suite_where_a_rule_asks_for_them():
     suite = suites(junit_file.render_grid(grid, rules))[-1]
     assert suite.name == "constparity between versions of jax"
     found = {case.name: case for case in suite}
-    assert list(found) == [junit_file._text(row.name) for row in grid.programs]
+    assert list(found) == [junit_file.legal_text(row.name) for row in grid.programs]
     broken = {name for each in broken_across(grid, rules) for name in each.programs}
     assert broken
     assert {name for name, case in found.items() if not case.is_passed} == {
-        junit_file._text(name) for name in broken
+        junit_file.legal_text(name) for name in broken
     }
 
 

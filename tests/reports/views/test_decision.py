@@ -88,6 +88,7 @@ def test_one_step_helps_all_programs_with_one_cause(campaigns):
     ]  # fmt: skip
     assert steps[0].where == "model.py:0 (1), model.py:1 (1), model.py:2 (1) and 2 more lines"
     assert [name for name, _ in steps[0].programs] == ["f0", "f1", "f2"]
+    assert [step.more for step in steps] == ["and 2 more", ""]
 
 
 def test_more_than_fit_are_counted(campaigns):
@@ -119,7 +120,7 @@ def test_times_that_nobody_judged_are_called_so(campaigns):
         ).decision.totals
         if total.title == "Call time"
     ]
-    assert (call.tone, call.programs) == ("", "median 9.00x; one sample each, not judged")
+    assert (call.tone, call.programs) == ("", "one sample each, not judged; median ratio 9.00x")
 
 
 def test_judged_times_are_counted_by_verdict(campaigns):
@@ -222,6 +223,10 @@ def test_programs_on_one_spot_are_one_dot_that_says_so(campaigns):
     [dot] = plots.scatter(picture).dots
     assert dot.text.splitlines()[-1] == "and 1,997 more on this spot"
     assert dot.radius <= 7
+    assert plots.scatter(picture).has_shared
+    assert not plots.scatter(
+        pictured(campaigns, "StableHLO size", campaigns.parity("f"))
+    ).has_shared
 
 
 @pytest.mark.parametrize("unit", ["bytes", "seconds", "count"])
@@ -268,6 +273,13 @@ def test_a_row_has_its_first_reason_and_where(campaigns):
     assert (line.reason, line.where) == ("values differ", "model.py:3")
     assert line.details.startswith("values differ; very")
     assert line.findings == ("outputs",)
+
+
+def test_a_reason_without_a_line_has_the_line_of_the_program(campaigns):
+    row = with_flip(campaigns.parity("f"), "different", reason("different"))
+    page = page_of(campaigns, row)
+    assert [each.where for each in page.decision.broken] == [row.source]
+    assert [each.where for each in page.table.lines] == [row.source]
 
 
 def test_notes_of_what_is_safe_are_called_notes(campaigns):

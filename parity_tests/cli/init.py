@@ -1,0 +1,136 @@
+"""The command `constparity init`: what it finds, shows, asks and writes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.exit_codes import Exit, complain, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from parity_tests.jobs.changes import Change, Kept
+    from parity_tests.jobs.ci_systems import System
+    from parity_tests.jobs.facts import Facts
+
+
+def init(
+    context: typer.Context,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The project.", show_default="this one")
+    ] = Path(),
+    ci: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ci",
+            metavar="SYSTEM",
+            help="github or gitlab. Repeatable.",
+            show_default="what the project uses",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    diff_only: Annotated[
+        bool, typer.Option("--diff", help="Print the diff and write nothing.")
+    ] = False,
+    no_color: NoColor = False,
+) -> None:
+    """Write a CI job and the section of pyproject.toml for a project.
+
+    The job compares the project's tests, and its marked programs, on several releases of JAX.
+    What it needs is found in the project's files, and stderr says where. A unified diff is shown
+    first, and one question is asked. A file that is there stays, but for a section that it lacks.
+
+    Exits with 0 when the files are written or nothing is left to write, with 1 when they are not:
+    with --diff, and where the answer is no. Without a terminal to ask on it needs --yes or --diff,
+    and exits with 4.
+
+    Examples:
+
+      constparity init
+
+      constparity init my_project --ci gitlab --yes
+
+      constparity init --diff | git apply
+    """
+    from parity_tests.jobs.changes import Change, apply, diff_of
+
+    if yes and diff_only:
+        fail("--yes writes and --diff does not: say one of them")
+    console = display_of(quiet=False, verbose=False, no_color=no_color).console()
+    found, proposed = _proposed(folder, _checked(ci or ()))
+    changes = [each for each in proposed if isinstance(each, Change)]
+    _explain(found, proposed)
+    if not changes:
+        complain("nothing is left to write")
+        return
+    _print_diff(console, diff_of(changes))
+    if not (yes or diff_only) and not sys.stdin.isatty():
+        fail("nothing was written: there is no terminal to ask on; say --yes to write these files")
+    if diff_only or not (yes or typer.confirm("write these files?", err=True)):
+        context.obj.code = Exit.DIFFERENCE
+        return
+    apply(folder, changes)
+    for change in changes:
+        complain(f"wrote {folder / change.path}")
+
+
+def _checked(named: Sequence[str]) -> tuple[System, ...]:
+    from parity_tests.jobs.ci_systems import SYSTEMS
+
+    for name in named:
+        if name not in SYSTEMS:
+            raise typer.BadParameter(f"--ci {name}: the systems are {', '.join(SYSTEMS)}")
+    return tuple(cast("System", name) for name in dict.fromkeys(named))
+
+
+def _proposed(folder: Path, wanted: tuple[System, ...]) -> tuple[Facts, list[Change | Kept]]:
+    """Find out about the project, and return what would be written; leaves where that fails."""
+    from parity_tests.jobs.declared import DeclarationError
+    from parity_tests.jobs.facts import ProjectError, facts
+    from parity_tests.jobs.gitlab_include import PipelineError
+    from parity_tests.jobs.known_releases import NoVersionError
+    from parity_tests.jobs.proposals import proposals
+    from parity_tests.jobs.pyproject_section import SectionError
+
+    try:
+        found = facts(folder, wanted)
+        return found, proposals(found)
+    except (
+        DeclarationError,
+        NoVersionError,
+        PipelineError,
+        ProjectError,
+        SectionError,
+    ) as error:
+        fail(str(error))
+
+
+def _explain(found: Facts, proposed: Sequence[Change | Kept]) -> None:
+    """Say on stderr what was found and where, and which files stay."""
+    from parity_tests.jobs.changes import Kept
+
+    width = max(len(each.what) for each in found.findings)
+    for each in found.findings:
+        complain(f"{each.what:{width}}  {each.value}  ({each.source})")
+    for kept in proposed:
+        if isinstance(kept, Kept):
+            complain(f"{kept.path} stays: {kept.reason}")
+
+
+def _print_diff(console: Console, diff: str) -> None:
+    """Print a patch, coloured on a terminal and plain elsewhere."""
+    if not (console.is_terminal and sys.stdout.isatty()):  # FORCE_COLOR would break a patch
+        print(diff, end="")
+        return
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in diff.splitlines():
+        console.print(
+            line, style=styles.get(line[:1]), markup=False, highlight=False, soft_wrap=True
+        )

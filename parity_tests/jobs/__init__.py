@@ -1,0 +1,1 @@
+"""Ready-made CI jobs: what a project is, the files that suit it, and what would change."""

@@ -1,0 +1,59 @@
+"""Which CI system a project uses, and its main branch, from its files and from git."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+System = Literal["github", "gitlab"]
+SYSTEMS: tuple[System, ...] = ("github", "gitlab")
+
+
+def systems(folder: Path) -> tuple[tuple[System, ...], str]:
+    """Return the CI systems of a project, and where they were found; none where nothing says it.
+
+    Example::
+
+        systems(Path("my_project")) == (("github",), ".github")
+    """
+    files: dict[System, str] = {"github": ".github", "gitlab": ".gitlab-ci.yml"}
+    there = {system: file for system, file in files.items() if (folder / file).exists()}
+    if there:
+        return tuple(there), ", ".join(there.values())
+    remotes = _git(folder, "remote", "--verbose")
+    hosts = tuple(system for system in SYSTEMS if f"{system}." in remotes)
+    return hosts, "git remote"
+
+
+def default_branch(folder: Path) -> tuple[str, str]:
+    """Return the branch that the remote calls its main one, and where it was found.
+
+    Example::
+
+        default_branch(Path("my_project")) == ("main", "git")
+    """
+    head = _git(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+    if head:
+        return head.removeprefix("origin/"), "git: origin/HEAD"
+    branches = _git(folder, "branch", "--all", "--format=%(refname:lstrip=-1)").split()
+    for name in ("main", "master"):
+        if name in branches:
+            return name, "git: a branch of this name"
+    return "main", "assumed: git names no other"
+
+
+def _git(folder: Path, *arguments: Sequence[str] | str) -> str:
+    """Return what a question to git prints; "" where git or the repository is missing."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "" if done.returncode else done.stdout.strip()

@@ -1,0 +1,186 @@
+"""What a project declares: the Python and the JAX it needs, and how its tests are installed."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+
+# The names that projects give to what their tests need, the most special one first.
+_FOR_TESTS = ("test", "tests", "testing", "dev", "develop", "development")
+_REQUIREMENT_FILES = tuple(
+    pattern.format(name)
+    for name in ("test", "tests", "dev")
+    for pattern in (
+        "requirements-{}.txt",
+        "{}-requirements.txt",
+        "requirements_{}.txt",
+        "requirements/{}.txt",
+    )
+)
+_JAX = ("jax", "jaxlib")
+_MINOR = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
+
+
+class DeclarationError(ValueError):
+    """A file of the project cannot be read; the message names it and says why."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the project's files declare; each `of_...` says where it was found.
+
+    `project` are the arguments of pip that install the project and what its tests need, and
+    `packages` the same as --with takes them. `classified` are minor versions of Python.
+    """
+
+    requires_python: SpecifierSet
+    of_python: str
+    requires_jax: SpecifierSet
+    of_jax: str
+    classified: tuple[int, ...]
+    installer: str
+    project: tuple[str, ...]
+    packages: tuple[str, ...]
+    of_project: str
+
+
+def declared(folder: Path) -> Declared:
+    """Read what a project declares in pyproject.toml, setup.cfg and its requirement files.
+
+    A setup.py is not run. Raises `DeclarationError`.
+
+    Example::
+
+        declared(Path("my_project")).project == ("-e", ".[test]")
+    """
+    tables = _toml(folder / "pyproject.toml")
+    config = _ini(folder / "setup.cfg")
+    project = tables.get("project", {})
+    python = project.get("requires-python") or config.get("options", {}).get("python_requires", "")
+    runtime = [*project.get("dependencies", ()), *_lines(config, "options", "install_requires")]
+    extras: dict[str, list[str]] = dict(project.get("optional-dependencies", {}))
+    for name in config.get("options.extras_require", {}):
+        extras.setdefault(name, _lines(config, "options.extras_require", name))
+    runtime += _requirements(folder / "requirements.txt")
+    everything = [*runtime, *(each for extra in extras.values() for each in extra)]
+    jax = _bounds(everything)
+    uses_uv = (folder / "uv.lock").exists() or "uv" in tables.get("tool", {})
+    arguments, packages, source = _installation(folder, tables, config, extras)
+    return Declared(
+        requires_python=_specifiers(python, "requires-python"),
+        of_python=f"requires-python {python}" if python else "assumed: nothing requires another",
+        requires_jax=jax,
+        of_jax=f"dependencies: jax{jax}" if str(jax) else "no dependency bounds it",
+        classified=tuple(
+            int(found[1])
+            for each in project.get("classifiers", ())
+            if (found := _MINOR.fullmatch(each))
+        ),
+        installer="uv" if uses_uv else "pip",
+        project=arguments,
+        packages=packages,
+        of_project=source,
+    )
+
+
+def _installation(
+    folder: Path,
+    tables: Mapping[str, Any],
+    config: Mapping[str, Mapping[str, str]],
+    extras: Mapping[str, Iterable[str]],
+) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Return the arguments of pip, the packages by name, and where both were found."""
+    groups = tables.get("dependency-groups", {})
+    is_package = (
+        "project" in tables
+        or "build-system" in tables
+        or "metadata" in config
+        or (folder / "setup.py").exists()
+    )
+    extra = next((name for name in _FOR_TESTS if name in extras), None)
+    if is_package and extra is not None:
+        return ("-e", f".[{extra}]"), (f".[{extra}]",), f"the extra {extra!r}"
+    own, own_package = (("-e", "."), (".",)) if is_package else ((), ())
+    group = next((name for name in _FOR_TESTS if name in groups), None)
+    if group is not None:
+        packages = (*own_package, *_of_group(groups, group))
+        return (*own, "--group", group), packages, f"the dependency group {group!r}"
+    file = next((name for name in _REQUIREMENT_FILES if (folder / name).is_file()), None)
+    plain = "requirements.txt" if not own and (folder / "requirements.txt").is_file() else None
+    files = [name for name in (plain, file) if name is not None]
+    arguments = tuple(word for name in files for word in ("-r", name))
+    listed = tuple(each for name in files for each in _requirements(folder / name))
+    if file is not None:
+        return (*own, *arguments), (*own_package, *listed), file
+    packages = (*own_package, *listed, "pytest")
+    return (*own, *arguments, "pytest"), packages, "no extra is named for tests"
+
+
+def _of_group(groups: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the requirements of a dependency group, and of the groups that it includes."""
+    found: list[str] = []
+    for each in groups.get(name, ()):
+        if isinstance(each, str):
+            found.append(each)
+        elif isinstance(each, dict) and each.get("include-group") != name:
+            found += _of_group(groups, str(each.get("include-group")))
+    return tuple(found)
+
+
+def _bounds(requirements: Iterable[str]) -> SpecifierSet:
+    """Return all bounds that requirements set for JAX."""
+    bounds = SpecifierSet()
+    for text in requirements:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:  # pip says so better than we could, when the job installs it
+            continue
+        if canonicalize_name(requirement.name) in _JAX:
+            bounds &= requirement.specifier
+    return bounds
+
+
+def _specifiers(text: str, what: str) -> SpecifierSet:
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise DeclarationError(f"{what} cannot be read: {error}") from error
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DeclarationError(f"{file} cannot be read: {error}") from error
+
+
+def _ini(file: Path) -> dict[str, dict[str, str]]:
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read(file, "utf-8")
+    except (OSError, configparser.Error, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{file} cannot be read: {error}") from error
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def _lines(config: Mapping[str, Mapping[str, str]], section: str, name: str) -> list[str]:
+    return [each for each in config.get(section, {}).get(name, "").splitlines() if each.strip()]
+
+
+def _requirements(file: Path) -> list[str]:
+    """Return the requirements of a file of pip, without its options and comments."""
+    if not file.is_file():
+        return []
+    lines = (line.partition(" #")[0].strip() for line in file.read_text("utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith(("#", "-"))]

@@ -1,0 +1,128 @@
+"""What can be found out about a project without asking and without running anything of it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity_tests.jobs.ci_systems import System, default_branch, systems
+from parity_tests.jobs.declared import declared
+from parity_tests.jobs.known_releases import Versions, suiting
+from parity_tests.jobs.pytest_command import pytest_arguments
+from parity_tests.marked_programs import files_with_programs
+
+
+class ProjectError(ValueError):
+    """A job cannot be written for a project; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact, and where it was found."""
+
+    what: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that the files of a job are written from.
+
+    `project` are the arguments of pip that install the project with what its tests need. `with_`
+    are the same as packages of `--with`. `programs` are targets of `constparity run`, and `tests`
+    arguments of pytest; None where the project has none. `findings` explain each to the user.
+    """
+
+    folder: Path
+    systems: tuple[System, ...]
+    branch: str
+    versions: Versions
+    installer: str
+    project: tuple[str, ...]
+    with_: tuple[str, ...]
+    programs: tuple[str, ...]
+    tests: tuple[str, ...] | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The kinds of runs that the job has: programs, and the tests on both sides."""
+        return (
+            *(("programs",) if self.programs else ()),
+            *(("both",) if self.tests is not None else ()),
+        )
+
+
+def facts(folder: Path, wanted: tuple[System, ...] = ()) -> Facts:
+    """Find out about the project in a folder; `wanted` are the CI systems that the user names.
+
+    Raises `ProjectError`, and `NoVersionError` where no Python serves.
+
+    Example::
+
+        facts(Path("my_project")).runs == ("programs", "both")
+    """
+    if not folder.is_dir():
+        raise ProjectError(f"{folder} is no folder: name the folder of a project")
+    named = declared(folder)
+    chosen, of_systems = _chosen(folder, wanted)
+    versions = suiting(named.requires_python, named.requires_jax, named.classified)
+    programs = _targets(folder)
+    tests, of_tests = pytest_arguments(folder)
+    if tests is not None and not versions.has_engine:
+        tests, of_tests = None, ""
+    if not programs and tests is None and not versions.has_engine:
+        raise ProjectError(
+            f"{folder} allows JAX {', '.join(versions.jax)}, and pytest --constparity is installed "
+            "beside a newer one: mark programs with @parity_tests.program, which run on any of them"
+        )
+    if not programs and tests is None:
+        raise ProjectError(
+            f"{folder} has neither tests nor a function that is marked with @parity_tests.program: "
+            "mark one, or name the folder of the project"
+        )
+    branch, of_branch = default_branch(folder)
+    findings = [
+        Finding("CI", ", ".join(chosen), of_systems),
+        Finding("branch", branch, of_branch),
+        Finding("Python", versions.python, named.of_python),
+        Finding("JAX", ", ".join(versions.jax), named.of_jax),
+        Finding("install", shlex.join((named.installer, *named.project)), named.of_project),
+    ]
+    if programs:
+        findings.append(Finding("programs", shlex.join(programs), "@parity_tests.program"))
+    if tests is not None:
+        findings.append(Finding("tests", shlex.join(("pytest", *tests)), of_tests))
+    return Facts(
+        folder=folder,
+        systems=chosen,
+        branch=branch,
+        versions=versions,
+        installer=named.installer,
+        project=named.project,
+        with_=named.packages,
+        programs=programs,
+        tests=tests,
+        findings=tuple(findings),
+    )
+
+
+def _chosen(folder: Path, wanted: tuple[System, ...]) -> tuple[tuple[System, ...], str]:
+    """Return the CI systems to write for, and how they were found."""
+    if wanted:
+        return wanted, "--ci"
+    found, source = systems(folder)
+    if not found:
+        raise ProjectError(
+            f"{folder} has neither .github nor .gitlab-ci.yml, and no git remote names either: "
+            "say --ci github or --ci gitlab"
+        )
+    return found, source
+
+
+def _targets(folder: Path) -> tuple[str, ...]:
+    """Return the files and folders at the top of the project that have marked programs."""
+    tops = (file.relative_to(folder).parts[0] for file in files_with_programs(folder))
+    return tuple(dict.fromkeys(tops))

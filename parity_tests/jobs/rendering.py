@@ -1,0 +1,109 @@
+"""Renders the files of a job from the templates, for one project or for all of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+
+from parity_tests.jobs.facts import Facts
+from parity_tests.jobs.pins import ACTIONS
+
+# What the reusable workflow and the action call the arguments of a step, and the project's values.
+_VALUES = ("constparity", "installer", "programs", "project", "python", "tests", "with")
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Render a template of the folder `templates`; an unknown name in it is an error.
+
+    Braces and percent signs are the CI systems' own, so the templates have square brackets.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("parity_tests.jobs"),
+        undefined=jinja2.StrictUndefined,
+        variable_start_string="[=",
+        variable_end_string="=]",
+        block_start_string="[%",
+        block_end_string="%]",
+        comment_start_string="[#",
+        comment_end_string="#]",
+        keep_trailing_newline=False,
+        autoescape=False,
+    )
+    environment.filters["json"] = text
+    return environment.get_template(template).render(context).rstrip("\n") + "\n"
+
+
+def text(value: str) -> str:
+    """Return a value as YAML spells it without doubt: each JSON text is one.
+
+    Example::
+
+        text("0.10") == '"0.10"'
+    """
+    return json.dumps(value, ensure_ascii=False)
+
+
+def workflow_of(facts: Facts) -> str:
+    """Return the GitHub workflow of a project, which needs no other repository.
+
+    Example::
+
+        Path(".github/workflows/constparity.yml").write_text(workflow_of(facts))
+    """
+    context = {
+        "actions": ACTIONS,
+        "branch": text(facts.branch),
+        "value": values_of(facts) | _GITHUB_MATRIX | {"runs_on": "ubuntu-latest"},
+        "list": _lists_of(facts),
+        "test": {
+            "run": "matrix.run",
+            "comment": "",
+            # A private repository may lack code scanning, and the upload would fail.
+            "code_scanning": "github.event.repository.private == false",
+        },
+    }
+    return render("github_workflow.yml", context)
+
+
+def gitlab_jobs_of(facts: Facts, stage: str) -> str:
+    """Return the GitLab jobs of a project, for a stage of its pipeline."""
+    values = values_of(facts) | {
+        "stage": text(stage),
+        "image": text(f"python:{facts.versions.python}"),
+    }
+    return render("gitlab_own.yml", {"value": values, "list": _lists_of(facts)})
+
+
+def values_of(facts: Facts) -> dict[str, str]:
+    """Return the arguments of the steps for a project, each as YAML spells it."""
+    return {
+        "constparity": text("constparity"),
+        "installer": text(facts.installer),
+        "programs": text(shlex.join(facts.programs)),
+        "project": text(shlex.join(facts.project)),
+        "python": text(facts.versions.python),
+        "tests": text(shlex.join(facts.tests or ())),
+        "with": text(shlex.join(facts.with_)),
+    }
+
+
+def expressions(prefix: str, suffix: str, names: tuple[str, ...] = _VALUES) -> dict[str, str]:
+    """Return the arguments of the steps as inputs of a file that others call.
+
+    Example::
+
+        expressions("${{ inputs.", " }}")["python"] == "${{ inputs.python }}"
+    """
+    return {name: f"{prefix}{name.replace('_', '-')}{suffix}" for name in names}
+
+
+_GITHUB_MATRIX = {"jax": "${{ matrix.jax }}", "run": "${{ matrix.run }}"}
+
+
+def _lists_of(facts: Facts) -> dict[str, str]:
+    lists = {"jax": facts.versions.jax, "run": facts.runs}
+    return {name: f"[{', '.join(map(text, each))}]" for name, each in lists.items()}

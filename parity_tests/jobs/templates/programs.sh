@@ -1,0 +1,14 @@
+report="constparity-report/$RUN-$JAX"
+mkdir -p "$report"
+mapfile -t arguments < <(xargs -r -n 1 printf '%s\n' <<< "$PROGRAMS")
+wait "$!" # fails where quotes do not match
+if [[ $JAX != installed ]]; then
+  arguments+=(--jax "$JAX")
+  mapfile -t packages < <(xargs -r -n 1 printf -- '--with\n%s\n' <<< "$WITH")
+  wait "$!" # fails where quotes do not match
+  arguments+=("${packages[@]}")
+fi
+constparity run "${arguments[@]}" \
+  --report "json:$report/result.json" --report "html:$report/report.html" \
+  --report "md:$report/summary.md" --report "comment:$report/comment.md" \
+  --report "junit:$report/junit.xml" --report "sarif:$report/findings.sarif"

@@ -1,0 +1,22 @@
+report="constparity-report/$RUN-$JAX"
+mkdir -p "$report"
+arguments=("--constparity=$RUN")
+if [[ $RUN == jax-both && $JAX != installed ]]; then
+  mapfile -t packages < <(xargs -r -n 1 printf -- '--with\n%s\n' <<< "$WITH")
+  wait "$!" # fails where quotes do not match
+  python=$(constparity environments make "$JAX" "${packages[@]}")
+  arguments+=("--constparity-python=$python")
+fi
+formats=()
+case $RUN in
+  both) formats=(json:result.json html:report.html md:summary.md comment:comment.md
+    junit:junit.xml sarif:findings.sarif) ;;
+  jax-both) formats=(json:result.json) ;;
+  *) arguments+=("--junitxml=$report/junit.xml") ;; # one side alone compares nothing
+esac
+for format in "${formats[@]}"; do
+  arguments+=("--constparity-report=${format%%:*}:$report/${format#*:}")
+done
+mapfile -t tests < <(xargs -r -n 1 printf '%s\n' <<< "$TESTS")
+wait "$!" # fails where quotes do not match
+python -m pytest "${arguments[@]}" "${tests[@]}"

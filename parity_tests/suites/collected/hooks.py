@@ -1,0 +1,155 @@
+"""Pytest's hooks while a suite is collected: which test runs, where to write, the summary.
+
+Under pytest-xdist each worker writes what it runs; the controller prepares the folder and writes
+the index.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from parity_tests.suites import swapping
+from parity_tests.suites.after_import import after_import
+from parity_tests.suites.collected.candidates import BEFORE_TESTS, Ran
+from parity_tests.suites.collected.folder import CollectionFolder, CollectionFolderError, prepare
+from parity_tests.suites.collected.index import CollectedProgram
+from parity_tests.suites.collected.summary import summary_lines
+
+if TYPE_CHECKING:
+    from parity_tests.suites.collected.collector import Collector
+
+# Keys in the input and in the output of a worker.
+_FOLDERS, _STOPPED = "constparity_collect", "constparity_collect_stopped"
+
+
+class CollectingPlugin:
+    """The plugin while `--constparity-collect` names a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._asked = folder
+        self._ran = BEFORE_TESTS
+        self._orders: dict[str, int] = {}
+        self._folder: CollectionFolder | None = None
+        self._collector: Collector | None = None
+        self._stopped = ""
+        self._rows: tuple[CollectedProgram, ...] = ()
+        self._root = Path.cwd()  # before a test changes it
+        after_import("engine", self._begin)
+
+    def _begin(self) -> None:
+        # Here and not above: it imports JAX, whose environment a conftest.py may still set.
+        from parity_tests.suites.collected.collector import Collector
+
+        self._collector = Collector(self._root, lambda: self._ran)
+        self._collector.install(swapping.early_modules())
+        if self._folder is not None:
+            self._collector.open(self._folder)
+
+    # -- where to write ----------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Prepare the folder, and let the collector write, before any worker starts."""
+        workerinput = getattr(session.config, "workerinput", None)
+        self._is_worker = workerinput is not None
+        self._paths = workerinput[_FOLDERS] if workerinput else self._prepared()
+        self._folder = CollectionFolder(*map(Path, self._paths))
+        if self._collector is not None:
+            self._collector.open(self._folder)
+
+    def _prepared(self) -> tuple[str, str]:
+        folder = self._root / self._asked
+        try:
+            prepare(folder)
+        except CollectionFolderError as error:
+            raise pytest.UsageError(f"--constparity-collect: {error}") from error
+        except OSError as error:
+            raise pytest.UsageError(
+                f"--constparity-collect: cannot write to {self._asked!r}: {error.strerror or error}"
+            ) from error
+        return str(folder), tempfile.mkdtemp(prefix="constparity-collect-")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist where to write."""
+        node.workerinput[_FOLDERS] = self._paths
+
+    # -- which test runs ---------------------------------------------------------------------------
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Remember the order of the tests, which is the same in each worker."""
+        for number, item in enumerate(session.items):
+            self._orders.setdefault(item.nodeid, number)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        """Let what a test's setup runs belong to it."""
+        return (yield from self._during(Ran(item.nodeid, self._orders[item.nodeid])))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Let what a test runs belong to it."""
+        return (yield from self._during(Ran(item.nodeid, self._orders[item.nodeid])))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        """Let what a teardown runs belong to no test, and come after all of them.
+
+        Which test a whole module's teardown comes with depends on the number of workers.
+        """
+        order = len(self._orders) + self._orders[item.nodeid]
+        return (yield from self._during(Ran("", order)))
+
+    def _during(self, ran: Ran) -> Iterator[None]:
+        before, self._ran = self._ran, ran
+        try:
+            return (yield)
+        finally:
+            self._ran = before
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take over why a worker stopped writing."""
+        self._stopped = self._stopped or getattr(node, "workeroutput", {}).get(_STOPPED, "")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the index; a collection that is not whole fails the session."""
+        if self._collector is not None:
+            self._stopped = self._stopped or self._collector.stopped
+        if self._is_worker:
+            session.config.workeroutput[_STOPPED] = self._stopped  # type: ignore[attr-defined]
+            return
+        self._finish()
+        if self._stopped and session.exitstatus in _WELL:
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def _finish(self) -> None:
+        assert self._folder is not None
+        self._rows = self._folder.rows()
+        try:
+            self._folder.finish(self._rows, self._stopped)
+        except (OSError, CollectionFolderError) as error:
+            self._stopped = self._stopped or str(error)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say how many programs were written, and which were not and why."""
+        terminalreporter.section("constparity: collected programs")
+        for line in summary_lines(self._asked, self._rows, self._stopped):
+            terminalreporter.line(line)
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the rows of this run, which the index now has."""
+        if self._folder is not None and not self._is_worker:
+            shutil.rmtree(self._paths[1], ignore_errors=True)
+
+
+_WELL = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)

@@ -1,0 +1,145 @@
+"""Writing: an execution that begins, as a stand-alone file, or why there cannot be one.
+
+Nothing is evaluated here and no array is kept: a test must not notice that its program is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from engine.runtime.watching import Execution
+from parity_tests.exception_texts import named
+from parity_tests.reduce.draft import Array, Draft, Store, unwritable
+from parity_tests.reduce.held_values import LARGEST, CannotReadError
+from parity_tests.reduce.jaxpr_to_draft import read_unevaluated
+from parity_tests.reduce.stand_alone_file import CannotWriteError, Written, write
+from parity_tests.reduce.symptom import OUTPUTS, tolerances
+from parity_tests.suites.collected.candidates import Candidate, Ran
+from parity_tests.suites.collected.index import CollectedProgram
+from parity_tests.suites.describing import source_of
+from parity_tests.suites.versions import versions
+
+_SECONDS = 90.0  # for each side of a file that runs by itself
+_NAME = 60  # characters of a function's name that the name of its file has
+
+
+def candidate(execution: Execution, ran: Ran, root: Path) -> Candidate:
+    """Return the file of a program that is about to run, or a row that says why there is none.
+
+    A program is told by the name of its function and by its text, in which no array stands. `root`
+    is what the source is relative to, wherever a test has changed the directory to.
+    """
+    name = execution.name
+    why, written, source = "", None, ""
+    try:
+        source = _below(root, source_of(execution.closed_jaxpr))
+        written = _written(execution, _header(name, source, ran))
+    except (CannotReadError, CannotWriteError) as error:
+        why = str(error)
+    # The jaxpr is anybody's, and so are its parameters: what cannot be read must fail no test.
+    except Exception as error:  # noqa: BLE001
+        why = f"reading it raised {named(error)}"
+    told_by = written.program if written else f"{source}\n{why}"
+    identity = _digest(name, told_by)
+    file = f"{_slug(name)}_{identity}.py" if written else ""
+    row = CollectedProgram(
+        identity=identity, name=name, source=source, test=ran.test, file=file, why=why
+    )
+    return Candidate(row, ran.order, written)
+
+
+def _written(execution: Execution, header: str) -> Written:
+    draft, arrays = read_unevaluated(execution.closed_jaxpr, execution.operands)
+    if found := unwritable(draft):
+        raise CannotWriteError("; ".join(found))
+    made = write(
+        draft,
+        _on_host(draft, arrays),
+        header=header,
+        sides=("jax-legacy", "jax-simplified"),
+        shows={
+            "metric": OUTPUTS,
+            "fails": {},
+            "tolerances": tolerances(each.type.dtype for each in draft.body.outputs),
+            "seconds": _SECONDS,
+        },
+        all_beside=True,
+    )
+    # Python has limits too, of nested blocks: a file that cannot be imported would stop a campaign.
+    compile(made.program, "<program>", "exec")
+    return made
+
+
+def _on_host(draft: Draft, arrays: Mapping[int, Any]) -> Store:
+    all_of_them = (*draft.captured, *draft.arguments)
+    total = sum(_bytes(each, arrays[each.number]) for each in all_of_them)
+    if total > LARGEST:
+        raise CannotReadError(
+            f"its arrays have {total:,} bytes, and a file has {LARGEST:,} of them at most"
+        )
+    with jax.transfer_guard("allow"):  # a test may forbid transfers, to see its own
+        return {each.number: _host(each, arrays[each.number]) for each in all_of_them}
+
+
+def _bytes(array: Array, value: Any) -> int:
+    return 0 if array.impl else int(getattr(value, "nbytes", 0))  # keys are small
+
+
+def _host(array: Array, value: Any) -> np.ndarray[Any, Any]:
+    if array.impl:
+        value = jax.random.key_data(value)
+    if isinstance(value, jax.Array) and any(each.platform != "cpu" for each in value.devices()):
+        # An array of an accelerator keeps its copy on the host as long as it lives.
+        value = value.copy()
+    return np.asarray(value)
+
+
+def _header(name: str, source: str, ran: Ran) -> str:
+    found = versions()
+    where = f" ({source})" if source else ""
+    by = f"as {ran.test} ran it first" if ran.test else "as the suite ran it outside of a test"
+    return "\n".join(
+        [
+            f"`{name}`{where}, {by}.",
+            "",
+            f"Collected by constparity {found['constparity']} with jax {found['jax']} and numpy "
+            f"{found['numpy']}. It runs",
+            "itself once on each side, prints what each shows, and exits with 1 where outputs",
+            "differ beyond tolerance. `constparity run` on it compares everything else.",
+            "",
+        ]
+    )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:_NAME] or "program"
+
+
+def _below(root: Path, source: str) -> str:
+    """Return "file:line" relative to the root, where the file lies below it."""
+    file, _, line = source.rpartition(":")
+    if not file:
+        return ""
+    path = Path(os.getcwd(), file)
+    return f"{path.relative_to(root) if path.is_relative_to(root) else path}:{line}"
+
+
+def not_seen(module: str, ran: Ran) -> Candidate:
+    """Return a row that says that no program was seen of what a module had jitted before."""
+    why = "functions that it had jitted before the plugin began ran on stock JAX"
+    row = CollectedProgram(
+        identity=_digest(module, why), name=module, source="", test=ran.test, file="", why=why
+    )
+    return Candidate(row, ran.order, None)
+
+
+def _digest(*told_by: str) -> str:
+    return hashlib.sha256("\n".join(told_by).encode()).hexdigest()[:12]

@@ -1,0 +1,96 @@
+"""Which differences a project has accepted, by a list or by a baseline."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from parity_tests.suites.known.baseline import Baseline
+from parity_tests.suites.known.entries import Entry
+from parity_tests.suites.known.selection import Selection
+from parity_tests.suites.versions import versions
+from reports.rows.suite import (
+    EntryState,
+    SuiteBaselineChange,
+    SuiteDifference,
+    SuiteKnown,
+    SuiteResult,
+)
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What is accepted: the entries of all lists, and a baseline where there is one."""
+
+    entries: tuple[Entry, ...] = ()
+    baseline: Baseline | None = None
+    today: datetime.date = field(default_factory=datetime.date.today)
+    jax: str = field(default_factory=lambda: versions()["jax"])
+
+    def marked(
+        self, differences: Sequence[SuiteDifference], platform: str
+    ) -> list[SuiteDifference]:
+        """Return differences with their states: new, known or expired, and by which entry."""
+        return [self._marked(each, platform) for each in differences]
+
+    def judged(self, result: SuiteResult, selection: Selection, platform: str) -> SuiteResult:
+        """Return a result with the states of its differences and of all entries."""
+        changes: tuple[SuiteBaselineChange, ...] = ()
+        if self.baseline is not None and not self.baseline.is_updated:
+            changes = self.baseline.changes(result, selection, platform)
+        return result.model_copy(
+            update={
+                "differences": tuple(self.marked(result.differences, platform)),
+                "known": tuple(self._judged(each, result, selection) for each in self.entries),
+                "baseline": changes,
+            }
+        )
+
+    def _marked(self, row: SuiteDifference, platform: str) -> SuiteDifference:
+        if row.state == "known":  # by the marker of its test
+            return row
+        found = [each for each in self.entries if each.accepts(row)]
+        valid = [each for each in found if not each.is_expired(self.today, self.jax)]
+        if valid:
+            return row.model_copy(update={"state": "known", "because": _because(valid[0])})
+        if self.baseline is not None and (why := self.baseline.why_accepted(row, platform)):
+            return row.model_copy(update={"state": "known", "because": why})
+        if found:
+            because = f"{_because(found[0])}; valid until {found[0].valid_until}"
+            return row.model_copy(update={"state": "expired", "because": because})
+        return row
+
+    def _judged(self, entry: Entry, result: SuiteResult, selection: Selection) -> SuiteKnown:
+        matched = sum(map(entry.accepts, result.differences))
+        why = "" if matched else _why_not_judged(entry, result, selection)
+        state: EntryState = "not judged" if why else "fixed"
+        if matched:
+            state = "expired" if entry.is_expired(self.today, self.jax) else "known"
+        return SuiteKnown(
+            where=entry.where,
+            test=entry.test,
+            program=entry.program,
+            metric=entry.metric,
+            reason=entry.reason,
+            issue=entry.issue,
+            valid_until=entry.valid_until,
+            state=state,
+            matched=matched,
+            why=why,
+        )
+
+
+def _why_not_judged(entry: Entry, result: SuiteResult, selection: Selection) -> str:
+    one_test = bool(entry.test) and "*" not in entry.test
+    if why := selection.why_unknown(entry.covers, one_test=one_test):
+        return why
+    programs = [each for each in result.programs if entry.is_of(each.name, each.source)]
+    if programs and all(each.rung is None for each in programs):
+        return "its programs were not compared"
+    return ""
+
+
+def _because(entry: Entry) -> str:
+    issue = f", {entry.issue}" if entry.issue else ""
+    return f"{entry.reason} ({entry.where}{issue})"

@@ -1,0 +1,75 @@
+"""A process that reports when pytest's own process dies: by a signal, or for want of memory.
+
+It waits at the end of a pipe. pytest's process says that it ends, or the pipe closes without a
+word; then the journals hold all that was finished, and the test that was running.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import parity_tests
+from reports.rows.row import Side
+from reports.views.texts import visible
+
+if TYPE_CHECKING:
+    from reports import ReportRequest
+
+_ENDS = b"ends"
+
+
+@dataclass(frozen=True)
+class Listener:
+    """The listening process, as pytest's process sees it."""
+
+    process: subprocess.Popen[bytes]
+
+    @classmethod
+    def start(
+        cls, folder: Path, mode: str, sees: Side, stderr: int, reports: Sequence[ReportRequest]
+    ) -> Listener:
+        """Start to listen; the last words go to the descriptor `stderr` and to the reports."""
+        path = [str(Path(parity_tests.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+        return cls(
+            subprocess.Popen(
+                [sys.executable, "-m", __name__, str(folder), mode, sees, *map(str, reports)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
+                start_new_session=True,  # Ctrl-C is for pytest, which then ends as it should
+            )
+        )
+
+    def dismiss(self) -> None:
+        """End the process, which has nothing to say."""
+        self.process.communicate(_ENDS)
+
+
+def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
+    """Wait for the end of pytest's process, and report what it cannot."""
+    if sys.stdin.buffer.read() == _ENDS:
+        return
+    from parity_tests.suites.merging import merged
+    from parity_tests.suites.reporting import requested, written
+    from parity_tests.suites.summary import summary_lines
+
+    result = merged(folder, mode, sees)
+    died = "the process of the tests died: lists of known differences and a baseline do not count"
+    result = result.model_copy(update={"outside": (died, *result.outside)})
+    print("\nconstparity: the process of the tests died before it could report", file=sys.stderr)
+    reports = (line for line, _ in written(requested(asked), result))
+    for line in (*summary_lines(result), *reports):
+        print(visible(line), file=sys.stderr)
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], cast(Side, sys.argv[3]), sys.argv[4:])

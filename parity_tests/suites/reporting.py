@@ -1,0 +1,57 @@
+"""The reports of a run: checked before the first test, written after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import reports
+
+if TYPE_CHECKING:
+    from reports import ReportRequest
+    from reports.rows.suite import SuiteResult
+
+
+def requested(options: Sequence[str]) -> list[ReportRequest]:
+    """Return the reports that options ask for, all of which can be written.
+
+    Raises `ValueError` or `OSError`, whose message says what is wrong with which.
+
+    Example::
+
+        requested(["html:report.html", "json:suite.json"])
+    """
+    from reports.output.suite_formats import SUITE_FORMATS
+
+    found: dict[Path, ReportRequest] = {}
+    for option in options:
+        request = reports.parse_report_option(option, SUITE_FORMATS)
+        if request.path is None:
+            raise ValueError(f"report '{request}': pytest has the standard output; name a file")
+        reports.check_writable(request.path)
+        file = request.path.resolve()
+        if file in found:
+            raise ValueError(
+                f"two reports to one file: {found[file]} and {request}; give each a path of its own"
+            )
+        # A test may change the directory.
+        found[file] = reports.ReportRequest(request.format, file)
+    return list(found.values())
+
+
+def written(requests: Sequence[ReportRequest], result: SuiteResult) -> Iterator[tuple[str, bool]]:
+    """Write the reports, and yield a line for each with whether it was written.
+
+    One that cannot be written does not keep the others from it.
+    """
+    from reports.output.suite_formats import render_suite
+
+    for request in requests:
+        assert request.path is not None
+        try:
+            reports.write_atomically(request.path, render_suite(request.format, result))
+        except OSError as error:
+            yield str(error), False
+        else:
+            yield f"report: {request.path}", True

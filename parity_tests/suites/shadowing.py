@@ -1,0 +1,203 @@
+"""Shadow mode: each program that a suite executes runs on the other side as well.
+
+The caller gets the results of its own side. The function was traced once; the other pipeline takes
+its form from there, so that counters in Python, prints while tracing, and random numbers from
+outside of JAX are as without us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from engine import api
+from engine.configuration.parsing import Side as OurSide
+from engine.runtime.watching import Execution, watch
+from parity_tests.evidence import tolerance_ladder
+from parity_tests.evidence.placement import is_committed, sharding_of
+from parity_tests.exception_texts import named
+from parity_tests.suites.arbiter import true_values
+from parity_tests.suites.describing import captured_arrays, describe
+from parity_tests.suites.may_run_twice import why_only_once
+from parity_tests.suites.recording import Recorder, Seen
+from reports.rows import LeafComparison
+from reports.rows.row import Side
+from reports.rows.suite import SuiteDifference, SuiteFailure
+
+
+def watch_with(recorder: Recorder) -> Shadow:
+    """Let a shadow watch all programs of the engine from now on, and return it."""
+    shadow = Shadow(recorder)
+    api.forget_calls()
+    watch(shadow)
+    return shadow
+
+
+_OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
+
+# What a side fails with for want of memory says nothing of the side: two runs need twice as much.
+_OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "MemoryError")
+
+
+class Shadow:
+    """The engine's watcher: runs a program on both sides, and records how they compare."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        # Until a program runs: asking an idle JAX would start a backend.
+        self.backend = self.device_kind = ""
+
+    def __call__(self, execution: Execution) -> Sequence[Any]:
+        """Execute a program on its own side, and on the other one where it may run twice."""
+        if not self.backend:
+            self.backend, self.device_kind = jax.default_backend(), jax.devices()[0].device_kind
+        closed = execution.closed_jaxpr
+        seen = self._recorder.seen(closed, lambda: Seen(describe(execution), why_only_once(closed)))
+        why = seen.only_once or _why_not_read(execution)
+        if why:
+            self._recorder.not_compared(seen, why)
+            return execution.run()
+        if seen.row.one_executable and seen.rung is not None:
+            # The same executable again would compare it with itself.
+            self._recorder.compared(seen, seen.rung)
+            return execution.run()
+        return _Pair(self._recorder, seen, execution).run()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        watch(None)
+
+
+class _Pair:
+    """One program on both sides, once."""
+
+    def __init__(self, recorder: Recorder, seen: Seen, execution: Execution) -> None:
+        self._recorder, self._seen, self._execution = recorder, seen, execution
+        self._other: OurSide = _OTHER[execution.side]
+
+    def run(self) -> Sequence[Any]:
+        """Run both, compare, and return or raise what the program's own side does."""
+        execution = self._execution
+        operands = [
+            each.copy() if donated and isinstance(each, jax.Array) else each
+            for each, donated in zip(execution.operands, execution.donated, strict=True)
+        ]
+        # Whatever a program raises is its result; the caller gets it as without us.
+        try:
+            own = execution.run()
+        except Exception as error:
+            self._compare_failures(error, self._on_other(operands))
+            raise
+        other = self._on_other(operands)
+        if isinstance(other, Exception):
+            self._compare_failures(None, other)
+        else:
+            self._compare(own, other)
+        return own
+
+    def _on_other(self, operands: Sequence[Any]) -> Sequence[Any] | Exception:
+        try:
+            return jax.block_until_ready(self._execution.run_on(self._other, operands))
+        except Exception as error:  # noqa: BLE001 - as above
+            return error
+
+    def _compare_failures(self, own: Exception | None, other: Any) -> None:
+        failed = other if isinstance(other, Exception) else None
+        said = [named(each) if each else "" for each in (own, failed)]
+        if any(word in text for word in _OUT_OF_MEMORY for text in said):
+            self._recorder.not_compared(self._seen, "a side was out of memory")
+        elif type(own) is type(failed):
+            self._recorder.not_compared(self._seen, "both sides raise the same exception")
+        else:
+            sides: tuple[Side, Side] = (self._execution.side, self._other)
+            failures = [
+                SuiteFailure(side=side, error=error)
+                for side, error in zip(sides, said, strict=True)
+            ]
+            self._differs(failures=tuple(failures))
+
+    def _compare(self, own: Sequence[Any], other: Sequence[Any]) -> None:
+        names = _names(self._execution, len(own))
+        pairs = list(zip(names, own, other, strict=True))
+        for name, left, right in pairs:
+            self._compare_placement(name, left, right)
+        leaves = [_leaf(name, left, right) for name, left, right in pairs]
+        if any(leaf.rung == "mismatch" for leaf in leaves):
+            truth = true_values(self._execution)
+            leaves = [
+                _leaf(name, left, right, truth.get(number))
+                for number, (name, left, right) in enumerate(pairs)
+            ]
+        if rules := self._recorder.rules:
+            leaves = [
+                rules.judged(leaf, _host(left), _host(right))
+                for leaf, (_, left, right) in zip(leaves, pairs, strict=True)
+            ]
+        self._recorder.compared(self._seen, tolerance_ladder.worst_rung(leaves))
+        for leaf, (_, left, right) in zip(leaves, pairs, strict=True):
+            if leaf.rung == "mismatch":
+                values = (_value(each, leaf.first_index) for each in (left, right))
+                self._differs(leaf=leaf, left_value=next(values), right_value=next(values))
+
+    def _compare_placement(self, name: str, left: Any, right: Any) -> None:
+        if left.sharding == right.sharding and left.committed == right.committed:
+            return  # to describe where an array is takes longer than many a program
+        for what, read in (("sharding", sharding_of), ("committed", is_committed)):
+            of_left, of_right = read(left), read(right)
+            if of_left != of_right:
+                self._differs(
+                    property=f"{what} of {name}",
+                    left_value=str(of_left),
+                    right_value=str(of_right),
+                )
+
+    def _differs(self, **what: Any) -> None:
+        row = self._seen.row
+        self._recorder.differs(
+            SuiteDifference(
+                test="",  # the recorder knows which
+                phase="",
+                program=row.identity,
+                name=row.name,
+                source=row.source,
+                arguments=row.arguments,
+                left=self._execution.side,
+                right=self._other,
+                captured=captured_arrays(self._execution.closed_jaxpr),
+                **what,
+            )
+        )
+
+
+def _why_not_read(execution: Execution) -> str:
+    arrays = [each for each in execution.operands if isinstance(each, jax.Array)]
+    if not all(each.is_fully_addressable for each in arrays):
+        return "its arrays lie partly on other hosts"
+    return ""
+
+
+def _names(execution: Execution, count: int) -> list[str]:
+    """Return a name for each result: JAX's path of it where it is known."""
+    paths = execution.closed_jaxpr.jaxpr.debug_info.result_paths
+    if paths is None or len(paths) != count:
+        return [f"result {number}" for number in range(count)]
+    return [str(path).removeprefix("result") or "the result" for path in paths]
+
+
+def _leaf(name: str, left: Any, right: Any, truth: Any = None) -> LeafComparison:
+    return tolerance_ladder.compare(name, _host(left), _host(right), truth)
+
+
+def _host(value: Any) -> np.ndarray[Any, Any]:
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return np.asarray(jax.random.key_data(value))
+    if value.dtype == jax.dtypes.float0:
+        return np.zeros(value.shape, bool)
+    return np.asarray(value)
+
+
+def _value(array: Any, index: tuple[int, ...] | None) -> str:
+    return str(_host(array)[index]) if index is not None else ""

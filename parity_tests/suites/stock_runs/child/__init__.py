@@ -1,0 +1,1 @@
+"""What a process of stock JAX loads: one file, which needs the standard library and pytest only."""

@@ -1,0 +1,97 @@
+"""What became of each test on one side: a word, the line that tells why, and the phases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from parity_tests.suites.stock_runs.heard import Heard, Phase, Uncollected
+from parity_tests.suites.stock_runs.interpreters import SuitePython
+from parity_tests.suites.stock_runs.side_run import SideRun
+from reports.rows.suite_runs import StockSide, SuiteOutcome, SuiteSide
+
+NOT_COLLECTED = "not collected"
+NOT_RUN = "not run"
+# What a test of pytest's own may end with and be no failure.
+GOOD = ("passed", "skipped", "xfailed", "xpassed")
+
+
+def phases_of(run: SideRun, test: str) -> Sequence[Phase]:
+    """Return the phases of a test that ran, or none."""
+    return run.heard.phases.get(test, ()) if test in run.heard.finished else ()
+
+
+def outcome_of(run: SideRun, test: str) -> SuiteOutcome:
+    """Say what became of a test.
+
+    Example::
+
+        outcome_of(run, "test_it.py::test_one").outcome == "passed"
+    """
+    heard = run.heard
+    if phases := phases_of(run, test):
+        return _outcome_of_phases(phases)
+    if test in heard.collected:
+        return SuiteOutcome(outcome=NOT_RUN, summary=run.ending or "its session ended before")
+    above = _above(heard, test)
+    if above is not None and above.outcome == "skipped":
+        return SuiteOutcome(outcome="skipped", summary=above.summary, text=above.text)
+    if above is not None:
+        return SuiteOutcome(outcome=NOT_COLLECTED, summary=above.summary, text=above.text)
+    text = run.log_tail() if run.ending and not heard.collected else ""
+    return SuiteOutcome(outcome=NOT_COLLECTED, summary=run.ending, text=text)
+
+
+def _outcome_of_phases(phases: Sequence[Phase]) -> SuiteOutcome:
+    telling = [each for each in phases if each.word]
+    words = list(dict.fromkeys(each.word for each in telling))
+    if not words:
+        return SuiteOutcome(outcome="passed")
+    summary = telling[0].wasxfail or telling[0].summary
+    text = "\n\n".join(each.text for each in telling if each.text)
+    return SuiteOutcome(outcome=" and ".join(words), summary=summary, text=text)
+
+
+def _above(heard: Heard, test: str) -> Uncollected | None:
+    """Find the class, file or folder of a test that could not be collected."""
+    name, parts = test, test.partition("[")[0]
+    while name:
+        cuts = [parts.rfind("::"), parts.rfind("/")]
+        name = parts = parts[: max(*cuts, 0)]
+        if found := heard.uncollected.get(name):
+            return found
+    return heard.uncollected.get("")
+
+
+def is_good(outcome: SuiteOutcome) -> bool:
+    """Say whether pytest would call an outcome no failure."""
+    return outcome.outcome in GOOD
+
+
+def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
+    """Return the record of a side: versions, flag and counts."""
+    heard = run.heard
+    first, last = (heard.versions[0], heard.versions[-1]) if heard.versions else ({}, {})
+    flags = [each["flag"] for each in heard.versions if each["flag"] is not None]
+    counts = Counter(outcome_of(run, test).outcome for test in run.selected)
+    return SuiteSide(
+        side=run.order.side,
+        interpreter=python.name,
+        executable=heard.begin.get("executable", str(python.python)),
+        python=heard.begin.get("python", ""),
+        pytest=heard.begin.get("pytest", ""),
+        jax=last.get("jax", ""),
+        jaxlib=last.get("jaxlib", ""),
+        variable=heard.begin.get("environment"),
+        flag_at_start=first.get("flag"),
+        flag_at_end=flags[-1] if flags else None,
+        counts=dict(sorted(counts.items())),
+        seconds=run.seconds,
+        starts=run.starts,
+        ending=run.ending,
+    )
+
+
+def other_side(side: StockSide) -> StockSide:
+    """Return the side that a side is compared with."""
+    return "jax-simplified" if side == "jax-legacy" else "jax-legacy"

@@ -1,0 +1,204 @@
+"""The hooks of `--constparity=jax-both`.
+
+The parent collects as always. Where pytest would run the tests, processes of stock JAX run them,
+and what these say is reported as the outcome of the parent's own items.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parity_tests.processes.interpreters import InterpreterError
+from parity_tests.suites.stock_runs import arguments
+from parity_tests.suites.stock_runs.interpreters import suite_pythons
+from parity_tests.suites.stock_runs.pairs import Asked, Pair, run_pair
+from parity_tests.suites.stock_runs.replaying import Place, reports_of
+from parity_tests.suites.stock_runs.summary import write_summary
+from parity_tests.suites.stock_runs.verdicts import Verdict, result_of, verdicts_of
+from reports.output.files import ReportPathError, check_writable, write_atomically
+from reports.rows.suite_runs import SuiteRuns
+
+NAME = "constparity-stock-runs"
+# A test of JAX takes minutes at most. A job that hangs longer is ended by its service, which says
+# nothing of the test.
+DEFAULT_TIMEOUT = 3600.0
+# Options of the modes that see programs, and of a debugger, which reaches no other process.
+_OF_OTHERS = {
+    "constparity_xfail": "--constparity-xfail",
+    "constparity_baseline": "--constparity-baseline",
+    "constparity_update": "--constparity-update",
+    "constparity_fail": "--constparity-fail",
+    "usepdb": "--pdb",
+    "trace": "--trace",
+}
+
+
+def register(config: pytest.Config) -> None:
+    """Register the hooks of the mode, before pytest-xdist starts workers of the parent.
+
+    Raises `pytest.UsageError` where an option or an interpreter does not fit.
+    """
+    for name, option in _OF_OTHERS.items():
+        if getattr(config.option, name, None):
+            raise pytest.UsageError(f"--constparity=jax-both takes no {option}")
+    if (config.option.constparity_timeout or 0) < 0:
+        raise pytest.UsageError("--constparity-timeout: the seconds are below 0; 0 is no limit")
+    config.pluginmanager.register(StockRuns(config), NAME)
+
+
+class StockRuns:
+    """The hooks, and what is known so far."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._reports = [_json_path(each) for each in config.option.constparity_report]
+        self._options = arguments.options_of_children(config)
+        self._options["basetemp"] = config.option.basetemp
+        self._arguments = arguments.arguments_of_children(config)
+        _without_workers(config)
+        try:
+            pythons = suite_pythons(config.option.constparity_python)
+        except InterpreterError as error:
+            raise pytest.UsageError(f"--constparity-python: {error}") from error
+        self._pairs = [Pair(python) for python in pythons]
+        self.result: SuiteRuns | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run the children in the place of the tests, and report what they say."""
+        option = session.config.option
+        if option.collectonly:
+            return None
+        if session.testsfailed and not option.continue_on_collection_errors:
+            return None  # pytest says how many, and stops
+        with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
+            try:
+                self._run(session, Path(folder))
+            finally:
+                # After Ctrl-C as well: what is known is told.
+                self._report(session)
+        _stop_where_asked(session)
+        return True
+
+    def _run(self, session: pytest.Session, folder: Path) -> None:
+        items = [item.nodeid for item in session.items]
+        timeout = self._config.option.constparity_timeout
+        asked = Asked(
+            arguments=self._arguments,
+            options=self._options,
+            started_in=self._config.invocation_params.dir,
+            timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
+            has_cache=self._config.pluginmanager.has_plugin("cacheprovider"),
+            only=items if arguments.selects_by_cache(self._config) else None,
+        )
+        with _terminated_as_interrupted():
+            for number, pair in enumerate(self._pairs):
+                run_pair(pair.python, asked, folder / str(number), pair, self._tell)
+                self._refuse_without_beginning(pair)
+
+    def _report(self, session: pytest.Session) -> None:
+        """Give pytest the reports of the tests that are known, and keep the record."""
+        items = {item.nodeid: item for item in session.items}
+        reported = []
+        for verdict in verdicts_of(list(items), self._pairs):
+            if session.shouldfail or session.shouldstop:
+                break  # as -x asks
+            _log(session, verdict, items.get(verdict.test))
+            reported.append(verdict)
+        told = {verdict.test for verdict in reported}
+        self.result = result_of(
+            self._pairs, reported, self._arguments, left_out=len(items.keys() - told)
+        )
+
+    def _refuse_without_beginning(self, pair: Pair) -> None:
+        """Raise where neither side came to its tests: that is no outcome of any of them."""
+        if not pair.has_begun():
+            run = pair.first["jax-legacy"]
+            self._pairs.remove(pair)
+            raise pytest.UsageError(
+                f"pytest did not start on {pair.python.name}, {pair.python.python}: "
+                f"{run.ending}\n{run.log_tail()}"
+            )
+
+    def _tell(self, line: str) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self._config.get_verbosity() >= 0:
+            terminal.ensure_newline()
+            terminal.write_line(f"constparity: {line}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write what both sides said."""
+        if self.result is not None:
+            terminalreporter.section("constparity: stock JAX on both sides")
+            write_summary(self.result, terminalreporter.write_line)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the reports; one that could not be written fails the run."""
+        if self.result is None:
+            return
+        for path in self._reports:
+            try:
+                write_atomically(path, self.result.to_json())
+            except ReportPathError as error:
+                self._tell(str(error))
+                if session.exitstatus == pytest.ExitCode.OK:
+                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _json_path(report: str) -> str:
+    format_, _, path = report.partition(":")
+    if format_ != "json" or not path:
+        raise pytest.UsageError(
+            f"--constparity-report={report}: --constparity=jax-both writes json:PATH"
+        )
+    try:
+        check_writable(path)
+    except ReportPathError as error:
+        raise pytest.UsageError(f"--constparity-report: {error}") from error
+    return path
+
+
+def _without_workers(config: pytest.Config) -> None:
+    """Have pytest-xdist start no workers here: `-n` is for the children."""
+    off: dict[str, Any] = {"numprocesses": None, "dist": "no", "tx": [], "distload": False}
+    for name, value in off.items():
+        if hasattr(config.option, name):
+            setattr(config.option, name, value)
+
+
+def _log(session: pytest.Session, verdict: Verdict, item: pytest.Item | None) -> None:
+    place = Place.of_test(verdict.test) if item is None else Place.of_item(item)
+    hook = session.config.hook if item is None else item.ihook
+    hook.pytest_runtest_logstart(nodeid=place.test, location=place.location)
+    for report in reports_of(verdict, place):
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=place.test, location=place.location)
+
+
+def _stop_where_asked(session: pytest.Session) -> None:
+    if session.shouldfail:
+        raise session.Failed(session.shouldfail)
+    if session.shouldstop:
+        raise session.Interrupted(session.shouldstop)
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C: children in sessions of their own would outlive this process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

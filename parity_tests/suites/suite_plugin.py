@@ -1,0 +1,192 @@
+"""Pytest's hooks while a suite runs on our pipelines: which test runs, what fails it, the summary.
+
+Under pytest-xdist each worker has this plugin and a journal; the controller reads the journals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parity_tests.suites import reporting, swapping
+from parity_tests.suites.journal import Journal
+from parity_tests.suites.known.of_session import KnownDifferences
+from parity_tests.suites.last_words import Listener
+from parity_tests.suites.merging import merged
+from parity_tests.suites.messages import message_of
+from parity_tests.suites.recording import Phase, Recorder
+from parity_tests.suites.summary import summary_lines
+from parity_tests.suites.versions import versions
+from reports.rows.suite import SuiteDifference, SuiteMeasured, SuiteResult
+from reports.views.texts import visible
+
+_FOLDER = "constparity_journals"  # the key in the input of a worker
+
+
+class SuitePlugin:
+    """The plugin while `--constparity` is legacy, simplified or both."""
+
+    def __init__(self, options: Any) -> None:
+        self._mode: str = options.constparity
+        self._sees = swapping.side_seen(options)
+        self._journal = Journal()
+        self._recorder = Recorder(self._journal)
+        self._shadow: Any = None
+        self._is_worker = False
+        self._folder: Path | None = None  # None where another plugin refuses to be configured
+        self._result: SuiteResult | None = None
+        self._stderr = os.dup(2)  # before pytest captures what is written to it
+        self._listener: Listener | None = None
+        self._asked: list[str] = options.constparity_report
+        self._said: list[str] = []  # of the reports
+        self.reports_later = False  # something is measured first
+        swapping.install(options, self._begin)
+
+    def _begin(self) -> None:
+        """Begin to watch, as soon as JAX and the engine are there."""
+        for module in swapping.early_modules():
+            self._journal.outside(
+                f"{module} was imported before the plugin: functions that it had jitted by then "
+                "ran on stock JAX"
+            )
+        if self._mode == "both":
+            from parity_tests.suites.shadowing import watch_with
+
+            self._shadow = watch_with(self._recorder)
+            os.register_at_fork(after_in_child=self._in_child)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Open the journal: a worker of pytest-xdist is told where by now."""
+        workerinput = getattr(config, "workerinput", None)
+        self._is_worker = workerinput is not None
+        self._folder = Path(
+            workerinput[_FOLDER] if workerinput else tempfile.mkdtemp(prefix="constparity-")
+        )
+        self._journal.open(self._folder, workerinput["workerid"] if workerinput else "main")
+        self._requests = [] if workerinput else _requested(self._asked)
+        self._known = KnownDifferences(config)
+        if self._mode == "both" and not self._is_worker:
+            self._listener = Listener.start(
+                self._folder, self._mode, self._sees, self._stderr, self._requests
+            )
+        os.close(self._stderr)
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The recorder of shadow mode; None in another mode."""
+        return self._recorder if self._mode == "both" else None
+
+    def _in_child(self) -> None:
+        # JAX's threads are not there in a forked process, and a second run would wait for them.
+        self._shadow.stop()
+        self._journal.in_child()
+        self._journal.outside(
+            f"{self._recorder.test or 'the suite'} forked a process: what that ran, if anything, "
+            "ran on one side"
+        )
+
+    # -- the phases of a test ----------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        """Let what a test's setup runs belong to it."""
+        return (yield from self._phase(item, "setup"))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Let what a test runs belong to it."""
+        return (yield from self._phase(item, "call"))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        """Let what a test's teardown runs belong to it."""
+        return (yield from self._phase(item, "teardown"))
+
+    def _phase(self, item: pytest.Item, phase: str) -> Iterator[None]:
+        with self._recorder.during(item.nodeid, phase) as now:
+            try:
+                result = yield
+            except BaseException as error:
+                now.skipped = isinstance(error, pytest.skip.Exception)
+                if now.differences:
+                    item.add_report_section(phase, "constparity", message_of(self._marked(now)))
+                raise
+            finally:
+                if phase == "call" and swapping.is_replaced():
+                    self._journal.outside(
+                        f"{item.nodeid} replaced jax.jit: what it jitted then ran without us"
+                    )
+        # Here and not in the call of the program: a test that catches exceptions would swallow it.
+        self._known.end_phase(item.nodeid, phase, self._marked(now))
+        return result
+
+    def _marked(self, now: Phase) -> list[SuiteDifference]:
+        if not now.differences:
+            return []
+        return self._known.marked(now.differences, self._shadow.backend, self._shadow.device_kind)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Note which tests do not run: they say nothing about a known difference."""
+        self._journal.deselected([each.nodeid for each in items])
+
+    # -- the session -------------------------------------------------------------------------------
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist where its journal belongs."""
+        node.workerinput[_FOLDER] = str(self._folder)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Close the journal; the controller reads all of them."""
+        backend = self._shadow.backend if self._shadow else ""
+        kind = self._shadow.device_kind if self._shadow else ""
+        self._journal.finished(**versions(), backend=backend, device_kind=kind)
+        self._journal.close()
+        if self._is_worker or self._mode != "both":
+            return
+        assert self._folder is not None  # it is configured
+        result = merged(self._folder, self._mode, self._sees)
+        self._result = self._known.judged(result, self._folder, session)
+        if not self.reports_later:
+            self.report(session)
+
+    def report(self, session: pytest.Session, measured: SuiteMeasured | None = None) -> None:
+        """Write the reports, with what was measured after the tests, and set the exit status."""
+        if self._result is None:
+            return
+        self._result = self._result.model_copy(update={"measured": measured})
+        written = list(reporting.written(self._requests, self._result))
+        self._said = [line for line, _ in written]
+        fails = self._result.fails or not all(done for _, done in written)
+        if session.exitstatus == pytest.ExitCode.OK and fails:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say what was compared, what differs, and what was not compared and why."""
+        if self._result is not None:
+            terminalreporter.section("constparity")
+            for line in (*summary_lines(self._result), *self._said):
+                terminalreporter.line(visible(line))
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the journals, which the result now holds."""
+        if self._listener:
+            self._listener.dismiss()
+        if self._folder is not None and not self._is_worker:
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(self._folder)
+
+
+def _requested(options: list[str]) -> list[Any]:
+    try:
+        return reporting.requested(options)
+    except (ValueError, OSError) as error:
+        raise pytest.UsageError(f"--constparity-report: {error}") from error

@@ -1,0 +1,88 @@
+"""Put `engine.jit` in the place of `jax.jit`, before anything that a suite imports can call it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Literal
+
+from parity_tests.suites.after_import import after_import
+
+# The names in `jax` that the engine has under the same name.
+SWAPPED = ("jit", "make_jaxpr")
+
+
+def install(options: Any, and_then: Callable[[], None]) -> None:
+    """Swap as soon as JAX is imported, and then call `and_then`.
+
+    `options` are pytest's; the mode decides the side. Modules that imported `jit` from JAX before
+    get the engine's as well; functions that they have jitted by then keep stock JAX's, and
+    `early_modules` names these modules.
+    """
+    simplified = side_seen(options) == "simplified"
+
+    def swap_then() -> None:
+        _swap(simplified)
+        and_then()
+
+    # Who imports the engine first has it import JAX, and the engine is not complete then.
+    after_import("engine", swap_then)
+    after_import("jax", lambda: importlib.import_module("engine"))
+
+
+def side_seen(options: Any) -> Literal["legacy", "simplified"]:
+    """Return the side whose results the tests see."""
+    mode = options.constparity
+    return options.constparity_sees if mode == "both" else mode
+
+
+def early_modules() -> tuple[str, ...]:
+    """Return the modules that had JAX's own `jit` before it was swapped."""
+    return tuple(_early)
+
+
+def is_replaced() -> bool:
+    """Say whether somebody put another function in the place of `jax.jit` after us."""
+    jax, engine = sys.modules.get("jax"), sys.modules.get("engine")
+    return jax is not None and engine is not None and jax.jit is not engine.jit
+
+
+_early: list[str] = []
+
+
+def _swap(simplified: bool) -> None:
+    import jax
+
+    import engine
+
+    engine.config.update("use_simplified_constants", simplified)
+    stock = {name: getattr(jax, name) for name in SWAPPED}
+    for name in SWAPPED:
+        setattr(jax, name, getattr(engine, name))
+    for module, attribute, name in places_of(stock):
+        setattr(module, attribute, getattr(engine, name))
+        _early.append(module.__name__)
+
+
+def places_of(stock: Mapping[str, Any]) -> Iterator[tuple[ModuleType, str, str]]:
+    """Yield the modules that hold functions of JAX, under which attribute, and its name in `stock`.
+
+    Example::
+
+        list(places_of({"jit": jax.jit})) == [(my_module, "jit", "jit")]
+    """
+    for module_name, module in list(sys.modules.items()):
+        if module_name.partition(".")[0] in _OWN:
+            continue
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            for name, function in stock.items():
+                if value is function:
+                    yield module, attribute, name
+
+
+# JAX itself goes on with its own: the jitted functions of `jax.numpy` capture nothing of a user's.
+_OWN = frozenset(
+    {"jax", "jaxlib", "engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests"}
+)

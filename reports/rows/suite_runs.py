@@ -1,0 +1,118 @@
+"""The records of a test-suite that ran on both sides of stock JAX, compared test by test."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from reports.rows.row import Row
+
+StockSide = Literal["jax-legacy", "jax-simplified"]
+STOCK_SIDES: tuple[StockSide, ...] = ("jax-legacy", "jax-simplified")
+
+
+class SuiteSide(Row):
+    """The processes of one side: versions and the flag as they said themselves.
+
+    `flag_at_start` and `flag_at_end` are JAX's own value of the flag, None where the suite had not
+    imported JAX by then. `ending` says why the last process ended before its session did; "" where
+    it did not. `counts` has the tests by outcome.
+    """
+
+    side: StockSide
+    interpreter: str  # the version of JAX, and the path where two have the same version
+    executable: str
+    python: str
+    pytest: str
+    jax: str
+    jaxlib: str
+    variable: str | None  # the environment variable of the flag
+    flag_at_start: bool | None
+    flag_at_end: bool | None
+    counts: dict[str, int]
+    seconds: float
+    starts: int
+    ending: str
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether JAX itself said at the end that it ran on this side."""
+        return self.flag_at_end is (self.side == "jax-simplified")
+
+
+class SuiteOutcome(Row):
+    """What became of a test on one side.
+
+    `outcome` is a word of pytest, "error at setup", "error at teardown", "crashed", "hung",
+    "not collected" or "not run". `summary` is the line that tells why, `text` all that is known.
+    """
+
+    outcome: str
+    summary: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.summary}" if self.summary else self.outcome
+
+
+class SuiteComparison(Row):
+    """One test on both sides of an interpreter, where there is something to say.
+
+    `again` are the outcomes of the second run, on legacy and on simplified; None where it was not
+    run again.
+    """
+
+    test: str
+    interpreter: str
+    legacy: SuiteOutcome
+    simplified: SuiteOutcome
+    again: tuple[str, str] | None = None
+
+
+class SuiteVersionChange(Row):
+    """A test whose two sides are alike in each interpreter, and whose interpreters are not."""
+
+    test: str
+    interpreters: tuple[str, ...]
+    outcomes: tuple[str, ...]
+
+
+class SuiteRuns(Row):
+    """A suite on stock JAX: every test is in `alike`, or in the list that its outcome belongs to.
+
+    `alike` counts pairs of a test and an interpreter that has it. `differences` were seen twice;
+    `not_repeatable` once. `not_compared` did not run on a side. `left_out` counts the tests that
+    were not reported, for the run was stopped by Ctrl-C or by `-x`.
+
+    Example::
+
+        >>> runs = SuiteRuns(created="2026-01-01T00:00:00Z", arguments=(), tests=0, sides=())
+        >>> SuiteRuns.from_json(runs.to_json()) == runs
+        True
+    """
+
+    schema_version: int = 1
+    created: str  # ISO 8601, UTC
+    arguments: tuple[str, ...]
+    tests: int
+    sides: tuple[SuiteSide, ...]
+    left_out: int = 0
+    alike: int = 0
+    differences: tuple[SuiteComparison, ...] = ()
+    not_repeatable: tuple[SuiteComparison, ...] = ()
+    fail_alike: tuple[SuiteComparison, ...] = ()
+    not_compared: tuple[SuiteComparison, ...] = ()
+    version_changes: tuple[SuiteVersionChange, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the record as JSON."""
+        return self.model_dump_json(indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> SuiteRuns:
+        """Read a record. Raises pydantic's `ValidationError` where the text is none.
+
+        Example::
+
+            SuiteRuns.from_json(Path("suite.json").read_text()).differences
+        """
+        return cls.model_validate_json(text)

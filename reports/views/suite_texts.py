@@ -1,0 +1,163 @@
+"""Sentences about the rows of a test-suite, the same in messages of tests and in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.rows.suite import (
+    SuiteArray,
+    SuiteDifference,
+    SuiteKnown,
+    SuiteProgram,
+    SuiteResult,
+    SuiteRule,
+)
+from reports.views.cells import Tone
+from reports.views.texts import counted
+
+RUNGS_IN_WORDS = {
+    "bitwise": "bitwise equal",
+    "ulp": "within a few ULP",
+    "tolerance": "within the tolerance of the dtype",
+    "arbiter": "equally near to double precision",
+    "mismatch": "different",
+}
+
+
+def headline(row: SuiteDifference) -> str:
+    """Return the program that differs, in one line."""
+    where = f" ({row.source})" if row.source else ""
+    return f"{row.left} and {row.right} differ in `{row.name}`{where}"
+
+
+def what_differs(row: SuiteDifference) -> str:
+    """Return how the sides differ, in one line."""
+    if row.failures:
+        return "; ".join(f"{each.side}: {each.error or 'works'}" for each in row.failures)
+    values = f"{row.left_value} on {row.left}, {row.right_value} on {row.right}"
+    if row.leaf is None:
+        return f"{row.property}: {values}"
+    leaf = row.leaf
+    at = f"{list(leaf.first_index)}" if leaf.first_index else ""
+    distance = f"max rel {leaf.max_rel:.2g}, max abs {leaf.max_abs:.2g}"
+    ulp = f", {leaf.max_ulp} ULP" if leaf.max_ulp is not None else ""
+    note = f"; {leaf.note}" if leaf.note else ""
+    return f"{leaf.path}{at}: {values}; {distance}{ulp}{note}"
+
+
+def captured(row: SuiteArray) -> str:
+    """Return a captured array and the line that uses it first.
+
+    Example::
+
+        captured(row) == "float32[4] (16 bytes), first used at model.py:14 in step"
+    """
+    where = f", first used at {row.file}:{row.line} in {row.function}" if row.file else ""
+    return f"{row.aval} ({row.bytes:,} bytes){where}"
+
+
+def answer(result: SuiteResult) -> tuple[str, Tone]:
+    """Return what the run comes to, in a few words, and how a reader should take it.
+
+    Example::
+
+        answer(result) == ("parity", "good")
+    """
+    if result.failing:
+        programs = len({each.program for each in result.failing})
+        return f"legacy and simplified differ in {counted(programs, 'program')}", "bad"
+    if result.lost:
+        return f"{_as(len(result.lost), 'process', 'processes')} of the suite ended early", "bad"
+    if result.fixed:
+        gone = _as(len(result.fixed), "known difference is", "known differences are")
+        return f"{gone} gone", "bad"
+    if result.baseline:
+        return f"{counted(len(result.baseline), 'program')} not as in the baseline", "bad"
+    if result.broken:
+        return f"{counted(len(result.broken), 'rule')} broken", "bad"
+    if result.measured and result.measured.problem:
+        return "the collected programs were not measured", "bad"
+    if not result.compared_tests:
+        return "nothing was compared", "warn"
+    if result.accepted:
+        return f"parity but for {counted(len(result.accepted), 'known difference')}", "warn"
+    return "parity", "good"
+
+
+def states(result: SuiteResult) -> str:
+    """Count differences and entries by their states; "" where there are none.
+
+    Example::
+
+        states(result) == "2 new, 1 known, 1 fixed"
+    """
+    counts = {"new": 0, "known": 0, "expired": 0, "fixed": len(result.fixed)}
+    for each in result.differences:
+        counts[each.state] += 1
+    return ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
+
+
+def measured(result: SuiteResult) -> str:
+    """Return what was measured after the tests, and by which rules it was judged.
+
+    Example::
+
+        measured(result) == "Times: not measured"
+    """
+    found = result.measured
+    if found is None:
+        return "Times: not measured"
+    if found.problem:
+        return f"Times: not measured: {found.problem}"
+    times = f"times in {counted(found.rounds, 'round')}" if found.rounds else "times: not measured"
+    return f"Measured after the tests: {counted(found.programs, 'program')}, {times}"
+
+
+def rule(row: SuiteRule) -> str:
+    """Return a rule and the programs that broke it.
+
+    Example::
+
+        rule(row) == "slower:20%: broken by step"
+    """
+    broken = f"broken by {', '.join(row.broken_by)}" if row.broken_by else "kept"
+    return f"{row.rule}: {broken}"
+
+
+def entry(row: SuiteKnown) -> str:
+    """Return an entry of a list of known differences, what became of it, and what to do.
+
+    Example::
+
+        entry(row).startswith("fixed: known.toml:3: outputs of `step`")
+    """
+    of = f" of `{row.program}`" if row.program else ""
+    tests = f" in {row.test}" if row.test else ""
+    issue = f" ({row.issue})" if row.issue else ""
+    return f"{row.state}: {row.where}: {row.metric}{of}{tests}: {row.reason}{issue}{_advice(row)}"
+
+
+def _advice(row: SuiteKnown) -> str:
+    match row.state:
+        case "fixed":
+            return "; nothing differs there: delete the entry"
+        case "expired":
+            return f"; valid until {row.valid_until}: mend the difference, or renew the entry"
+        case "not judged":
+            return f"; {row.why}"
+    return f"; {counted(row.matched, 'difference')}"
+
+
+def state_of(program: SuiteProgram, differences: Sequence[SuiteDifference]) -> tuple[str, Tone]:
+    """Return the state of a program in words, and its tone; `differences` are those of it."""
+    if any(each.state != "known" for each in differences):
+        return "different", "bad"
+    if differences:
+        return "known difference", "warn"
+    if program.rung is None:
+        return "not compared", "warn"
+    return RUNGS_IN_WORDS[program.rung], "good" if program.rung in ("bitwise", "ulp") else "note"
+
+
+def _as(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"

@@ -1,0 +1,99 @@
+"""Small test-suites in a temporary folder, run by pytest in a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+# A fault of the simplified pipeline: it passes other const args than the program captured.
+FAULT = """
+import jax.numpy as jnp
+from engine.runtime import lowering
+
+stock = lowering._lower
+
+
+def faulty(pipeline, plan, const_args, *args, **kwargs):
+    if pipeline.side == "simplified":
+        const_args = tuple(2 * each for each in const_args)
+    return stock(pipeline, plan, const_args, *args, **kwargs)
+
+
+lowering._lower = faulty
+"""
+
+HEAD = """
+import functools
+import threading
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+TABLE = jnp.arange(64.0)
+
+
+@jax.jit
+def scaled(x):
+    return x * TABLE
+
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of pytest left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def output(self):
+        """All that was written."""
+        return self.stdout + self.stderr
+
+    @property
+    def outcomes(self):
+        """The counts of the last line, as in {"passed": 3}."""
+        counted = r"^(?:=+ )?(\d+ (?:passed|failed|error|skipped|x).*) in [\d.]+s"
+        *_, last = re.findall(counted, self.stdout, re.MULTILINE)
+        return {word: int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", last)}
+
+    @property
+    def section(self):
+        """The lines of constparity's section of the summary."""
+        _, found, rest = self.output.partition(" constparity ===")
+        lines = rest.splitlines()[1:] if found else []
+        end = next((n for n, line in enumerate(lines) if line.startswith("===")), len(lines))
+        return lines[:end]
+
+
+class Suite:
+    """A folder with test files."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        (folder / "pytest.ini").write_text("[pytest]\n")
+
+    def write(self, tests, *, head=HEAD, name="test_planted.py"):
+        (self.folder / name).write_text(head + textwrap.dedent(tests))
+        return self
+
+    def plant(self, code=FAULT):
+        (self.folder / "conftest.py").write_text(code)
+        return self
+
+    def run(self, *options, timeout=300):
+        found = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+            cwd=self.folder,
+            env={**os.environ, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        return Run(found.returncode, found.stdout, found.stderr)

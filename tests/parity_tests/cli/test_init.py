@@ -1,0 +1,123 @@
+"""`constparity init`: shows a diff, asks once, and never writes over a file of the user."""
+
+import io
+import sys
+
+import pytest
+
+from parity_tests.cli import app
+from parity_tests.jobs import changes
+
+WORKFLOW = ".github/workflows/constparity.yml"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    (folder / ".github").mkdir(parents=True)
+    (folder / "test_model.py").touch()
+    (folder / "pyproject.toml").write_text('[project]\nname = "p"  # ours\n')
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def files(folder):
+    return {
+        str(each.relative_to(folder)): each.read_bytes()
+        for each in folder.rglob("*")
+        if each.is_file()
+    }
+
+
+class Terminal(io.StringIO):
+    """A terminal on which a user has typed."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_second_run_changes_nothing(project, capsys):
+    assert app.main(["init", "--yes"]) == 0
+    assert set(files(project)) == {"test_model.py", "pyproject.toml", WORKFLOW}
+    assert f"wrote {WORKFLOW}" in capsys.readouterr().err
+    before = files(project)
+    assert app.main(["init", "--yes"]) == 0
+    assert app.main(["init", "--diff"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "nothing is left to write" in captured.err
+    assert files(project) == before
+
+
+def test_a_diff_is_printed_alone_and_writes_nothing(project, capsys):
+    before = files(project)
+    assert app.main(["init", "--diff"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"--- /dev/null\n+++ b/{WORKFLOW}\n")
+    assert '+fail-on = ["different", "new-failure", "not-compared"]\n' in captured.out
+    assert "tests    pytest  (test files)" in captured.err
+    assert files(project) == before
+
+
+def test_without_a_terminal_nothing_is_asked_and_nothing_written(project, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    before = files(project)
+    assert app.main(["init"]) == 4
+    captured = capsys.readouterr()
+    assert captured.out.startswith("--- /dev/null")
+    assert "say --yes" in captured.err
+    assert files(project) == before
+
+
+@pytest.mark.parametrize(("typed", "status"), [("y", 0), ("n", 1), ("", 1)])
+def test_one_question_is_asked(project, monkeypatch, typed, status):
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{typed}\n"))
+    assert app.main(["init"]) == status
+    assert (WORKFLOW in files(project)) == (status == 0)
+
+
+def test_files_of_the_user_stay(project, capsys):
+    own = ".github/workflows/parity.yml"
+    (project / own).parent.mkdir()
+    (project / own).write_text("# runs constparity\n")
+    (project / "pyproject.toml").write_text("[tool.constparity]\n")
+    before = files(project)
+    assert app.main(["init", "--yes"]) == 0
+    assert files(project) == before
+    assert f"{own} stays: it runs constparity" in capsys.readouterr().err
+
+
+def test_gitlab_gets_a_file_of_ours_and_a_line(project, capsys):
+    (project / ".gitlab-ci.yml").write_text("stages: [check]\n")
+    assert app.main(["init", "--ci", "gitlab", "--yes"]) == 0
+    assert 'stage: "check"' in (project / ".gitlab" / "constparity.yml").read_text()
+    pipeline = (project / ".gitlab-ci.yml").read_text()
+    assert pipeline == "stages: [check]\n\ninclude:\n  - local: /.gitlab/constparity.yml\n"
+    assert not (project / WORKFLOW).exists()
+    assert app.main(["init", "--ci", "gitlab", "--diff"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gone"], "gone is no folder"),
+        (["--ci", "jenkins"], "the systems are github, gitlab"),
+        (["--yes", "--diff"], "say one of them"),
+    ],
+)
+def test_bad_usage_is_said(project, capsys, arguments, said):
+    before = files(project)
+    assert app.main(["init", *arguments]) == 4
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert files(project) == before
+
+
+def test_a_folder_that_takes_no_file_leaves_nothing_half_written(project, capsys, monkeypatch):
+    def write(path, content):
+        raise OSError(f"cannot write {path}: disk full")
+
+    before = files(project)
+    monkeypatch.setattr(changes, "write_atomically", write)
+    assert app.main(["init", "--yes"]) == 3
+    assert "disk full" in capsys.readouterr().err
+    assert files(project) == before

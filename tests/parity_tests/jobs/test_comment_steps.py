@@ -1,0 +1,97 @@
+"""The shell that comments on a pull request or a merge request: one comment, which is updated."""
+
+import pytest
+from ci_steps import gitlab_jobs, run_script, steps_of
+
+from parity_tests.jobs.publish import GITLAB, WORKFLOW, published
+
+
+@pytest.fixture
+def commented(tmp_path, machine):
+    """Run the step that comments, where `gh` or `curl` record how they are called."""
+    work = tmp_path / "work"
+    shims = tmp_path / "bin"
+    shims.mkdir()
+
+    def run(script, command, answer, comments, variables):
+        for name, text in comments.items():
+            (work / "constparity-report" / name).mkdir(parents=True)
+            (work / "constparity-report" / name / "comment.md").write_text(text)
+        work.mkdir(exist_ok=True)
+        shim = shims / command
+        log = tmp_path / "log"
+        shim.write_text(
+            f"#!/bin/sh\nprintf '%s ' \"$@\" >> {log}\necho >> {log}\nprintf '%s\\n' '{answer}'\n"
+        )
+        shim.chmod(0o755)
+        path = f"{shims}:{machine['PATH']}"
+        done = run_script(script, work, {**variables, "PATH": path, "HOME": machine["HOME"]})
+        assert done.returncode == 0, done.stderr
+        calls = log.read_text().splitlines() if log.exists() else []
+        return calls, (work / "comment.md").read_text()
+
+    return run
+
+
+COMMENTS = {"both-0.10.2": "of the tests\n", "jax-both-0.9.2": "x" * 60_001, "programs-0.11.2": "p"}
+GITHUB = {
+    "GH_TOKEN": "t",
+    "NUMBER": "7",
+    "REPOSITORY": "a/b",
+    "RUN_URL": "https://example.org/run",
+}
+
+
+def comment_script():
+    [_, step] = steps_of(published()[WORKFLOW])["comment"]
+    assert set(step.env) == set(GITHUB)
+    return step.script
+
+
+@pytest.mark.parametrize(
+    ("answer", "call"),
+    [
+        ("", "--method POST repos/a/b/issues/7/comments --field body=@comment.md "),
+        ("12\n34", "--method PATCH repos/a/b/issues/comments/12 --field body=@comment.md "),
+    ],
+)
+def test_one_comment_is_written_and_then_updated(commented, answer, call):
+    calls, body = commented(comment_script(), "gh", answer, COMMENTS, GITHUB)
+    assert len(calls) == 2
+    assert calls[0].startswith("api --paginate repos/a/b/issues/7/comments --jq ")
+    assert calls[1] == f"api --silent {call}"
+    assert body.startswith(
+        "<!-- constparity -->\n[All reports of this run](https://example.org/run)"
+    )
+    assert "### both, JAX 0.10.2\n\nof the tests\n" in body
+    assert "### jax-both, JAX 0.9.2: too long to stand here\n" in body
+    assert "### programs, JAX 0.11.2\n\np" in body
+    assert len(body) < 65_536
+
+
+def test_without_reports_nothing_is_commented(commented):
+    calls, _ = commented(comment_script(), "gh", "", {}, GITHUB)
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "call"),
+    [
+        ("[]", "--request POST"),
+        ('[{"id": 5, "body": "other"}, {"id": 6, "body": "<!-- constparity -->"}]', "notes/6 "),
+    ],
+)
+def test_gitlab_gets_one_note(commented, answer, call):
+    script = "\n".join(gitlab_jobs(published()[GITLAB])[0]["constparity:comment"]["script"])
+    variables = {
+        "CI_API_V4_URL": "https://example.org/api",
+        "CI_MERGE_REQUEST_IID": "3",
+        "CI_PROJECT_ID": "9",
+        "CONSTPARITY_TOKEN": "t",
+        "RUN_URL": "https://example.org/run",
+    }
+    calls, body = commented(script, "curl", answer, COMMENTS, variables)
+    assert len(calls) == 2
+    assert "https://example.org/api/projects/9/merge_requests/3/notes?per_page=100" in calls[0]
+    assert call in calls[1]
+    assert body.startswith("<!-- constparity -->\n")

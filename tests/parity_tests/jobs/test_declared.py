@@ -1,0 +1,98 @@
+"""What a project's files declare, and how its tests are installed."""
+
+import pytest
+
+from parity_tests.jobs.declared import DeclarationError, declared
+
+PROJECT = '[project]\nname = "p"\nversion = "1"\n'
+
+
+def install(folder):
+    found = declared(folder)
+    return " ".join(found.project), list(found.packages)
+
+
+def test_bounds_of_jax_are_those_of_all_requirements(plant):
+    folder = plant(
+        {
+            "pyproject.toml": PROJECT
+            + 'requires-python = ">=3.12"\n'
+            + 'classifiers = ["Programming Language :: Python :: 3.12"]\n'
+            + 'dependencies = ["jax>=0.10", "jaxtyping==0.1", "no requirement at all !"]\n'
+            + '[project.optional-dependencies]\ncuda = ["jax[cuda12]<0.12"]\n'
+        }
+    )
+    found = declared(folder)
+    assert str(found.requires_python) == ">=3.12"
+    assert {str(each) for each in found.requires_jax} == {">=0.10", "<0.12"}
+    assert found.classified == (12,)
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "packages"),
+    [
+        (
+            {"pyproject.toml": PROJECT + "[project.optional-dependencies]\ndev = []\ntest = []\n"},
+            "-e .[test]",
+            [".[test]"],
+        ),
+        (
+            {
+                "pyproject.toml": PROJECT
+                + '[dependency-groups]\ntest = ["pytest", {include-group = "numbers"}]\n'
+                + 'numbers = ["numpy>2"]\n'
+            },
+            "-e . --group test",
+            [".", "pytest", "numpy>2"],
+        ),
+        (
+            {
+                "setup.py": "raise SystemExit('nobody runs this')\n",
+                "requirements-dev.txt": "# tools\n-r other.txt\npytest  # runs tests\n",
+            },
+            "-e . -r requirements-dev.txt",
+            [".", "pytest"],
+        ),
+        ({"requirements.txt": "flax\n"}, "-r requirements.txt pytest", ["flax", "pytest"]),
+        ({"pyproject.toml": PROJECT}, "-e . pytest", [".", "pytest"]),
+        (
+            {"setup.cfg": "[metadata]\nname = p\n[options.extras_require]\ntesting =\n  pytest\n"},
+            "-e .[testing]",
+            [".[testing]"],
+        ),
+    ],
+)
+def test_the_tests_are_installed_as_the_project_names_it(plant, files, arguments, packages):
+    assert install(plant(files)) == (arguments, packages)
+
+
+def test_a_group_that_includes_itself_ends(plant):
+    text = '[dependency-groups]\ntest = ["pytest", {include-group = "test"}]\n'
+    assert install(plant({"pyproject.toml": text}))[1] == ["pytest"]
+
+
+@pytest.mark.parametrize("files", [{"uv.lock": ""}, {"pyproject.toml": "[tool.uv]\n"}])
+def test_uv_installs_where_the_project_uses_it(plant, files):
+    assert declared(plant({**files})).installer == "uv"
+
+
+def test_setup_cfg_is_read(plant):
+    text = "[options]\npython_requires = >=3.11,<3.13\ninstall_requires =\n  jax<0.11\n"
+    found = declared(plant({"setup.cfg": text}))
+    assert found.requires_python.contains("3.12")
+    assert not found.requires_python.contains("3.13")
+    assert str(found.requires_jax) == "<0.11"
+    assert found.installer == "pip"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"pyproject.toml": "[project\n"}, r"pyproject.toml cannot be read"),
+        ({"setup.cfg": "no section\n"}, r"setup.cfg cannot be read"),
+        ({"pyproject.toml": '[project]\nrequires-python = "three"\n'}, "requires-python"),
+    ],
+)
+def test_what_cannot_be_read_is_named(plant, files, said):
+    with pytest.raises(DeclarationError, match=said):
+        declared(plant(files))

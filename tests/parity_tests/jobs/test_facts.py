@@ -1,0 +1,72 @@
+"""What is found out about a project, and what a user has to say."""
+
+import pytest
+
+from parity_tests.jobs.facts import ProjectError, facts
+
+TESTED = {"tests/test_model.py": "", ".github/dependabot.yml": ""}
+MARKED = "import parity_tests\n\n\n@parity_tests.program(args=())\ndef f():\n    pass\n"
+
+
+def test_marked_programs_and_tests_are_found(plant):
+    found = facts(plant({**TESTED, "src/p/a.py": MARKED, "src/p/b.py": MARKED, "c.py": MARKED}))
+    assert found.programs == ("c.py", "src")
+    assert found.tests == ("tests",)
+    assert found.runs == ("programs", "both")
+    assert found.systems == ("github",)
+
+
+def test_each_finding_says_where_it_comes_from(plant):
+    found = facts(plant(TESTED))
+    assert {each.what for each in found.findings} == {
+        "CI", "branch", "Python", "JAX", "install", "tests"
+    }  # fmt: skip
+    assert all(each.value and each.source for each in found.findings)
+
+
+def test_on_a_jax_without_engine_only_programs_are_compared(plant):
+    found = facts(plant({**TESTED, "requirements.txt": "jax<0.10\n", "a.py": MARKED}))
+    assert found.runs == ("programs",)
+    assert "tests" not in {each.what for each in found.findings}
+
+
+def test_on_a_jax_without_engine_a_project_of_tests_is_told_so(plant):
+    with pytest.raises(ProjectError, match=r"allows JAX 0.8.3, 0.9.2, and .* mark programs"):
+        facts(plant({**TESTED, "requirements.txt": "jax<0.10\n"}))
+
+
+@pytest.mark.parametrize(
+    ("files", "systems"),
+    [
+        ({".gitlab-ci.yml": ""}, ("gitlab",)),
+        ({".gitlab-ci.yml": "", ".github/x": ""}, ("github", "gitlab")),
+    ],
+)
+def test_the_ci_system_is_that_of_the_files(plant, files, systems):
+    assert facts(plant({"test_a.py": "", **files})).systems == systems
+
+
+def test_without_files_git_says_the_system_and_the_branch(plant, git):
+    folder = plant({"test_a.py": ""})
+    git(folder, "init", "--quiet", "--initial-branch=master")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "x")
+    git(folder, "remote", "add", "origin", "git@gitlab.example.org:a/b.git")
+    found = facts(folder)
+    assert (found.systems, found.branch) == (("gitlab",), "master")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"test_a.py": ""}, "say --ci github or --ci gitlab"),
+        ({".github/x": ""}, "has neither tests nor a function"),
+    ],
+)
+def test_what_nobody_can_find_out_is_asked_for(plant, files, said):
+    with pytest.raises(ProjectError, match=said):
+        facts(plant(files))
+
+
+def test_a_folder_that_is_none_is_an_error(tmp_path):
+    with pytest.raises(ProjectError, match="is no folder"):
+        facts(tmp_path / "gone")

@@ -1,0 +1,43 @@
+"""Small suites, planted in a folder, and run on both sides of stock JAX."""
+
+import subprocess
+import sys
+
+import pytest
+from stock_suites import HEAD, Done, command, environment
+
+from reports.rows.suite_runs import SuiteRuns
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory):
+    """Write a suite of files by name into a new folder."""
+
+    def planted(files):
+        folder = tmp_path_factory.mktemp("suite")
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        for name, text in (
+            {"test_it.py": files}.items() if isinstance(files, str) else files.items()
+        ):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(HEAD + text if name.endswith(".py") else text)
+        return folder
+
+    return planted
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Run pytest in a folder."""
+
+    def ran(folder, *arguments, plain=False):
+        report = folder / "suite.json"
+        report.unlink(missing_ok=True)
+        given = [sys.executable, "-m", "pytest", *arguments] if plain else command(*arguments)
+        done = subprocess.run(
+            given, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300
+        )
+        result = SuiteRuns.from_json(report.read_text("utf-8")) if report.exists() else None
+        return Done(done.returncode, done.stdout + done.stderr, result, folder)
+
+    return ran

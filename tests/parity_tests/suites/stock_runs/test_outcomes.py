@@ -1,0 +1,151 @@
+"""Each outcome that a test can have on both sides, and what pytest makes of it."""
+
+import junitparser
+import pytest
+
+from parity_tests.suites.stock_runs.child.constparity_stock_child import MOST_TEXT
+
+SUITE = """
+def test_passes(): pass
+
+def test_fails():
+    print("before it fails")
+    assert 1 == 2
+
+def test_differs(): assert not ON_SIMPLIFIED, "0x7f01: the flag is on"
+def test_differs_too(): assert not ON_SIMPLIFIED, "0x7f02: the flag is on"
+def test_differs_on_legacy(): assert ON_SIMPLIFIED
+
+@pytest.mark.skip(reason="not today")
+def test_skipped(): pass
+
+def test_skipped_on_one():
+    if ON_SIMPLIFIED:
+        pytest.skip("not here")
+
+@pytest.mark.xfail(reason="known")
+def test_xfails(): assert 0
+
+@pytest.mark.xfail(reason="known")
+def test_xfails_on_one(): assert not ON_SIMPLIFIED
+
+@pytest.mark.xfail
+def test_xpasses(): pass
+
+@pytest.fixture
+def broken():
+    raise ValueError("no setup")
+
+def test_error(broken): pass
+
+@pytest.fixture
+def breaks():
+    yield
+    assert not ON_SIMPLIFIED, "no teardown"
+
+def test_teardown_differs(breaks): pass
+
+def test_fails_otherwise(): assert 0, f"{ON_SIMPLIFIED} is the flag"
+
+def test_says_much(): assert 0, "much " * 10_000
+
+def test_has_subtests(subtests):
+    with subtests.test("one"):
+        pass
+
+@pytest.mark.parametrize("x", ["a b", "[x]", "c::d", "\u00e9", "e@f", "g/h.py"])
+def test_named(x): pass
+
+class TestClass:
+    def test_method(self, record_property): record_property("figure", 3)
+"""
+
+
+@pytest.fixture(scope="module")
+def done(plant, run):
+    return run(plant(SUITE), "--junitxml=junit.xml")
+
+
+@pytest.fixture(scope="module")
+def outcomes(done):
+    """What both sides made of each test that is in a list."""
+    result = done.result
+    listed = (*result.differences, *result.fail_alike)
+    return {
+        each.test.partition("::")[2]: (each.legacy.outcome, each.simplified.outcome)
+        for each in listed
+    }
+
+
+def test_the_terminal_is_that_of_pytest(done):
+    assert done.code == 1
+    assert done.last_line == "9 failed, 9 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error"
+
+
+def test_what_differs_is_named_with_both_outcomes(done, outcomes):
+    assert outcomes == {
+        "test_differs": ("passed", "failed"),
+        "test_differs_too": ("passed", "failed"),
+        "test_differs_on_legacy": ("failed", "passed"),
+        "test_skipped_on_one": ("passed", "skipped"),
+        "test_xfails_on_one": ("xpassed", "xfailed"),
+        "test_teardown_differs": ("passed", "error at teardown"),
+        "test_fails": ("failed", "failed"),
+        "test_error": ("error at setup", "error at setup"),
+        "test_fails_otherwise": ("failed", "failed"),
+        "test_says_much": ("failed", "failed"),
+    }
+
+
+def test_every_test_is_counted_once(done):
+    result = done.result
+    assert result.tests == 22
+    assert result.alike + len(result.differences) + len(result.fail_alike) == result.tests
+    assert result.not_compared == result.not_repeatable == ()
+
+
+def test_a_difference_names_both_sides_and_the_second_run(done):
+    assert (
+        "Again in fresh processes: passed on jax-legacy, failed on jax-simplified." in done.printed
+    )
+    assert "jax-simplified  failed: AssertionError: 0x7f01: the flag is on" in done.printed
+    assert all(each.again for each in done.result.differences)
+
+
+def test_a_failure_of_both_sides_stays_the_suites_own(done):
+    assert "This test fails alike on both sides of stock JAX" in done.printed
+    assert "before it fails" in done.printed  # what it printed is there as ever
+    assert "FAILED test_it.py::test_fails - assert 1 == 2" in done.printed
+    assert "On jax-simplified it says: AssertionError: True is the flag" in done.printed
+
+
+def test_differences_are_grouped_by_what_they_say(done):
+    lines = done.printed.splitlines()
+    [first] = [number for number, line in enumerate(lines) if line.startswith("  2 x ")]
+    assert "0x7f01: the flag is on" in lines[first]  # numbers aside, as test_differs_too says
+    assert lines[first + 1 : first + 3] == [
+        "    test_it.py::test_differs",
+        "    test_it.py::test_differs_too",
+    ]
+    assert lines[first - 1] == "different: 6"  # the largest group comes first
+
+
+def test_a_long_message_is_cut_and_says_so(done):
+    [long] = [each for each in done.result.fail_alike if each.test.endswith("says_much")]
+    assert "characters left out" in long.legacy.text
+    assert len(long.legacy.text) < MOST_TEXT + 100
+
+
+def test_the_junit_file_is_the_parents(done):
+    [suite] = junitparser.JUnitXml.fromfile(str(done.folder / "junit.xml"))
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (22, 9, 1, 2)
+    assert '<property name="figure" value="3"' in (done.folder / "junit.xml").read_text()
+
+
+def test_both_sides_say_what_they_are(done):
+    legacy, simplified = done.result.sides
+    assert (legacy.variable, simplified.variable) == ("0", "1")
+    assert legacy.jax == simplified.jax != ""
+    assert legacy.flag_at_end is None  # nothing imported JAX
+    assert legacy.counts["skipped"] == 1
+    assert simplified.counts["skipped"] == 2

@@ -1,0 +1,46 @@
+"""A difference is run again before it is reported."""
+
+SUITE = """
+def count(name):
+    file = Path(f"{name}.txt")
+    number = int(file.read_text()) + 1 if file.exists() else 1
+    file.write_text(str(number))
+    return number
+
+def test_differs_once():
+    assert not (ON_SIMPLIFIED and count("once") == 1), "only the first time"
+
+def test_swaps():
+    assert ON_SIMPLIFIED == (count("swaps") < 3)
+
+def test_differs(): assert not ON_SIMPLIFIED
+"""
+
+
+def test_what_differs_once_is_named_and_not_failed(plant, run):
+    done = run(plant(SUITE))
+    assert [each.test for each in done.result.differences] == ["test_it.py::test_differs"]
+    first = {each.test: each for each in done.result.not_repeatable}
+    once = first["test_it.py::test_differs_once"]
+    assert (once.legacy.outcome, once.simplified.outcome) == ("passed", "failed")
+    assert once.again == ("passed", "passed")
+    assert "only the first time" in done.printed
+
+
+def test_a_difference_with_its_sides_swapped_is_not_repeated(plant, run):
+    done = run(plant(SUITE), "-k", "swaps")
+    [swaps] = done.result.not_repeatable
+    assert (swaps.legacy.outcome, swaps.simplified.outcome) == ("failed", "passed")
+    assert swaps.again == ("passed", "failed")
+    assert done.code == 1  # its outcome is that of jax-legacy, the first time
+
+
+def test_only_what_differs_runs_again(plant, run):
+    folder = plant("""
+def test_one(): Path("runs.txt").open("a").write("one ")
+def test_two():
+    Path("runs.txt").open("a").write("two ")
+    assert not ON_SIMPLIFIED
+""")
+    run(folder)
+    assert (folder / "runs.txt").read_text().split() == ["one", "two"] * 2 + ["two"] * 2

@@ -1,0 +1,57 @@
+"""The record of a run as a file: written whole, read back, and missed where it is not there."""
+
+import pytest
+from pydantic import ValidationError
+
+from reports.rows.suite_runs import SuiteComparison, SuiteOutcome, SuiteRuns
+
+RUNS = SuiteRuns(
+    created="2026-01-01T00:00:00+00:00",
+    arguments=("-q",),
+    tests=2,
+    sides=(),
+    alike=1,
+    differences=(
+        SuiteComparison(
+            test="t.py::test_\u00e9",
+            interpreter="JAX 0.10.2",
+            legacy=SuiteOutcome(outcome="passed"),
+            simplified=SuiteOutcome(outcome="failed", summary="assert 0", text="..."),
+            again=("passed", "failed"),
+        ),
+    ),
+)
+
+
+def test_a_record_reads_back():
+    assert SuiteRuns.from_json(RUNS.to_json()) == RUNS
+
+
+def test_a_text_that_is_no_record_is_refused():
+    with pytest.raises(ValidationError, match="twice"):
+        SuiteRuns.from_json('{"tests": "twice"}')
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("json:/dev/null", "it exists and is not a regular file"),
+        ("json:", "writes json:PATH"),
+        ("pdf:a.pdf", "writes json:PATH"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_at_the_start(plant, run, report, said):
+    done = run(plant("def test_one(): pass"), f"--constparity-report={report}")
+    assert done.code == 4
+    assert said in done.printed
+
+
+def test_a_report_that_is_not_written_fails_the_run(plant, run):
+    folder = plant("""
+def test_one():
+    Path("reports").rename("others")  # the folder of the report
+    Path("reports").touch()
+""")
+    done = run(folder, "--constparity-report=json:reports/suite.json", "-k", "one")
+    assert "cannot write the report to" in done.printed
+    assert done.code == 1

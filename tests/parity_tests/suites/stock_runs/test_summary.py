@@ -1,0 +1,64 @@
+"""The lines of the summary, read as a person does."""
+
+from parity_tests.suites.stock_runs.summary import MOST_TESTS, summary_lines
+from reports.rows.suite_runs import SuiteComparison, SuiteOutcome, SuiteRuns, SuiteVersionChange
+
+PASSED = SuiteOutcome(outcome="passed")
+
+
+def failed(summary):
+    return SuiteOutcome(outcome="failed", summary=summary)
+
+
+def compared(test, legacy, simplified, interpreter="JAX 0.10.2"):
+    return SuiteComparison(test=test, interpreter=interpreter, legacy=legacy, simplified=simplified)
+
+
+def lines(**lists):
+    runs = SuiteRuns(created="2026-01-01", arguments=(), tests=0, sides=(), **lists)
+    return list(summary_lines(runs))
+
+
+def test_differences_that_say_the_same_are_one_group():
+    found = (
+        compared("a", PASSED, failed("off by 3")),
+        compared("b", failed("no consts"), PASSED),
+        compared("c", PASSED, failed("off by 4.5e-3")),
+    )
+    assert lines(differences=found) == [
+        "0 alike, 3 different",
+        "",
+        "different: 3",
+        "  2 x jax-legacy passed | jax-simplified failed: off by 3 (JAX 0.10.2)",
+        "    a",
+        "    c",
+        "  1 x jax-legacy failed: no consts | jax-simplified passed (JAX 0.10.2)",
+        "    b",
+    ]
+
+
+def test_failures_of_both_sides_say_why_once():
+    found = tuple(compared(f"t{n}", failed("E"), failed("E")) for n in range(MOST_TESTS + 2))
+    told = lines(fail_alike=found)
+    assert told[2:4] == ["fails alike on both sides: 12", "  12 x failed: E (JAX 0.10.2)"]
+    assert told[-1] == "    and 2 more"
+
+
+def test_each_interpreter_has_its_groups():
+    found = tuple(
+        compared("t", PASSED, failed("E"), f"JAX {version}") for version in ("0.10.2", "0.12.0.1")
+    )
+    assert [line for line in lines(differences=found) if line.startswith("  1 x ")] == [
+        "  1 x jax-legacy passed | jax-simplified failed: E (JAX 0.10.2)",
+        "  1 x jax-legacy passed | jax-simplified failed: E (JAX 0.12.0.1)",
+    ]
+
+
+def test_interpreters_that_are_not_alike_are_named():
+    change = SuiteVersionChange(
+        test="t", interpreters=("JAX 0.10.2", "JAX 0.12.0.1"), outcomes=("passed", "failed")
+    )
+    assert lines(version_changes=(change,))[-2:] == [
+        "  1 x passed on JAX 0.10.2, failed on JAX 0.12.0.1",
+        "    t",
+    ]

@@ -1,0 +1,285 @@
+"""Shadow mode on planted suites: what is shadowed, what fails a test, and what the report says."""
+
+import re
+import textwrap
+
+import pytest
+
+WAYS = """
+from jax import jit
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def partial(x, n):
+    return n * x * TABLE
+
+
+class Model:
+    @functools.partial(jax.jit, static_argnums=0)
+    def method(self, x):
+        return x + TABLE
+
+
+@jit
+def by_name(x):
+    return x - TABLE
+
+
+def test_decorated():
+    scaled(2.0)
+
+
+def test_partial():
+    partial(2.0, 3)
+
+
+def test_method():
+    Model().method(2.0)
+
+
+def test_by_name():
+    by_name(2.0)
+
+
+def test_lambda():
+    jax.jit(lambda x: x / TABLE)(2.0)
+
+
+def test_gradient():
+    jax.grad(lambda x: scaled(x).sum())(2.0)
+
+
+def test_vmapped():
+    jax.vmap(scaled)(jnp.ones(3))
+
+
+def test_thread():
+    thread = threading.Thread(target=scaled, args=(3.0,))
+    thread.start()
+    thread.join()
+
+
+def test_ahead_of_time():
+    scaled.lower(2.0).compile()(2.0)
+
+
+def test_inner_function():
+    jax.jit(lambda x: scaled(x) + 1)(2.0)
+
+
+@pytest.fixture
+def made():
+    return scaled(1.0)
+
+
+def test_fixture(made):
+    pass
+
+
+def test_equinox():
+    eqx = pytest.importorskip("equinox")
+    eqx.filter_jit(lambda x: x * TABLE)(jnp.ones(64))
+
+
+def test_nnx():
+    nnx = pytest.importorskip("flax.nnx")
+    nnx.jit(lambda x: x * TABLE)(jnp.ones(64))
+"""
+TESTS = WAYS.count("def test_")
+
+
+def test_without_a_fault_the_suite_passes_and_one_section_says_what_was_compared(suite):
+    run = suite.write(WAYS).run("--constparity=both")
+    assert run.returncode == 0, run.output
+    assert run.outcomes == {"passed": TESTS}
+    assert f"of {TESTS} tests ran on both pipelines; the tests saw legacy" in run.section[0]
+    assert not [line for line in run.section if "differ" in line]
+
+
+@pytest.mark.parametrize("sees", ["legacy", "simplified"])
+def test_each_way_to_reach_jit_is_shadowed(suite, sees):
+    """A fault in one pipeline fails every test, whichever side the tests see."""
+    run = suite.write(WAYS).plant().run("--constparity=both", f"--constparity-sees={sees}", "-rA")
+    assert run.returncode == 1
+    passed = re.findall(r"^PASSED .*::(\w+)", run.output, re.MULTILINE)
+    assert not passed, run.output
+    assert run.outcomes == {"failed": TESTS - 1, "error": 1}  # the fixture fails in its setup
+
+
+def test_a_difference_names_program_leaf_values_distance_and_the_captured_array(suite):
+    tests = """
+    @jax.jit
+    def step(x):
+        return {"loss": (x * TABLE)[3]}
+
+
+    def test_step():
+        assert step(2.0)["loss"] == 6.0
+    """
+    run = suite.write(tests).plant().run("--constparity=both")
+    assert run.returncode == 1
+    message = " ".join(run.output.split())
+    assert "legacy and simplified differ in `step` (test_planted.py:17)" in message
+    assert "['loss']: 6.0 on legacy, 12.0 on simplified; max rel 0.5, max abs 6" in message
+    assert "captured float32[64] (256 bytes), first used at test_planted.py:19 in step" in message
+
+
+def test_the_difference_is_no_exception_that_a_test_can_swallow(suite):
+    tests = """
+    def test_swallows():
+        try:
+            scaled(2.0)
+        except BaseException:
+            pass
+    """
+    assert suite.write(tests).plant().run("--constparity=both").outcomes == {"failed": 1}
+
+
+def test_a_failing_test_keeps_its_own_message_and_gets_the_difference_beside_it(suite):
+    tests = """
+    def test_fails():
+        scaled(2.0)
+        assert False, "its own message"
+    """
+    run = suite.write(tests).plant().run("--constparity=both")
+    assert run.outcomes == {"failed": 1}
+    assert "its own message" in run.output
+    assert "differ in `scaled`" in run.output
+
+
+def test_what_differs_outside_of_tests_fails_the_run(suite):
+    tests = """
+    AT_IMPORT = scaled(2.0)
+
+
+    def test_passes():
+        pass
+    """
+    run = suite.write(tests).plant().run("--constparity=both")
+    assert run.returncode == 1
+    assert run.outcomes == {"passed": 1}
+    assert any("differ in `scaled`" in line for line in run.section)
+
+
+EFFECTS = """
+import jax.experimental
+import numpy as np
+
+
+def test_printed():
+    @jax.jit
+    def printing(x):
+        jax.debug.print("x is {}", x)
+        return x * TABLE
+
+    printing(2.0)
+
+
+def test_donated():
+    donating = jax.jit(lambda x: x + TABLE, donate_argnums=0)
+    x = jnp.ones(64)
+    donating(x)
+    assert x.is_deleted()
+
+
+def test_ordered():
+    calls = []
+
+    @jax.jit
+    def ordered(x):
+        return jax.experimental.io_callback(lambda y: calls.append(y) or y, x, x, ordered=True)
+
+    ordered(jnp.ones(3))
+    jax.effects_barrier()
+    assert len(calls) == 1
+
+
+def test_random():
+    @jax.jit
+    def drawn(key):
+        return jax.random.normal(key, (4,)) * TABLE[:4]
+
+    drawn(jax.random.key(0))
+
+
+def test_traced_once():
+    traces = []
+
+    @jax.jit
+    def counting(x):
+        traces.append(1)
+        return x * TABLE + np.random.rand()
+
+    counting(1.0)
+    counting(2.0)
+    assert len(traces) == 1
+"""
+
+
+def test_programs_run_once_or_twice_as_their_meaning_allows(suite):
+    run = suite.write(EFFECTS).run("--constparity=both", "-s")
+    assert run.outcomes == {"passed": 5}, run.output
+    assert run.output.count("x is 2.0") == 1
+    once = [line for line in run.section if line.startswith("not compared each time")]
+    assert len(once) == 2
+    assert any("as printing (test_planted.py:" in line and "Debug" in line for line in once)
+    assert any("as ordered (test_planted.py:" in line and "IO" in line for line in once)
+
+
+def test_a_side_that_fails_alone_is_a_difference(suite):
+    fault = """
+    from engine.runtime import lowering
+
+    stock = lowering._lower
+
+    def faulty(pipeline, *args, **kwargs):
+        if pipeline.side == "simplified":
+            raise NotImplementedError("planted")
+        return stock(pipeline, *args, **kwargs)
+
+    lowering._lower = faulty
+    """
+    tests = """
+    def test_works():
+        scaled(2.0)
+    """
+    run = suite.write(tests).plant(textwrap.dedent(fault)).run("--constparity=both")
+    assert run.outcomes == {"failed": 1}
+    assert "legacy: works; simplified: NotImplementedError: planted" in run.output
+
+
+def test_an_exception_of_both_sides_is_what_the_test_expects(suite):
+    tests = """
+    def test_raises():
+        failing = jax.jit(lambda x: jax.pure_callback(fail, x, x * TABLE[:1].sum()))
+        with pytest.raises(Exception, match="planted"):
+            failing(1.0)
+
+
+    def fail(x):
+        raise ValueError("planted")
+    """
+    run = suite.write(tests).run("--constparity=both")
+    assert run.outcomes == {"passed": 1}, run.output
+    assert any("both sides raise the same exception" in line for line in run.section)
+
+
+@pytest.mark.parametrize("side", ["legacy", "simplified"])
+def test_one_pipeline_runs_the_suite(suite, side):
+    tests = f"""
+    def test_side():
+        assert type(scaled.trace(1.0)).__module__ == "engine.stages"
+        assert scaled.trace(1.0).side == "{side}"
+        assert len(jax.make_jaxpr(scaled)(1.0).jaxpr.eqns) == 1
+    """
+    run = suite.write(tests).run(f"--constparity={side}")
+    assert run.outcomes == {"passed": 1}, run.output
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_the_report_is_the_same_for_any_number_of_workers(suite, workers):
+    run = suite.write(WAYS).plant().run("--constparity=both", "-n", workers)
+    alone = suite.run("--constparity=both")
+    assert run.returncode == alone.returncode == 1
+    assert run.section == alone.section
+    assert run.outcomes == alone.outcomes

@@ -1,0 +1,128 @@
+"""`--constparity-report`: written after the tests, and refused before them."""
+
+import json
+import os
+
+import pytest
+from waiting import await_
+
+from parity_tests.cli import app
+from reports.output.json_file import load_suite
+from reports.output.suite_formats import SUITE_FORMATS
+
+TESTS = """
+@jax.jit
+def step(x):
+    return {"loss": x * TABLE}
+
+
+def test_step():
+    step(2.0)
+
+
+def test_fine():
+    jax.jit(lambda x: x + 1)(2.0)
+"""
+
+
+def test_every_format_of_a_difference(suite, capsys):
+    suite.write(TESTS).plant()
+    asked = [f"--constparity-report={each}:out/{each}" for each in SUITE_FORMATS]
+    run = suite.run("--constparity=both", *asked)
+    assert run.returncode == 1
+    out = suite.folder / "out"
+    assert sorted(os.listdir(out)) == sorted(SUITE_FORMATS)
+    assert sum("report: " in line for line in run.section) == len(SUITE_FORMATS)
+    result = load_suite(out / "json")
+    assert [each.name for each in result.programs] == ["step", "<lambda>"]
+    assert [each.test for each in result.failing] == ["test_planted.py::test_step"]
+    assert result.versions.device_kind == "cpu"
+    [found] = json.loads((out / "sarif").read_text())["runs"][0]["results"]
+    region = found["locations"][0]["physicalLocation"]["region"]
+    lines = (suite.folder / "test_planted.py").read_text().splitlines()
+    assert "x * TABLE}" in lines[region["startLine"] - 1]
+    drawn = out / "later.html"
+    assert app.main(["report", str(out / "json"), "--report", f"html:{drawn}"]) == 0
+    assert drawn.read_text() == (out / "html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["both", "report=htlm:out.html"], "illegal report 'htlm:out.html'"),
+        (["both", "report=csv:out.csv"], "FORMAT one of html, md, comment"),
+        (["both", "report=html:-"], "pytest has the standard output"),
+        (["both", "report=html:a", "report=md:./a"], "two reports to one file"),
+        (["both", "report=html:test_planted.py/a"], "is a file, not a folder"),
+        (["legacy", "report=html:a"], "compares nothing; use --constparity=both"),
+        (["off", "report=html:a"], "use --constparity=both"),
+        (["both", "update"], "name the file with --constparity-baseline=FILE"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_any_test(suite, options, said):
+    suite.write("open('imported', 'w')")
+    mode, *others = options
+    run = suite.run(f"--constparity={mode}", *(f"--constparity-{each}" for each in others))
+    assert run.returncode == 4, run.output
+    assert said in run.output
+    assert not (suite.folder / "imported").exists()
+
+
+def test_a_report_that_could_not_be_written_is_no_success(suite):
+    tests = """
+    import pathlib, shutil
+
+
+    def test_removes_the_folder():
+        shutil.rmtree("out")
+        pathlib.Path("out").write_text("in the way")
+    """
+    run = suite.write(tests).run(
+        "--constparity=both", "--constparity-report=md:out/a.md", "--constparity-report=json:b.json"
+    )
+    assert run.outcomes == {"passed": 1}
+    assert run.returncode == 1
+    assert any("cannot write the report" in line for line in run.section)
+    assert (suite.folder / "b.json").exists()
+
+
+def test_the_project_asks_for_reports_below_its_own_folder(suite):
+    suite.write(TESTS)
+    (suite.folder / "pyproject.toml").write_text(
+        '[tool.constparity.pytest]\nreport = ["md:out/a.md"]\nsees = "simplified"\n'
+    )
+    run = suite.run("--constparity=both")
+    assert run.returncode == 0, run.output
+    assert "the tests saw simplified" in (suite.folder / "out" / "a.md").read_text()
+    over = suite.run(
+        "--constparity=both", "--constparity-report=md:b.md", "--constparity-sees=legacy"
+    )
+    assert over.returncode == 0
+    assert "the tests saw legacy" in (suite.folder / "b.md").read_text()
+    assert "the tests saw simplified" in (suite.folder / "out" / "a.md").read_text()
+    # Nobody who does not ask for the plugin hears of its settings.
+    (suite.folder / "pyproject.toml").write_text("[tool.constparity.pytest]\nreprot = []\n")
+    assert suite.run().returncode == 0
+    wrong = suite.run("--constparity=both")
+    assert wrong.returncode == 4
+    assert "has no setting 'reprot'; the settings are sees, python, timeout" in wrong.output
+
+
+def test_the_report_is_the_same_for_any_number_of_workers(suite):
+    suite.write(TESTS + "\n\ndef test_again():\n    step(3.0)\n").plant()
+    suite.run("--constparity=both", "--constparity-report=json:one.json")
+    suite.run("--constparity=both", "--constparity-report=json:two.json", "-n2")
+    one, two = ((suite.folder / f"{each}.json").read_text() for each in ("one", "two"))
+    assert one == two
+
+
+def test_a_process_that_dies_has_its_reports_written(suite):
+    suite.write(TESTS + "\n\ndef test_zz_dies():\n    import os\n    os._exit(9)\n").plant()
+    run = suite.run("--constparity=both", "--constparity-report=json:out/a.json")
+    assert run.returncode == 9
+    written = suite.folder / "out" / "a.json"
+    await_(written.exists)
+    result = load_suite(written)
+    assert [each.test for each in result.lost] == ["test_planted.py::test_zz_dies"]
+    assert [each.name for each in result.failing] == ["step"]
+    assert "the process of the tests died" in result.outside[0]

@@ -1,0 +1,77 @@
+"""The script that runs other people's test-suites, on a library that is made here."""
+
+import importlib.util
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parent / "scripts" / "run_suites.py"
+
+TESTS = """
+import jax, jax.numpy as jnp
+
+def test_passes():
+    table = jnp.arange(4.0)
+    assert jax.jit(lambda x: x + table)(1.0).sum() == 10
+
+def test_knows_the_implementation():
+    assert jax.jit.__module__.startswith("jax")
+
+def test_fails():
+    assert False
+"""
+
+
+@pytest.fixture
+def script(monkeypatch):
+    spec = importlib.util.spec_from_file_location("run_suites", PATH)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "run_suites", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_list_can_be_read_and_names_each_library_once(script):
+    names = [suite.name for suite in script.suites()]
+    assert len(names) >= 8
+    assert len(set(names)) == len(names)
+    assert all(suite.tests for suite in script.suites())
+
+
+def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(script, tmp_path):
+    (tmp_path / "some_library-1.0").mkdir()
+    (tmp_path / "some_library-1.0" / "test_it.py").write_text(TESTS)
+    suite = script.Suite("some-library", "1.0", ("test_it.py",))
+    out = tmp_path / "out"
+    out.mkdir()
+    options = Namespace(
+        sources=tmp_path,
+        out=out,
+        python=sys.executable,
+        repeat=1,
+        only=None,
+        mode=["off", "both"],
+        cache=None,
+    )
+    runs = list(script._runs(suite, options))
+    assert [run.mode for run in runs] == ["off", "both"]
+    assert runs[0].outcomes == {
+        "test_it::test_passes": "passed",
+        "test_it::test_knows_the_implementation": "passed",
+        "test_it::test_fails": "failure",
+    }
+    both = runs[-1]
+    assert (both.programs, both.one_executable, both.different) == (1, 0, 0)
+    assert all(run.seconds > 0 for run in runs)
+    lines = list(script.table(runs))
+    assert lines[2].startswith("| some-library 1.0 | 3 | 2 passed, 1 failure | not run | not run |")
+    assert lines[-1] == (
+        "- some-library, both 0: test_it::test_knows_the_implementation: passed, now failure"
+    )
+    # A second call reads the records, and runs nothing.
+    record = out / "some-library-both-0.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "seconds": 1234.0}))
+    assert next(r for r in script._runs(suite, options) if r.mode == "both").seconds == 1234
