@@ -27,6 +27,8 @@ from parity_tests.cli.history import history
 from parity_tests.cli.init import init
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
+from parity_tests.cli.merge import merge
+from parity_tests.cli.planned import campaign
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report
 from parity_tests.cli.run import run
@@ -136,6 +138,8 @@ def constparity(
 
 for command in (
     run,
+    campaign,
+    merge,
     explain,
     matrix,
     compare,

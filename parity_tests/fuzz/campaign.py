@@ -11,6 +11,7 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.fuzz import reduction, rendering, strategy
 from parity_tests.fuzz.recipe import Recipe
+from parity_tests.judge.refused import is_refused
 from parity_tests.processes.protocol import Progress
 from reports.rows import Campaign, ProgramRow, Side
 
@@ -79,29 +80,6 @@ def keep(
         file = folder / f"{row.name}.py"
         file.write_text(rendering.module({row.name: recipe}, _header(row, file)))
         yield Kept(row, file)
-
-
-def is_refused(row: ProgramRow) -> bool:
-    """Say whether every failure is an exception that stock JAX raises in the same mode, too.
-
-    A side of ours that fails is not excused where its partner of stock JAX did not run, nor where
-    it crashes or runs out of time instead of raising.
-    """
-    failures = {each.side: each.failure for each in row.observations}
-    failed = [each for each in failures.values() if each]
-    raised: dict[str, tuple[str, str]] = {
-        side: (each.stage, each.type) for side, each in failures.items() if each
-    }
-    return (
-        row.verdict == "could not compare"
-        and bool(failed)
-        and all(each.kind == "exception" for each in failed)
-        and all(
-            raised.get(ours) == raised.get(stock)
-            for ours, stock in (("legacy", "jax-legacy"), ("simplified", "jax-simplified"))
-            if ours in failures
-        )
-    )
 
 
 def signature(row: ProgramRow) -> tuple[object, ...]:

@@ -108,7 +108,32 @@ def _of_name(name: str) -> StoredProgram:
     )
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2)
+def _version_3(connection: sqlite3.Connection) -> None:
+    """Planned campaigns: `program` is a planned program as its campaign wrote it."""
+    connection.execute("ALTER TABLE runs ADD COLUMN plan INTEGER")
+    connection.execute(
+        "CREATE TABLE plans (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, "
+        "digest TEXT NOT NULL, whole TEXT NOT NULL, total INTEGER NOT NULL, shard TEXT NOT NULL, "
+        "sides TEXT NOT NULL, spec TEXT NOT NULL, started TEXT NOT NULL, finished TEXT)"
+    )
+    connection.execute(
+        "CREATE TABLE planned (plan INTEGER NOT NULL REFERENCES plans, place INTEGER NOT NULL, "
+        "run INTEGER NOT NULL, name TEXT NOT NULL, program TEXT NOT NULL, state TEXT NOT NULL, "
+        "why TEXT NOT NULL DEFAULT '', symptom TEXT NOT NULL DEFAULT '', "
+        "line TEXT NOT NULL DEFAULT '', equation TEXT NOT NULL DEFAULT '', "
+        "action TEXT NOT NULL DEFAULT '', "
+        "against_itself TEXT NOT NULL DEFAULT '', machine TEXT NOT NULL DEFAULT '', seconds REAL, "
+        "is_timed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (plan, place)) WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX planned_by_state ON planned (plan, state, run)")
+    connection.execute(
+        "CREATE TABLE tasks (plan INTEGER NOT NULL REFERENCES plans, key TEXT NOT NULL, "
+        "ended TEXT NOT NULL, machine TEXT NOT NULL, seconds REAL NOT NULL, "
+        "processor_seconds REAL NOT NULL, floor_seconds REAL NOT NULL, lost TEXT NOT NULL)"
+    )
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2, _version_3)
 VERSION = len(STEPS)
 
 

@@ -70,11 +70,12 @@ def begun(path: Path, begin: RunBegin) -> Iterator[RunWriter]:
     """
     with opened_for_writing(path) as connection:
         with transaction(path, connection):
-            run = _insert(connection, begin)
+            run = insert_run(connection, begin)
         yield RunWriter(path, connection, run)
 
 
-def _insert(connection: sqlite3.Connection, begin: RunBegin) -> int:
+def insert_run(connection: sqlite3.Connection, begin: RunBegin) -> int:
+    """Insert a run, within the transaction of the caller, and return its number."""
     root = Campaign(
         created=begin.started, environment=begin.environment, sides=begin.sides, programs=()
     )

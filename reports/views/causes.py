@@ -113,11 +113,16 @@ def of_pipelines(campaign: Campaign) -> tuple[Cause, ...]:
 
 
 def _causes(rows: Sequence[ProgramRow]) -> tuple[Cause, ...]:
-    return _grouped([_seen(row) for row in rows])
+    return _grouped([seen(row) for row in rows])
 
 
-def _seen(row: ProgramRow) -> tuple[str, Member]:
-    """Return what helps a program, and what was seen of it."""
+def seen(row: ProgramRow) -> tuple[str, Member]:
+    """Return what helps a program, and what was seen of it; equal symptoms are one cause.
+
+    Example::
+
+        seen(row)[1].symptom == "output committed"
+    """
     if row.flip is None or not row.flip.reasons:
         return "", _by_verdict(row)
     reason = row.flip.reasons[0]

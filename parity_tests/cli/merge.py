@@ -1,0 +1,53 @@
+"""The command `constparity merge`: shards of a campaign, put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.planned import PLAN_FORMATS, conclude_plan
+from parity_tests.cli.report_option import checked_reports
+
+
+def merge(
+    context: typer.Context,
+    stores: Annotated[
+        list[Path],
+        typer.Argument(metavar="STORE...", help="The stores of all shards.", show_default=False),
+    ],
+    into: Annotated[
+        Path, typer.Option("--into", "-o", metavar="FILE", help="The store that gets the whole.")
+    ],
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FORMAT:PATH", help="Write a report: html, md, comment or json."),
+    ] = None,
+    no_color: NoColor = False,
+) -> None:
+    """Put the shards of a campaign together, as the whole campaign would have come out.
+
+    Refuses shards that do not belong together: another spec, other versions, a shard that is
+    missing or named twice. Exits as `constparity campaign` does.
+
+    Examples:
+
+      constparity campaign nightly.toml --shard 1/2 --store 1.db    on one machine
+
+      constparity campaign nightly.toml --shard 2/2 --store 2.db    on another
+
+      constparity merge 1.db 2.db --into all.db --report html:all.html
+    """
+    from reports.store.errors import StoreError
+    from reports.store.plan_merge import merge as merged
+    from reports.store.plan_report import plan_report
+
+    requests = checked_reports(context, report or (), formats=PLAN_FORMATS)
+    try:
+        found = plan_report(into, merged(stores, into))
+    except StoreError as error:
+        fail(str(error))
+    conclude_plan(context, display_of(False, False, no_color).console(), requests, found)

@@ -1,0 +1,272 @@
+"""The command `constparity campaign`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.option_panels import HOW, OUTPUT, WHAT
+from parity_tests.cli.report_option import checked_reports, write_texts
+from parity_tests.cli.store_option import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from parity_tests.cli.terminal import Shown
+    from parity_tests.planned.going import Tally
+    from parity_tests.planned.spec import EnvironmentSpec
+    from reports import ReportFormat, ReportRequest
+    from reports.rows.plan import PlanReport, State
+
+PLAN_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+
+
+def campaign(
+    context: typer.Context,
+    spec: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SPEC", help="A TOML file that says what is run.", show_default=False
+        ),
+    ],
+    store: Store = None,
+    expression: Annotated[
+        str,
+        typer.Option(
+            "-k",
+            metavar="EXPRESSION",
+            help="Only programs, corpora or tags that match, as in pytest.",
+            rich_help_panel=WHAT,
+        ),
+    ] = "",
+    retry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATES",
+            help="Run programs in these states again, separated by commas: lost, breaks.",
+            show_default=False,
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    anew: Annotated[
+        bool,
+        typer.Option("--anew", help="Begin once more, beside what there is.", rich_help_panel=WHAT),
+    ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="How many tasks run at once, each on processors of its own.",
+            rich_help_panel=HOW,
+        ),
+    ] = 1,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Run one of N parts, as 3/8; `constparity merge` puts them together.",
+            show_default=False,
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    durations: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STORE",
+            help="Balance the parts by what programs took in this store: the same for all parts.",
+            show_default=False,
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    status: Annotated[
+        bool,
+        typer.Option(
+            "--status", help="Run nothing; report on what there is.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    list_: Annotated[
+        str | None,
+        typer.Option(
+            "--list",
+            metavar="STATES",
+            help="Run nothing; print the programs in these states, one on a line.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:PATH",
+            help="Write a report: html, md, comment or json. Repeatable.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Run the programs of a spec file, however many, and keep each as soon as its task ends.
+
+    The same command goes on with a campaign that was interrupted. The store is that of
+    `constparity history`, beside the spec unless --store names one.
+
+    Examples:
+
+      constparity campaign nightly.toml --jobs 2
+
+      constparity campaign nightly.toml --status --report html:so_far.html
+
+      constparity campaign nightly.toml --retry lost,"could not compare"
+
+      constparity campaign ecosystem.toml -k numpyro
+    """
+    from parity_tests.planned.campaign import Asked, run_campaign
+    from parity_tests.planned.local import run_here
+    from parity_tests.planned.sharding import ShardError, read_shard
+    from parity_tests.planned.spec import SpecError, read_spec
+    from reports.store.errors import StoreError
+    from reports.store.plan_report import plan_report
+
+    display = display_of(quiet, False, no_color)
+    requests = checked_reports(context, report or (), formats=PLAN_FORMATS)
+    file = store or spec.with_suffix(".db")
+    console = display.console()
+    try:
+        given = read_spec(spec)
+        if list_ is not None:
+            _print_list(file, _states(list_))
+            return
+        plan = None
+        if not status:
+            with display.progress() as shown:
+                asked = Asked(
+                    spec=given,
+                    folder=spec.parent,
+                    store=file,
+                    environments=_environments(given.environment, spec.parent, shown),
+                    expression=expression,
+                    shard=read_shard(shard) if shard else None,
+                    durations=durations,
+                    anew=anew,
+                    retry=_states(retry or ""),
+                )
+                plan = run_campaign(
+                    asked,
+                    lambda folder, *, alone: partial(
+                        run_here, folder=folder, jobs=1 if alone else jobs
+                    ),
+                    say=shown.say,
+                    on_step=_Steps(shown),
+                )
+        found = plan_report(file, plan)
+    except (SpecError, ShardError, StoreError) as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        complain(f"interrupted; {file} has what was finished, and the same command goes on")
+        context.obj.code = Exit.INTERRUPTED
+        return
+    conclude_plan(context, console, requests, found)
+
+
+def conclude_plan(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    report: PlanReport,
+) -> None:
+    """Print a planned campaign, write its reports, and set what the process exits with."""
+    from parity_tests.cli.planned_view import print_plan
+    from reports.output import plan_pages
+
+    print_plan(console, report)
+    write_texts(context, console, requests, lambda kind: plan_pages.render(kind, report))
+    context.obj.code = max(context.obj.code, _exit_code(report))
+
+
+class _Steps:
+    """Shows how far a campaign is: its rate, what failed by kind, and the time that is left."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown, self.begun = shown, time.monotonic()
+
+    def __call__(self, tally: Tally) -> None:
+        from reports.rows.plan import STATES
+
+        minutes = (time.monotonic() - self.begun) / 60
+        rate = tally.done / minutes if minutes else 0.0
+        left = (tally.total - tally.done) / rate if rate else 0.0
+        bad = [
+            f"{tally.states[state]:,} {state}"
+            for state in STATES
+            if tally.states[state] and state not in ("safe", "at a price")
+        ]
+        text = f"{rate:.0f} a minute, {left:.0f} min left; {', '.join(bad) or 'no failures'}"
+        self.shown(tally.done, tally.total, text)
+
+
+def _states(text: str) -> tuple[State, ...]:
+    from reports.rows.plan import STATES
+
+    names = [each.strip() for each in text.split(",") if each.strip()]
+    if wrong := [name for name in names if name not in STATES]:
+        raise typer.BadParameter(f"no state {wrong[0]!r}; the states are {', '.join(STATES)}")
+    return tuple(state for state in STATES if state in names)
+
+
+def _environments(
+    given: Sequence[EnvironmentSpec], folder: Path, shown: Shown
+) -> tuple[tuple[str, Path | None], ...]:
+    """Return the label and the Python of each environment; make what is missing."""
+    from parity_tests.environments.find_python import NoPythonError
+    from parity_tests.environments.installers import installer_found
+    from parity_tests.environments.making import MakingError, environment_of, planned
+    from parity_tests.environments.requirements import RequirementError
+    from parity_tests.planned.spec import SpecError
+    from parity_tests.processes.interpreters import InterpreterError, interpreter_at
+
+    found: list[tuple[str, Path | None]] = []
+    for each in given:
+        if each.jax:
+            installer = installer_found()
+            try:
+                plan = planned(each.jax, each.with_, installer=installer, say=shown.say)
+                made = environment_of(plan, installer, shown.say)
+            except (NoPythonError, RequirementError, MakingError) as error:
+                raise SpecError(f"environment {each.jax}: {error}") from error
+            found.append((" ".join([each.jax, *each.with_]), made.python))
+        elif each.python:
+            try:
+                path = interpreter_at(str(folder / Path(each.python).expanduser()), ())
+            except InterpreterError as error:
+                raise SpecError(f"environment {each.python}: {error}") from error
+            found.append((each.python, path))
+        else:
+            found.append(("here", None))
+    return tuple(found)
+
+
+def _print_list(store: Path, states: Sequence[State]) -> None:
+    from reports.store.plans import planned_names
+
+    for name in planned_names(store, states):
+        print(name)
+
+
+def _exit_code(report: PlanReport) -> Exit:
+    if report.states.get("disagree") or report.states.get("breaks"):
+        return Exit.DIFFERENCE
+    undecided: tuple[State, ...] = ("not run", "lost", "could not compare", "not repeatable")
+    if any(report.states.get(state) for state in undecided):
+        return Exit.COULD_NOT_COMPARE
+    return Exit.PARITY

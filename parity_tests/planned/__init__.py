@@ -1,0 +1,1 @@
+"""Planned campaigns: many programs, cut into tasks, run anywhere, each written to a store once."""

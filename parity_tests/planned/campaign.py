@@ -1,0 +1,185 @@
+"""A planned campaign from its spec to its end: planned, begun in a store or resumed, run."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import platform
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from parity_tests.campaign.name_expression import parse
+from parity_tests.planned.going import Runner, Tally, go_on, programs_of
+from parity_tests.planned.plan import Plan, PlannedProgram, plan_of
+from parity_tests.planned.sharding import Shard, programs_of_shard
+from parity_tests.planned.spec import Spec, SpecError
+from parity_tests.planned.tasks import Task, tasks_of
+from reports.rows.plan import State
+from reports.store.plans import PlanBegin, PlannedText, opened_plan, seconds_by_name
+from reports.views.texts import counted
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asks of a campaign: its spec in a folder, its store, and what is done again.
+
+    `environments` has the label and the Python of each environment of the spec. `expression`, as
+    that of `-k`, is about names of programs, corpora and tags. Of a `shard` its programs alone are
+    run; `durations` is a store with an earlier campaign, to balance the shards by. Programs in the
+    states `retry` are due once more.
+    """
+
+    spec: Spec
+    folder: Path
+    store: Path
+    environments: tuple[tuple[str, Path | None], ...]
+    expression: str = ""
+    shard: Shard | None = None
+    durations: Path | None = None
+    anew: bool = False
+    retry: tuple[State, ...] = ()
+
+
+class MakesRunner(Protocol):
+    """Makes what runs the tasks of a campaign."""
+
+    def __call__(self, folder: Path, *, alone: bool) -> Runner:
+        """Return a runner; with `alone` a machine has one task at a time."""
+
+
+def run_campaign(
+    asked: Asked,
+    runner: MakesRunner,
+    *,
+    say: Callable[[str], object] = lambda text: None,
+    on_step: Callable[[Tally], object] = lambda tally: None,
+) -> int:
+    """Run a campaign, or go on with it, and return the number of its plan in the store.
+
+    `runner` is given the folder for what tasks write on this machine, and whether each task is to
+    be alone on its machine, as those that take times are. Raises `SpecError` and `StoreError`.
+
+    Example::
+
+        run_campaign(asked, lambda folder, alone: partial(run_here, folder=folder, jobs=1))
+    """
+    plan = plan_of(asked.spec, asked.folder, asked.environments, say=say)
+    programs = _selected(plan.programs, asked.expression)
+    with opened_plan(asked.store, _begin(asked, plan, programs), anew=asked.anew) as writer:
+        with _held_folder(asked.store, writer.plan) as folder:
+            if asked.retry and (again := writer.run_again(asked.retry)):
+                say(f"{again:,} programs run again")
+            tasks = _tasks(writer.pending(), plan)
+            left = sum(len(each.programs) for each in tasks)
+            say(f"campaign {writer.plan} in {asked.store}: {counted(left, 'program')} to run")
+            go_on(writer, tasks, _tidied(runner(folder, alone=False), folder), on_step=on_step)
+            if rounds := plan.spec.campaign.rounds:
+                timed = _tasks(writer.untimed(), plan, rounds)
+                say(f"{counted(rounds, 'round')} of times, one task at a time on each machine")
+                go_on(writer, timed, _tidied(runner(folder, alone=True), folder), on_step=on_step)
+            writer.finish()
+        shutil.rmtree(folder, ignore_errors=True)
+        return writer.plan
+
+
+def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
+    pythons = {each.label: each.python for each in plan.environments}
+    pending = programs_of(texts)
+    return [
+        task
+        for label, python in pythons.items()
+        for task in tasks_of(
+            [each for each in pending if each.environment == label],
+            plan.spec.campaign,
+            python,
+            rounds=rounds,
+        )
+    ]
+
+
+def _selected(programs: Sequence[PlannedProgram], expression: str) -> list[PlannedProgram]:
+    if not expression.strip():
+        return list(programs)
+    takes = parse(expression)
+    found = [each for each in programs if takes([each.name, each.corpus, *each.tags])]
+    if not found:
+        raise SpecError(f"no program, corpus or tag of the campaign is {expression!r}")
+    return [each.model_copy(update={"place": place}) for place, each in enumerate(found)]
+
+
+def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> PlanBegin:
+    labels = [each.label for each in plan.environments]
+    texts = [
+        PlannedText(
+            place=each.place,
+            environment=labels.index(each.environment),
+            name=each.name,
+            text=each.model_dump_json(),
+            unavailable=each.unavailable,
+        )
+        for each in _of_shard(asked, plan, programs)
+    ]
+    spec = asked.spec
+    return PlanBegin(
+        name=spec.campaign.name,
+        digest=hashlib.sha256(f"{spec.digest} {asked.expression}".encode()).hexdigest()[:16],
+        whole=_digest_of(plan, programs),
+        total=len(programs),
+        spec=spec.model_dump_json(exclude_defaults=True),
+        sides=spec.campaign.sides,
+        environments=tuple(each.found for each in plan.environments),
+        settings={"rounds": str(spec.campaign.rounds)},
+        programs=texts,
+        machine=platform.node(),
+        shard=str(asked.shard or ""),
+    )
+
+
+def _of_shard(
+    asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]
+) -> Sequence[PlannedProgram]:
+    if not asked.shard:
+        return programs
+    seconds = seconds_by_name(asked.durations) if asked.durations else {}
+    return programs_of_shard(programs, plan.spec.campaign.task_size, asked.shard, seconds)
+
+
+def _digest_of(plan: Plan, programs: Sequence[PlannedProgram]) -> str:
+    """Identify all programs and what they are run with, whichever machine runs them."""
+    what = [
+        " ".join((each.label, each.found.python, each.found.jax, each.found.constparity))
+        for each in plan.environments
+    ]
+    what += [each.model_dump_json() for each in programs]
+    return hashlib.sha256("\n".join(what).encode()).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _held_folder(store: Path, plan: int) -> Iterator[Path]:
+    """Hold the folder of a plan on this machine. Raises `SpecError` where another one has it."""
+    folder = store.with_name(f"{store.name}.work") / f"campaign-{plan}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SpecError(
+                f"campaign {plan} of {str(store)!r} is at work in another process; wait for it, or "
+                "begin another one with --anew"
+            ) from None
+        yield folder
+
+
+def _tidied(runner: Runner, folder: Path) -> Runner:
+    """Return a runner that removes what a task wrote, when it is committed."""
+
+    def run(tasks: Iterator[Task]) -> Iterator[tuple[Task, object]]:
+        for task, outcome in runner(tasks):
+            yield task, outcome
+            shutil.rmtree(folder / task.key, ignore_errors=True)
+
+    return run  # type: ignore[return-value]

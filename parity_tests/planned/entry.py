@@ -1,0 +1,32 @@
+"""What the process of a task runs: `python -m parity_tests.planned.entry FOLDER`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+from parity_tests.planned.running import run_task
+from parity_tests.planned.task_process import TaskFiles
+from parity_tests.planned.tasks import Task
+from parity_tests.processes.protocol import write
+
+
+def main(folder: str) -> None:
+    """Run the task of a folder, and leave its result there."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    files = TaskFiles(Path(folder))
+    task = Task.model_validate_json(files.request.read_bytes())
+    result = run_task(task, files.folder, progress=lambda done, total, text: files.beat.touch())
+    write(files.result, result.model_dump_json())
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it does: its end of the pipe is closed then."""
+    os.read(sys.stdin.fileno(), 1)  # not sys.stdin, whose lock a thread may not hold at the end
+    os._exit(os.EX_SOFTWARE)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

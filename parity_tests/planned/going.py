@@ -1,0 +1,113 @@
+"""Go through a plan: its tasks run somewhere, and what they come to is written as it comes."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.tasks import Task, TaskLost, TaskResult, tasks_of
+from reports.rows.plan import State
+from reports.store.plans import Finished, PlanWriter, TaskEnd
+
+Outcome = tuple[Task, TaskResult | TaskLost]
+
+
+class Runner(Protocol):
+    """Runs tasks as they come, some at once, and gives each as it ends."""
+
+    def __call__(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
+        """Run tasks. One that ended may be given once more before the next one is asked for."""
+
+
+@dataclass
+class Tally:
+    """How far a campaign has come: programs in this session, and by state."""
+
+    total: int
+    done: int = 0
+    states: Counter[State] = field(default_factory=Counter)
+    tasks_lost: int = 0
+
+
+def go_on(
+    writer: PlanWriter,
+    tasks: Sequence[Task],
+    run: Runner,
+    *,
+    on_step: Callable[[Tally], object] = lambda tally: None,
+) -> Tally:
+    """Run tasks and commit each when it ends; a task that is lost is tried again.
+
+    A task of several programs that was lost is divided the next time, so that a program which ends
+    its process is told from those beside it. Raises `StoreError`, after which nothing is lost but
+    the tasks in hand.
+
+    Example::
+
+        go_on(writer, tasks, partial(run_here, folder=folder, jobs=2)).states["breaks"]
+    """
+    waiting = deque(tasks)
+    tally = Tally(sum(len(each.programs) for each in tasks))
+    tried: Counter[int] = Counter()  # by the place of a program
+
+    def given() -> Iterator[Task]:
+        while waiting:
+            yield waiting.popleft()
+
+    while waiting:
+        for task, outcome in run(given()):
+            if isinstance(outcome, TaskResult):
+                states = writer.commit(
+                    _end(outcome), _finished(outcome), is_timed=bool(task.rounds)
+                )
+                tally.done += len(task.programs)
+                tally.states.update(states)
+            else:
+                again = _after_loss(writer, task, outcome, tried)
+                waiting.extend(again)
+                tally.tasks_lost += 1
+                if not again:
+                    tally.done += len(task.programs)
+                    tally.states["lost"] += len(task.programs)
+            on_step(tally)
+    return tally
+
+
+def _after_loss(writer: PlanWriter, task: Task, lost: TaskLost, tried: Counter[int]) -> list[Task]:
+    """Write that a task was lost; return the tasks that try its programs again."""
+    places = [each.place for each in task.programs]
+    tried.update(places)
+    is_last = len(places) == 1 and tried[places[0]] >= task.campaign.attempts
+    writer.lose(TaskEnd(task.key, lost=lost.why), places, for_good=is_last and not task.rounds)
+    return [] if is_last else _divided(task)
+
+
+def _divided(task: Task) -> list[Task]:
+    """Cut a task in two, where it has several programs: in the end the one to blame is alone."""
+    half = task.campaign.model_copy(update={"task_size": -(-len(task.programs) // 2)})
+    return [
+        each.model_copy(update={"campaign": task.campaign})
+        for each in tasks_of(task.programs, half, task.python, rounds=task.rounds)
+    ]
+
+
+def _end(result: TaskResult) -> TaskEnd:
+    return TaskEnd(
+        key=result.key,
+        machine=result.machine,
+        seconds=result.seconds,
+        processor_seconds=result.processor_seconds,
+        floor_seconds=result.floor_seconds,
+    )
+
+
+def _finished(result: TaskResult) -> list[Finished]:
+    return [Finished(**each.model_dump()) for each in result.programs]
+
+
+def programs_of(texts: Sequence[str]) -> list[PlannedProgram]:
+    """Read planned programs from what a store has of them."""
+    return [PlannedProgram.model_validate_json(each) for each in texts]

@@ -1,0 +1,63 @@
+"""Tasks on this machine: some at once, each pinned to processors of its own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from parity_tests.planned.task_process import POLL_SECONDS, TaskProcess
+from parity_tests.planned.tasks import Task, TaskLost, TaskResult
+
+Outcome = tuple[Task, TaskResult | TaskLost]
+
+
+def run_here(tasks: Iterator[Task], folder: Path, *, jobs: int = 1) -> Iterator[Outcome]:
+    """Run tasks as they come, at most `jobs` at a time, and return each as it ends.
+
+    A task that has ended before the next one is asked for may be given once more. Processes are
+    killed when the iterator is closed.
+
+    Example::
+
+        for task, outcome in run_here(iter(tasks), folder, jobs=2): ...
+    """
+    going: dict[int, TaskProcess] = {}
+    free = list(range(jobs))
+    try:
+        while True:
+            while free and (task := next(tasks, None)) is not None:
+                slot = free.pop(0)
+                going[slot] = TaskProcess.start(task, folder / task.key, processors_of(slot, jobs))
+            if not going:
+                return
+            for slot, running in list(going.items()):
+                if (outcome := running.outcome()) is not None:
+                    del going[slot]
+                    free.append(slot)
+                    yield running.task, outcome
+            time.sleep(POLL_SECONDS)
+    finally:
+        for running in going.values():
+            running.kill()
+
+
+def processors_of(slot: int, jobs: int, available: Sequence[int] | None = None) -> list[int]:
+    """Return the processors of one of `jobs` slots: a share of those that this process may use.
+
+    With more slots than processors, several slots share one.
+
+    Example::
+
+        >>> processors_of(1, 2, [0, 1, 2, 3])
+        [2, 3]
+        >>> processors_of(4, 5, [0, 1])
+        [0]
+    """
+    if available is None:
+        available = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    share = len(available) // jobs
+    if not available or not share:
+        return list(available[slot % len(available) :][:1]) if available else []
+    return list(available[slot * share : (slot + 1) * share])

@@ -1,0 +1,104 @@
+"""Run one task: its programs on all sides, compared, and the first side compared with itself."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from parity_tests.campaign import run as campaign
+from parity_tests.judge.refused import is_refused
+from parity_tests.planned.against_itself import differing_from_themselves
+from parity_tests.planned.generated import recipe_of, write_module
+from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.tasks import Ran, Task, TaskResult
+from parity_tests.processes.protocol import Progress
+from reports.output import json_file
+from reports.rows import Environment, ProgramRow
+
+
+def run_task(
+    task: Task, folder: Path, *, progress: Progress = lambda done, total, text: None
+) -> TaskResult:
+    """Run a task; what it had finished in `folder` when it was interrupted is not run again.
+
+    Raises what `campaign.run` raises.
+
+    Example::
+
+        run_task(task, folder).programs[0].row
+    """
+    begun, before = time.monotonic(), _processor_seconds()
+    targets = _targets(task, folder)
+    options = task.options.model_copy(update={"resume": folder / "sides"})
+    result = campaign.run(list(targets.values()), options, progress=progress)
+    rows = {row.target: row for row in result.programs}
+    apart: Mapping[str, str] = {}
+    if task.campaign.self_comparison and not task.rounds:
+        apart = differing_from_themselves(result, options, folder)
+    return TaskResult(
+        key=task.key,
+        machine=machine_of(result.environment),
+        environment=result.environment,
+        programs=tuple(
+            _ran(each, rows.get(targets[each.place]), apart.get(targets[each.place], ""))
+            for each in task.programs
+        ),
+        seconds=time.monotonic() - begun,
+        processor_seconds=_processor_seconds() - before,
+        floor_seconds=sum(map(_floor, result.programs)),
+    )
+
+
+def machine_of(environment: Environment) -> str:
+    """Name the machine that measured: times of two names are not compared.
+
+    Example::
+
+        machine_of(environment) == "node-7, AMD EPYC 7B13, cpu"
+    """
+    words = (platform.node(), environment.cpu, environment.device_kind)
+    return ", ".join(dict.fromkeys(filter(None, words)))
+
+
+def _targets(task: Task, folder: Path) -> dict[int, str]:
+    """Return the target of each program by its place; generated ones are written to a module."""
+    generated = {
+        each.place: recipe_of(each.seed, each.number)
+        for each in task.programs
+        if each.number is not None
+    }
+    file = folder / "generated.py"
+    names = {each.place: each.name.rpartition("/")[2] for each in task.programs}
+    if generated:
+        write_module({names[place]: recipe for place, recipe in generated.items()}, file)
+    return {
+        each.place: f"{file}:{names[each.place]}" if each.place in generated else each.target
+        for each in task.programs
+    }
+
+
+def _ran(program: PlannedProgram, row: ProgramRow | None, differs_from_itself: str) -> Ran:
+    if row is None:
+        return Ran(place=program.place, missing="its task has no row of it")
+    named = row.model_copy(update={"name": program.name})
+    return Ran(
+        place=program.place,
+        row=json_file.render_program(named),
+        differs_from_itself=differs_from_itself,
+        is_refused=program.number is not None and is_refused(row),
+    )
+
+
+def _floor(row: ProgramRow) -> float:
+    """Return what the sides of a program took to trace, lower and compile it, in seconds."""
+    times = [each.times for each in row.observations if each.times]
+    return sum(each.trace + each.lower + each.compile for each in times)
+
+
+def _processor_seconds() -> float:
+    """Return what this process and those that it has waited for took of the processors."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)

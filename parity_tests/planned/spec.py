@@ -1,0 +1,164 @@
+"""The spec file of a planned campaign: which programs, on which sides, in which environments."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from parity_tests.processes.options import TIMEOUT
+from parity_tests.processes.protocol import Record
+from reports.rows import SIDES, Side
+
+TASK_SIZE = 100
+ATTEMPTS = 3
+
+
+class SpecError(ValueError):
+    """A spec cannot be used; the message names the file, the key, why, and what to do."""
+
+
+class CorpusSpec(Record):
+    """A group of programs: those that `targets` name, or `generated` ones of a seed.
+
+    Targets are as those of `constparity run`; a path is relative to the folder of the spec. Without
+    targets and without a number of generated programs it is the built-in corpus. `expression` is
+    that of `-k`.
+    """
+
+    name: str
+    targets: tuple[str, ...] = ()
+    expression: str = ""
+    tags: tuple[str, ...] = ()
+    generated: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0)
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_word(cls, name: str) -> str:
+        if not name or set(name) & set("/:\n"):
+            raise ValueError("a name has no slash and no colon, and is not empty")
+        return name
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> CorpusSpec:
+        if self.generated and (self.targets or self.expression or self.tags):
+            raise ValueError("generated programs have no targets, no expression and no tags")
+        return self
+
+
+class EnvironmentSpec(Record):
+    """An environment: a release of JAX to make one of, `with` packages, or an interpreter.
+
+    Without both it is the interpreter of constparity itself.
+    """
+
+    jax: str = ""
+    with_: tuple[str, ...] = Field(default=(), alias="with")
+    python: str = ""
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> EnvironmentSpec:
+        if self.python and (self.jax or self.with_):
+            raise ValueError("name a release of JAX, or a python that is there, and not both")
+        if self.with_ and not self.jax:
+            raise ValueError("packages are installed beside a release: name jax")
+        return self
+
+
+class CampaignSpec(Record):
+    """How each program is run; times are in seconds, `memory_limit` in MiB for each process.
+
+    A task has at most `task_size` programs of one corpus in one environment, and is tried at most
+    `attempts` times. With `self_comparison` each program runs on its first side twice, before its
+    sides are compared; what differs from itself is set apart.
+    """
+
+    name: str = "campaign"
+    sides: tuple[Side, ...] = SIDES
+    timeout: float = Field(default=TIMEOUT, gt=0)
+    memory_limit: int | None = Field(default=None, gt=0)
+    rounds: int = Field(default=0, ge=0)
+    steady_calls: int = Field(default=0, ge=0)
+    attribute: bool = True
+    self_comparison: bool = True
+    task_size: int = Field(default=TASK_SIZE, ge=1)
+    attempts: int = Field(default=ATTEMPTS, ge=1)
+    fail_on: tuple[str, ...] = ()
+
+    @field_validator("sides")
+    @classmethod
+    def _are_different(cls, sides: tuple[Side, ...]) -> tuple[Side, ...]:
+        if len(set(sides)) < len(sides) or len(sides) < 2:
+            raise ValueError("name two sides or more, each once")
+        return sides
+
+
+class Spec(Record):
+    """A whole spec."""
+
+    campaign: CampaignSpec = CampaignSpec()
+    corpus: tuple[CorpusSpec, ...]
+    environment: tuple[EnvironmentSpec, ...] = (EnvironmentSpec(),)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Spec:
+        names = [each.name for each in self.corpus]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two corpora have the name {twice[0]!r}")
+        if not names or not self.environment:
+            raise ValueError("a campaign has one [[corpus]] at least")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Identifies the campaign: the same spec goes on where it was interrupted."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+
+def read_spec(path: Path) -> Spec:
+    """Read a spec file. Raises `SpecError`.
+
+    Example::
+
+        read_spec(Path("nightly.toml")).campaign.sides
+    """
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SpecError(f"cannot read {str(path)!r}: {error.strerror}; check the path") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"{str(path)!r} is no TOML: {error}") from error
+    try:
+        return Spec.model_validate(found)
+    except ValidationError as error:
+        raise SpecError(f"{str(path)!r} is no spec of a campaign: {_said(error)}") from error
+
+
+def target_from_here(target: str, folder: Path) -> str:
+    """Write a target of a spec in `folder` so that it is one of the working directory.
+
+    Example::
+
+        target_from_here("models.py:step", Path("specs")) == "specs/models.py:step"
+    """
+    file, colon, name = target.partition(":")
+    is_path = file.endswith(".py") or os.sep in file or (folder / file).is_dir()
+    return f"{os.path.relpath(folder / file)}{colon}{name}" if is_path else target
+
+
+def _said(error: ValidationError) -> str:
+    """Say where a spec is wrong and how, one line for each place."""
+
+    def place(where: tuple[Any, ...]) -> str:
+        words = [f"{part + 1}" if isinstance(part, int) else str(part) for part in where]
+        return " ".join(words) or "the file"
+
+    return "; ".join(
+        f"{place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors(include_url=False)
+    )

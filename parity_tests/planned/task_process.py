@@ -1,0 +1,138 @@
+"""The process of one task: started, pinned to processors, watched, and killed.
+
+A task has a process of its own, so that what it leaves behind ends with it, its processor time is
+its own, and whoever runs tasks, a thread of ours or a worker of a cluster, imports no JAX.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from pydantic import ValidationError
+
+from parity_tests.planned.tasks import Task, TaskLost, TaskResult
+from parity_tests.processes.protocol import write
+from parity_tests.processes.worker_process import START_SECONDS
+
+POLL_SECONDS = 0.05
+# What one step of a task may take, in time limits of a program: it is measured, judged, and looked
+# into, and each of these has its own limit.
+_STEPS = 4
+
+
+@dataclass(frozen=True)
+class TaskFiles:
+    """The files of a task, in the folder that is its own."""
+
+    folder: Path
+
+    @property
+    def request(self) -> Path:
+        """The task."""
+        return self.folder / "task.json"
+
+    @property
+    def beat(self) -> Path:
+        """Touched with each step of the task."""
+        return self.folder / "beat"
+
+    @property
+    def result(self) -> Path:
+        """The result, written last."""
+        return self.folder / "result.json"
+
+    @property
+    def log(self) -> Path:
+        """What the process printed."""
+        return self.folder / "log"
+
+
+@dataclass
+class TaskProcess:
+    """The process of a task."""
+
+    task: Task
+    files: TaskFiles
+    process: subprocess.Popen[bytes]
+
+    @classmethod
+    def start(cls, task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskProcess:
+        """Start a process on a task, on some processors alone where any are named.
+
+        Raises `OSError` where the folder takes no files.
+        """
+        files = TaskFiles(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write(files.request, task.model_dump_json())
+        files.beat.touch()
+        with open(files.log, "ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "parity_tests.planned.entry", str(folder)],
+                stdin=subprocess.PIPE,  # held open: the process ends when this one does
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for the parent, which then kills the group
+            )
+        if processors:
+            with contextlib.suppress(psutil.Error, AttributeError):  # macOS pins no process
+                psutil.Process(process.pid).cpu_affinity(list(processors))
+        return cls(task, files, process)
+
+    def outcome(self) -> TaskResult | TaskLost | None:
+        """Return what the task came to; None while it is at work."""
+        code = self.process.poll()
+        if code is None:
+            idle = time.time() - self.files.beat.stat().st_mtime
+            limit = START_SECONDS + _STEPS * self.task.campaign.timeout
+            if idle <= limit:
+                return None
+            self.kill()
+            return self._lost(f"no step of it ended in {limit:g} seconds")
+        self.kill()  # what it started
+        if code == 0 and self.files.result.exists():
+            try:
+                return TaskResult.model_validate_json(self.files.result.read_bytes())
+            except ValidationError as error:
+                return self._lost(f"its result is damaged ({error.error_count()} errors)")
+        ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        return self._lost(f"its process ended with {ending}")
+
+    def kill(self) -> None:
+        """End the process; the processes of its sides end with it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+
+    def _lost(self, how: str) -> TaskLost:
+        with contextlib.suppress(OSError):
+            lines = self.files.log.read_text(errors="replace").strip().splitlines()
+            how += f": {lines[-1]}" if lines else ""
+        return TaskLost(key=self.task.key, why=how)
+
+
+def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskResult | TaskLost:
+    """Run a task in a process of its own, and wait for it.
+
+    Example::
+
+        perform(task, folder / task.key)
+    """
+    running = TaskProcess.start(task, folder, processors)
+    try:
+        while (found := running.outcome()) is None:
+            time.sleep(POLL_SECONDS)
+        return found
+    finally:
+        running.kill()

@@ -1,0 +1,120 @@
+"""The records of a planned campaign: where each program stands, and what it comes to as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from reports.rows.program_row import Environment, ProgramRow
+from reports.rows.row import Row, Side
+
+# Every planned program is in exactly one state, so that the states add up to the plan.
+State = Literal[
+    "not run",
+    "lost",
+    "unavailable",
+    "refused",
+    "could not compare",
+    "not repeatable",
+    "disagree",
+    "breaks",
+    "at a price",
+    "safe",
+]
+STATES: tuple[State, ...] = get_args(State)
+MEANINGS: Mapping[State, str] = {
+    "not run": "planned, and not run yet",
+    "lost": "the process or the machine of its task was lost each time",
+    "unavailable": "cannot be run in its environment, for something is missing there",
+    "refused": "generated, and stock JAX raises on it, too",
+    "could not compare": "a side has failed",
+    "not repeatable": "differs from itself when it runs again",
+    "disagree": "our pipeline differs from stock JAX in the same mode",
+    "breaks": "the flip changes or breaks it",
+    "at a price": "the flip costs time, memory, or exact bits that are explained",
+    "safe": "the flip changes nothing that is judged",
+}
+# What has no verdict of its own, and what a retry is usually for.
+UNDECIDED: tuple[State, ...] = ("not run", "lost", "could not compare", "not repeatable")
+
+
+class CauseGroup(Row):
+    """Programs in one state with one cause: one line, or one symptom and one equation.
+
+    `example` is the program of them that takes least, and `target` loads it. Names are with their
+    environment where there are several.
+    """
+
+    state: State
+    symptom: str
+    line: str = ""
+    equation: str = ""
+    action: str = ""  # the smallest that helps; "" where none is known
+    example: str
+    target: str = ""
+    programs: tuple[str, ...]
+
+
+class PlanEnvironment(Row):
+    """One environment of a campaign; `run` is its number in the store."""
+
+    label: str
+    run: int
+    environment: Environment
+    states: dict[State, int]
+    machines: dict[str, int]  # programs by the machine that measured them
+
+
+class PlanReport(Row):
+    """A planned campaign at some moment.
+
+    `differ_from_themselves` has the programs that A/A found, and what differed; they are in no
+    other group. Seconds are sums over all tasks: of the clock, of processors, and, as the `floor`,
+    of what the sides took to trace, lower and compile.
+    """
+
+    kind: Literal["planned campaign"] = "planned campaign"
+    schema_version: int = 1
+    name: str
+    digest: str  # of the spec
+    shard: str = ""  # "3/8"; "" for the whole plan
+    started: str
+    finished: str = ""  # "" while programs are not run
+    sides: tuple[Side, ...]
+    planned: int
+    states: dict[State, int]
+    environments: tuple[PlanEnvironment, ...]
+    causes: tuple[CauseGroup, ...]  # the most severe state first, and in it the largest
+    differ_from_themselves: Mapping[str, str] = Field(default_factory=dict)
+    tasks: int = 0
+    tasks_lost: int = 0
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+    floor_seconds: float = 0.0
+
+
+def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) -> State:
+    """Return the state of a program that was run, or that its row says cannot be.
+
+    Example::
+
+        state_of(row, differs_from_itself=False, is_refused=False) == "safe"
+    """
+    if is_refused:
+        return "refused"
+    if not row.observations:
+        return "unavailable"
+    if differs_from_itself or row.verdict == "not repeatable":
+        return "not repeatable"
+    if row.verdict == "difference":
+        return "disagree"
+    outcome = row.flip.outcome if row.flip else None
+    if outcome == "different":
+        return "breaks"
+    if outcome == "not repeatable":
+        return "not repeatable"
+    if outcome == "could not compare" or row.verdict == "could not compare":
+        return "could not compare"
+    return "safe" if outcome in (None, "safe") else "at a price"

@@ -1,0 +1,185 @@
+"""Shards of one plan put together into a store: each program once, or a refusal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.store.database import opened_for_reading, opened_for_writing, transaction
+from reports.store.errors import store_error
+from reports.store.plan_report import find_plan
+from reports.store.plans import PlanWriter, StoredPlan
+from reports.store.statements import METRIC_COLUMNS
+
+_SEVERAL = "several machines"
+# The columns of each table that are copied as they are, behind the number of the run or plan.
+_COPIED = {
+    "programs": "place, name, source, digest, verdict, flip, reason, reasons, is_final",
+    "sides": ", ".join(["place", "side", "failure", "outputs", "output_types", *METRIC_COLUMNS]),
+    "rows": "place, samples, row",
+}
+_OF_RUN = "started, finished, schema_version, root, commit_id, committed, is_dirty, settings"
+_OF_PLANNED = (
+    "place, name, program, state, why, symptom, line, equation, action, against_itself, machine, "
+    "seconds, is_timed"
+)
+_OF_TASK = "key, ended, machine, seconds, processor_seconds, floor_seconds, lost"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A shard in its store."""
+
+    path: Path
+    plan: StoredPlan
+
+
+def merge(shards: Sequence[Path], path: Path) -> int:
+    """Put the last plans of some stores together in another one, and return its number there.
+
+    Raises `StoreError` where they are not all the shards of one plan, each once; nothing is
+    written then.
+
+    Example::
+
+        merge([Path("1.db"), Path("2.db")], Path("all.db"))
+    """
+    parts = [_Part(each, find_plan(each)) for each in shards]
+    _check(parts)
+    first = parts[0].plan
+    with contextlib.ExitStack() as stack:
+        sources = [stack.enter_context(opened_for_reading(part.path)) for part in parts]
+        _check_places(parts, sources)
+        target = stack.enter_context(opened_for_writing(path))
+        with transaction(path, target):
+            plan = target.execute(
+                "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, started) "
+                "VALUES (?, ?, ?, ?, '', ?, ?, ?)",
+                (
+                    first.name, first.digest, first.whole, first.total, json.dumps(first.sides),
+                    first.spec, min(each.plan.started for each in parts),
+                ),
+            ).lastrowid  # fmt: skip
+            assert plan is not None
+            runs: list[int] = []
+            for part, source in zip(parts, sources, strict=True):
+                _copy(source, part.plan.id, target, plan, runs)
+            _plan_runs(target, plan)
+        PlanWriter(path, target, plan).finish()
+    return plan
+
+
+def _check(parts: Sequence[_Part]) -> None:
+    """Make sure that these are all shards of one plan. Raises `StoreError`."""
+    first = parts[0]
+    for each in parts:
+        if not each.plan.shard:
+            what = "its campaign is a whole one, and no shard"
+            raise store_error(each.path, what, "name stores of --shard")
+        if (each.plan.digest, each.plan.whole) != (first.plan.digest, first.plan.whole):
+            what = f"its shard is of another campaign than that of {str(first.path)!r}"
+            raise store_error(
+                each.path, what, "run the shards of one spec, with the same programs and versions"
+            )
+        if each.plan.shard.partition("/")[2] != first.plan.shard.partition("/")[2]:
+            what = f"it has shard {each.plan.shard}, and {str(first.path)!r} {first.plan.shard}"
+            raise store_error(each.path, what, "divide a campaign in one way")
+    count = int(first.plan.shard.partition("/")[2])
+    there = [int(each.plan.shard.partition("/")[0]) for each in parts]
+    if twice := [each for each in parts if there.count(_number(each)) > 1]:
+        what = f"shard {twice[-1].plan.shard} is named twice"
+        raise store_error(twice[-1].path, what, "name each shard once")
+    if missing := [str(number) for number in range(1, count + 1) if number not in there]:
+        what = f"of {count} shards, {', '.join(missing)} are missing"
+        raise store_error(first.path, what, "name the stores of all shards")
+
+
+def _number(part: _Part) -> int:
+    return int(part.plan.shard.partition("/")[0])
+
+
+def _check_places(parts: Sequence[_Part], sources: Sequence[sqlite3.Connection]) -> None:
+    """Make sure that the shards have each program of the plan once. Raises `StoreError`."""
+    seen: dict[int, _Part] = {}
+    query = "SELECT place FROM planned WHERE plan = ?"
+    for part, source in zip(parts, sources, strict=True):
+        for (place,) in source.execute(query, (part.plan.id,)):
+            if place in seen:
+                what = f"it has programs that {str(seen[place].path)!r} has, too"
+                raise store_error(part.path, what, _BALANCED)
+            seen[place] = part
+    if len(seen) != parts[0].plan.total:
+        what = f"the shards have {len(seen):,} of {parts[0].plan.total:,} programs"
+        raise store_error(parts[0].path, what, _BALANCED)
+
+
+_BALANCED = "give all shards the same --durations"
+
+
+def _copy(
+    source: sqlite3.Connection, plan: int, target: sqlite3.Connection, into: int, runs: list[int]
+) -> None:
+    """Copy a shard; `runs` has the runs of the merged plan, one for each environment."""
+    own = source.execute(
+        f"SELECT id, machine, {_OF_RUN} FROM runs WHERE plan = ? ORDER BY id", (plan,)
+    ).fetchall()
+    for number, (run, machine, *values) in enumerate(own):
+        if number == len(runs):
+            marks = ", ".join("?" * (len(values) + 2))
+            found = target.execute(
+                f"INSERT INTO runs (plan, machine, {_OF_RUN}) VALUES ({marks})",
+                (into, machine, *values),
+            )
+            assert found.lastrowid is not None
+            runs.append(found.lastrowid)
+        else:
+            target.execute(
+                f"UPDATE runs SET machine = '{_SEVERAL}', finished = NULL "
+                "WHERE id = ? AND machine != ?",
+                (runs[number], machine),
+            )
+        for table, columns in _COPIED.items():
+            _copy_rows(source, target, table, columns, ("run", run, runs[number]))
+        query = f"SELECT {_OF_PLANNED} FROM planned WHERE plan = ? AND run = ?"
+        rows = source.execute(query, (plan, run)).fetchall()
+        marks = ", ".join("?" * (len(_OF_PLANNED.split(", ")) + 2))
+        target.executemany(
+            f"INSERT INTO planned (plan, run, {_OF_PLANNED}) VALUES ({marks})",
+            [(into, runs[number], *row) for row in rows],
+        )
+    _copy_rows(source, target, "tasks", _OF_TASK, ("plan", plan, into))
+
+
+def _copy_rows(
+    source: sqlite3.Connection,
+    target: sqlite3.Connection,
+    table: str,
+    columns: str,
+    key: tuple[str, int, int],
+) -> None:
+    """Copy the rows of one table, a part at a time; `key` is a column, its value, and the other."""
+    column, before, after = key
+    found = source.execute(f"SELECT {columns} FROM {table} WHERE {column} = ?", (before,))
+    marks = ", ".join("?" * (len(columns.split(", ")) + 1))
+    while rows := found.fetchmany(500):
+        target.executemany(
+            f"INSERT INTO {table} ({column}, {columns}) VALUES ({marks})",
+            [(after, *row) for row in rows],
+        )
+
+
+def _plan_runs(connection: sqlite3.Connection, plan: int) -> None:
+    """Write into each run of a plan the names that it was planned with."""
+    query = "SELECT id FROM runs WHERE plan = ?"
+    for (run,) in connection.execute(query, (plan,)).fetchall():
+        names = connection.execute(
+            "SELECT name FROM planned WHERE plan = ? AND run = ? ORDER BY place", (plan, run)
+        )
+        connection.execute(
+            "UPDATE runs SET planned = ?, finished = NULL WHERE id = ?",
+            (json.dumps([name for (name,) in names]), run),
+        )

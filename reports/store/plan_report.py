@@ -1,0 +1,176 @@
+"""The report of a planned campaign, read off a store at any moment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.output import json_file
+from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, State
+from reports.store.database import opened_for_reading
+from reports.store.errors import store_error
+from reports.store.plans import StoredPlan, list_plans
+
+# States that have nothing to explain, or whose cause is not in the program.
+_WITHOUT_CAUSE = frozenset({"safe", "not run", "refused"})
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """One planned program, as its columns have it."""
+
+    run: int
+    name: str
+    state: State
+    why: str
+    symptom: str
+    line: str
+    equation: str
+    action: str
+    seconds: float
+    place: int
+    against_itself: str
+
+
+def plan_report(path: Path, plan: int | None = None) -> PlanReport:
+    """Report on a plan of a store, the last one where none is named. Raises `StoreError`.
+
+    Example::
+
+        plan_report(Path("runs.db")).states
+    """
+    found = find_plan(path, plan)
+    with opened_for_reading(path) as connection:
+        rows = connection.execute(
+            "SELECT run, name, state, why, symptom, line, equation, action, "
+            "coalesce(seconds, 0), place, against_itself FROM planned WHERE plan = ? "
+            "ORDER BY place",
+            (found.id,),
+        ).fetchall()
+        machines = connection.execute(
+            "SELECT run, machine, count(*) FROM planned WHERE plan = ? AND machine != '' "
+            "GROUP BY run, machine ORDER BY run, machine",
+            (found.id,),
+        ).fetchall()
+        roots = connection.execute(
+            "SELECT id, root FROM runs WHERE plan = ? ORDER BY id", (found.id,)
+        ).fetchall()
+        tasks = connection.execute(
+            "SELECT count(*), count(nullif(lost, '')), coalesce(sum(seconds), 0), "
+            "coalesce(sum(processor_seconds), 0), coalesce(sum(floor_seconds), 0) FROM tasks "
+            "WHERE plan = ?",
+            (found.id,),
+        ).fetchone()
+    standings = [_Standing(*row) for row in rows]
+    environments = []
+    labels = _labels(roots)
+    for run, root in roots:
+        own = [each for each in standings if each.run == run]
+        environments.append(
+            PlanEnvironment(
+                label=labels[run],
+                run=run,
+                environment=json_file.campaign_of(root, ()).environment,
+                states=_counts(own),
+                machines={machine: count for of, machine, count in machines if of == run},
+            )
+        )
+    count, lost, seconds, processor_seconds, floor_seconds = tasks
+    return PlanReport(
+        name=found.name,
+        digest=found.digest,
+        shard=found.shard,
+        started=found.started,
+        finished=found.finished,
+        sides=found.sides,
+        planned=len(standings),
+        states=_counts(standings),
+        environments=tuple(environments),
+        causes=tuple(_causes(standings, labels)),
+        differ_from_themselves={
+            _name(each, labels): each.against_itself for each in standings if each.against_itself
+        },
+        tasks=count,
+        tasks_lost=lost,
+        seconds=seconds,
+        processor_seconds=processor_seconds,
+        floor_seconds=floor_seconds,
+    )
+
+
+def find_plan(path: Path, plan: int | None = None) -> StoredPlan:
+    """Return a plan of a store, the last one where none is named. Raises `StoreError`.
+
+    Example::
+
+        find_plan(Path("runs.db")).started
+    """
+    plans = list_plans(path)
+    found = [each for each in plans if plan is None or each.id == plan]
+    if not found:
+        there = f"it has {len(plans)} planned campaigns" if plans else "it has none"
+        what = "it has no planned campaign" + (f" {plan}" if plan is not None else "")
+        raise store_error(path, what, f"begin one with constparity campaign; {there}")
+    return found[-1]
+
+
+def _counts(standings: Sequence[_Standing]) -> dict[State, int]:
+    counted = Counter(each.state for each in standings)
+    return {state: counted[state] for state in STATES if counted[state]}
+
+
+def _labels(roots: Sequence[tuple[int, str]]) -> dict[int, str]:
+    """Name the environments of runs by their JAX, and by their Python where that is not enough."""
+    environments = {run: json_file.campaign_of(root, ()).environment for run, root in roots}
+    jax = Counter(each.jax for each in environments.values())
+    return {
+        run: each.jax if jax[each.jax] == 1 else f"{each.jax} py{each.python} (run {run})"
+        for run, each in environments.items()
+    }
+
+
+def _name(each: _Standing, labels: dict[int, str]) -> str:
+    return f"{each.name} on {labels[each.run]}" if len(labels) > 1 else each.name
+
+
+def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[CauseGroup]:
+    """Group the programs that have something to explain: by their line, else by their symptom."""
+    own = [each for each in standings if each.state not in _WITHOUT_CAUSE]
+    shared = Counter((each.state, each.action, each.line) for each in own if each.line)
+    groups: dict[tuple[str, ...], list[_Standing]] = {}
+    for each in own:
+        is_one_line = shared[each.state, each.action, each.line] > 1
+        symptom = "differs from itself" if each.against_itself else each.symptom or each.why
+        what = (each.line,) if is_one_line else (symptom, each.equation)
+        groups.setdefault((each.state, each.action, *what), []).append(each)
+
+    found = []
+    for members in groups.values():
+        least = min(members, key=lambda each: (each.seconds, each.place))
+        symptoms = Counter(each.symptom or each.why for each in members)
+        found.append(
+            CauseGroup(
+                state=least.state,
+                symptom=symptoms.most_common(1)[0][0],
+                line=_common(each.line for each in members),
+                equation=_common(each.equation for each in members),
+                action=least.action,
+                example=_name(least, labels),
+                programs=tuple(_name(each, labels) for each in members),
+            )
+        )
+    order = {state: number for number, state in enumerate(_SEVERITY)}
+    return sorted(found, key=lambda each: (order[each.state], -len(each.programs)))
+
+
+_SEVERITY: tuple[State, ...] = (
+    "disagree", "breaks", "lost", "could not compare", "not repeatable", "at a price",
+    "unavailable",
+)  # fmt: skip
+
+
+def _common(texts: object) -> str:
+    found = set(texts)  # type: ignore[call-overload]
+    return found.pop() if len(found) == 1 else ""

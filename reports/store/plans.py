@@ -1,0 +1,417 @@
+"""Planned campaigns in a store: begun, resumed, committed a task at a time, and read.
+
+Each task is one transaction: the rows of its programs and their states. A program that has a state
+keeps it, so that a task which was tried twice is written once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports.output import json_file
+from reports.rows import SIDES, Environment, ProgramRow, Side
+from reports.rows.history import RunBegin
+from reports.rows.plan import STATES, State, state_of
+from reports.store import writing
+from reports.store.columns import program_of, storable
+from reports.store.database import opened_for_reading, opened_for_writing, transaction
+from reports.store.errors import store_error
+from reports.store.statements import put
+from reports.views.causes import seen
+
+NOT_RUN: State = "not run"
+# What all sides could run: times are judged in a phase of its own.
+_TIMED: tuple[State, ...] = ("safe", "at a price", "breaks", "disagree")
+
+
+@dataclass(frozen=True)
+class PlannedText:
+    """A planned program as the store has it: `text` is its record, which the store does not read.
+
+    `environment` is the place of its environment in the plan.
+    """
+
+    place: int
+    environment: int
+    name: str
+    text: str
+    unavailable: str = ""
+
+
+@dataclass(frozen=True)
+class PlanBegin:
+    """What is known of a plan before it begins.
+
+    `digest` identifies the spec, `whole` all programs of all shards, of which there are `total`.
+    """
+
+    name: str
+    digest: str
+    whole: str
+    total: int
+    spec: str
+    sides: tuple[Side, ...]
+    environments: tuple[Environment, ...]
+    settings: dict[str, str]
+    programs: Sequence[PlannedText]
+    machine: str = ""
+    shard: str = ""
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A plan of a store; `finished` is "" while it has programs that are not run."""
+
+    id: int
+    name: str
+    digest: str
+    whole: str
+    total: int
+    shard: str
+    sides: tuple[Side, ...]
+    spec: str
+    started: str
+    finished: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One program that a task has run: its row, or why there is none."""
+
+    place: int
+    row: str = ""
+    missing: str = ""
+    differs_from_itself: str = ""
+    is_refused: bool = False
+
+
+@dataclass(frozen=True)
+class TaskEnd:
+    """How a task ended, and where; `lost` says how it was lost."""
+
+    key: str
+    machine: str = ""
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+    floor_seconds: float = 0.0
+    lost: str = ""
+
+
+@dataclass(frozen=True)
+class PlanWriter:
+    """A plan in a store; each call is one transaction, and raises `StoreError`."""
+
+    path: Path
+    connection: sqlite3.Connection
+    plan: int
+
+    def pending(self) -> list[str]:
+        """Return the records of the programs that are not run, in the order of the plan."""
+        query = "SELECT program FROM planned WHERE plan = ? AND state = ? ORDER BY place"
+        return [text for (text,) in self.connection.execute(query, (self.plan, NOT_RUN))]
+
+    def untimed(self) -> list[str]:
+        """Return the records of the programs that all sides could run, and that are not timed."""
+        marks = ", ".join("?" * len(_TIMED))
+        query = (
+            f"SELECT program FROM planned WHERE plan = ? AND NOT is_timed AND state IN ({marks}) "
+            "ORDER BY place"
+        )
+        return [text for (text,) in self.connection.execute(query, (self.plan, *_TIMED))]
+
+    def commit(
+        self, end: TaskEnd, programs: Sequence[Finished], *, is_timed: bool = False
+    ) -> list[State]:
+        """Write what a task has run, each program once; return the states that are new.
+
+        With `is_timed` programs that were not timed yet are written in the place of what is there.
+        """
+        # Read and packed before the transaction, which keeps other writers waiting.
+        ready = [(each, _row_of(each)) for each in programs]
+        due = "NOT is_timed" if is_timed else f"state = '{NOT_RUN}'"
+        query = f"SELECT count(*) FROM planned WHERE plan = ? AND place = ? AND {due}"
+        states = []
+        with transaction(self.path, self.connection):
+            for each, row in ready:
+                [is_due] = self.connection.execute(query, (self.plan, each.place)).fetchone()
+                if is_due:
+                    states.append(self._put(each, row, end, is_timed))
+            self._put_task(end)
+        return states
+
+    def lose(self, end: TaskEnd, places: Sequence[int], *, for_good: bool) -> None:
+        """Write that a task was lost, and with `for_good` that its programs are."""
+        with transaction(self.path, self.connection):
+            self._put_task(end)
+            if for_good:
+                self.connection.executemany(
+                    "UPDATE planned SET state = 'lost', why = ? "
+                    "WHERE plan = ? AND place = ? AND state = ?",
+                    [(storable(end.lost), self.plan, place, NOT_RUN) for place in places],
+                )
+
+    def run_again(self, states: Collection[State]) -> int:
+        """Make programs of some states due once more, and return how many they are."""
+        marks = ", ".join("?" * len(states))
+        with transaction(self.path, self.connection):
+            found = self.connection.execute(
+                f"UPDATE planned SET state = '{NOT_RUN}', why = '', symptom = '', line = '', "
+                "equation = '', action = '', against_itself = '', is_timed = 0 "
+                f"WHERE plan = ? AND state IN ({marks})",
+                (self.plan, *states),
+            ).rowcount
+            if found:
+                self.connection.execute(
+                    "UPDATE plans SET finished = NULL WHERE id = ?", (self.plan,)
+                )
+        return found
+
+    def finish(self) -> bool:
+        """Close the plan and its runs if every program has a state, and say whether that is so."""
+        with transaction(self.path, self.connection):
+            query = "SELECT count(*) FROM planned WHERE plan = ? AND state = ?"
+            [left] = self.connection.execute(query, (self.plan, NOT_RUN)).fetchone()
+            if left:
+                return False
+            now = writing.now()
+            self._answer_runs()
+            self.connection.execute(
+                "UPDATE plans SET finished = ? WHERE id = ? AND finished IS NULL", (now, self.plan)
+            )
+            self.connection.execute(
+                "UPDATE runs SET finished = ? WHERE plan = ? AND finished IS NULL", (now, self.plan)
+            )
+            self.connection.execute(
+                "UPDATE programs SET is_final = 1 "
+                "WHERE run IN (SELECT id FROM runs WHERE plan = ?)",
+                (self.plan,),
+            )
+        return True
+
+    def _put(self, ran: Finished, row: ProgramRow | None, end: TaskEnd, is_timed: bool) -> State:
+        query = "SELECT run FROM planned WHERE plan = ? AND place = ?"
+        [run] = self.connection.execute(query, (self.plan, ran.place)).fetchone()
+        state: State = "could not compare"
+        symptom, where, equation, action = ran.missing, "", "", ""
+        seconds = 0.0
+        if row is not None:
+            state = state_of(
+                row,
+                differs_from_itself=bool(ran.differs_from_itself),
+                is_refused=ran.is_refused,
+            )
+            if state not in ("safe", "unavailable"):
+                action, member = seen(row)
+                symptom, where, equation = member.symptom, member.where, _equation(row)
+            seconds = _seconds(row)
+            packed = zlib.compress(ran.row.encode("utf-8"))
+            put(self.connection, run, ran.place, program_of(row, is_final=False), packed)
+        why = ran.missing or (next(iter(row.reasons), "") if row else "")
+        self.connection.execute(
+            "UPDATE planned SET state = ?, why = ?, symptom = ?, line = ?, equation = ?, "
+            "action = ?, against_itself = ?, machine = ?, seconds = ?, is_timed = ? "
+            "WHERE plan = ? AND place = ?",
+            (
+                state,
+                *map(storable, (why, symptom, where, equation, action)),
+                *map(storable, (ran.differs_from_itself, end.machine)),
+                seconds, is_timed, self.plan, ran.place,
+            ),
+        )  # fmt: skip
+        return state
+
+    def _answer_runs(self) -> None:
+        """Write into each run of the plan what its programs came to."""
+        counted = self.connection.execute(
+            "SELECT run, state, count(*) FROM planned WHERE plan = ? GROUP BY run, state",
+            (self.plan,),
+        ).fetchall()
+        for run in {run for run, _, _ in counted}:
+            states = {state: count for of, state, count in counted if of == run}
+            said = ", ".join(f"{states[each]:,} {each}" for each in STATES if each in states)
+            self.connection.execute("UPDATE runs SET question = ? WHERE id = ?", (said, run))
+
+    def _put_task(self, end: TaskEnd) -> None:
+        self.connection.execute(
+            "INSERT INTO tasks (plan, key, ended, machine, seconds, processor_seconds, "
+            "floor_seconds, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.plan,
+                end.key,
+                writing.now(),
+                storable(end.machine),
+                end.seconds,
+                end.processor_seconds,
+                end.floor_seconds,
+                storable(end.lost),
+            ),
+        )
+
+
+def _row_of(ran: Finished) -> ProgramRow | None:
+    return json_file.program_of(ran.row) if ran.row else None
+
+
+def _equation(row: ProgramRow) -> str:
+    """Return the primitive of the equation that the sides part at; "" where it is not known."""
+    found = [each.equation.partition(",")[0] for each in row.drift if each.equation]
+    return next(iter(found), "")
+
+
+def _seconds(row: ProgramRow) -> float:
+    """Return how long a program keeps its sides at work, to balance shards by."""
+    times = [each.times for each in row.observations if each.times]
+    return sum(each.trace + each.lower + each.compile + each.first_call for each in times)
+
+
+@contextlib.contextmanager
+def opened_plan(path: Path, begin: PlanBegin, *, anew: bool = False) -> Iterator[PlanWriter]:
+    """Go on with the last plan of this digest and shard, or begin it; `anew` always begins.
+
+    Raises `StoreError` where the programs of the spec are others than those of the plan.
+    """
+    with opened_for_writing(path) as connection:
+        with transaction(path, connection):
+            plan = None if anew else _unfinished(path, connection, begin)
+            if plan is None:
+                plan = _insert(connection, begin)
+        yield PlanWriter(path, connection, plan)
+
+
+def _unfinished(path: Path, connection: sqlite3.Connection, begin: PlanBegin) -> int | None:
+    found = connection.execute(
+        "SELECT id, whole FROM plans WHERE digest = ? AND shard = ? ORDER BY id DESC LIMIT 1",
+        (begin.digest, begin.shard),
+    ).fetchone()
+    if found is None:
+        return None
+    if found[1] != begin.whole:
+        raise store_error(
+            path,
+            f"plan {found[0]} is of the same spec, whose programs have changed since",
+            "begin another one with --anew",
+        )
+    return int(found[0])
+
+
+def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
+    found = connection.execute(
+        "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, started) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            storable(begin.name),
+            begin.digest,
+            begin.whole,
+            begin.total,
+            begin.shard,
+            json.dumps(begin.sides),
+            storable(begin.spec),
+            writing.now(),
+        ),
+    )
+    plan = found.lastrowid
+    assert plan is not None
+    runs = []
+    for number, environment in enumerate(begin.environments):
+        names = [each.name for each in begin.programs if each.environment == number]
+        run = writing.insert_run(
+            connection,
+            RunBegin(
+                started=writing.now(),
+                environment=environment,
+                sides=begin.sides,
+                machine=begin.machine,
+                settings=begin.settings,
+                planned=tuple(names),
+            ),
+        )
+        connection.execute("UPDATE runs SET plan = ? WHERE id = ?", (plan, run))
+        runs.append(run)
+    connection.executemany(
+        "INSERT INTO planned (plan, place, run, name, program, state, why) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                plan,
+                each.place,
+                runs[each.environment],
+                storable(each.name),
+                storable(each.text),
+                "unavailable" if each.unavailable else NOT_RUN,
+                storable(each.unavailable),
+            )
+            for each in begin.programs
+        ),
+    )
+    return plan
+
+
+def list_plans(path: Path) -> list[StoredPlan]:
+    """Return the plans of a store, the first one first. Raises `StoreError`.
+
+    Example::
+
+        list_plans(Path("runs.db"))[-1].name
+    """
+    with opened_for_reading(path) as connection:
+        found = connection.execute(
+            "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
+            "coalesce(finished, '') FROM plans ORDER BY id"
+        ).fetchall()
+    return [
+        StoredPlan(
+            id=id_,
+            name=name,
+            digest=digest,
+            whole=whole,
+            total=total,
+            shard=shard,
+            sides=tuple(each for each in SIDES if each in json.loads(sides)),
+            spec=spec,
+            started=started,
+            finished=finished,
+        )
+        for id_, name, digest, whole, total, shard, sides, spec, started, finished in found
+    ]
+
+
+def planned_names(path: Path, states: Collection[State]) -> list[str]:
+    """Return the names of the programs of the last plan that are in some states.
+
+    Raises `StoreError`.
+
+    Example::
+
+        planned_names(Path("runs.db"), ["lost"])
+    """
+    marks = ", ".join("?" * len(states))
+    with opened_for_reading(path) as connection:
+        return [
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM planned WHERE plan = (SELECT max(id) FROM plans) "
+                f"AND state IN ({marks}) ORDER BY place",
+                tuple(states),
+            )
+        ]
+
+
+def seconds_by_name(path: Path) -> dict[str, float]:
+    """Return how long the programs of the last plan of a store took. Raises `StoreError`.
+
+    Example::
+
+        seconds_by_name(Path("last_week.db"))["step"]
+    """
+    query = (
+        "SELECT name, max(seconds) FROM planned WHERE seconds IS NOT NULL "
+        "AND plan = (SELECT max(plan) FROM planned WHERE seconds IS NOT NULL) GROUP BY name"
+    )
+    with opened_for_reading(path) as connection:
+        return dict(connection.execute(query).fetchall())

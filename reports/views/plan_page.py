@@ -1,0 +1,176 @@
+"""A planned campaign as a page: its tables and sentences, before any markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reports.rows.plan import MEANINGS, STATES, CauseGroup, PlanReport, State
+from reports.views.cells import Cell, Table, Tone, columns
+from reports.views.texts import counted, cut
+
+MEMBERS_SHOWN = 200
+_NAME_LENGTH = 120
+_TEXT_LENGTH = 400
+TONES: dict[State, Tone] = {
+    "not run": "warn", "lost": "warn", "unavailable": "", "refused": "",
+    "could not compare": "warn", "not repeatable": "warn", "disagree": "bad", "breaks": "bad",
+    "at a price": "note", "safe": "good",
+}  # fmt: skip
+
+# What the answer names, the worst first.
+_SAID: dict[State, str] = {
+    "disagree": "disagree with stock JAX",
+    "breaks": "break",
+    "not run": "not run yet",
+    "lost": "lost",
+    "could not compare": "could not be compared",
+    "not repeatable": "do not repeat themselves",
+}
+
+
+@dataclass(frozen=True)
+class CauseSection:
+    """One cause: what was seen, what helps, and its programs, of which the first are shown."""
+
+    number: int
+    state: State
+    tone: Tone
+    title: str
+    facts: tuple[tuple[str, str], ...]  # a word, and what it is
+    members: tuple[str, ...]
+    notice: str = ""
+
+
+@dataclass(frozen=True)
+class PlanPage:
+    """A whole report: the answer, the states that add up to the plan, then the causes."""
+
+    title: str
+    tone: Tone
+    lines: tuple[str, ...]
+    states: Table
+    environments: Table
+    sections: tuple[CauseSection, ...]
+
+
+def plan_page(report: PlanReport) -> PlanPage:
+    """Make the page of a planned campaign, what is most severe first.
+
+    Example::
+
+        plan_page(plan_report(Path("runs.db"))).title == "1,204 of 10,000 programs break"
+    """
+    title, tone = _answer(report)
+    return PlanPage(
+        title=title,
+        tone=tone,
+        lines=tuple(_lines(report)),
+        states=_states(report),
+        environments=_environments(report),
+        sections=tuple(_section(number, each) for number, each in enumerate(report.causes, 1)),
+    )
+
+
+def _answer(report: PlanReport) -> tuple[str, Tone]:
+    """Say the worst of it in one line, with everything that is not known beside it."""
+    states, whole = report.states, f"of {counted(report.planned, 'program')}"
+    parts = [
+        (f"{states[state]:,} {words}", TONES[state])
+        for state, words in _SAID.items()
+        if states.get(state)
+    ]
+    if not parts:
+        return f"nothing breaks, {whole}", "good"
+    return f"{whole}: {', '.join(text for text, _ in parts)}".removeprefix("of "), parts[0][1]
+
+
+def _lines(report: PlanReport) -> Iterator[str]:
+    name = f"Campaign {report.name}" + (f", shard {report.shard}" if report.shard else "")
+    ended = f"ended {report.finished}" if report.finished else "has not ended"
+    yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
+    groups = counted(len(report.causes), "cause")
+    yield f"What is not safe has {groups}; programs of one cause are listed together"
+    if report.tasks:
+        lost = f", of which {report.tasks_lost:,} were lost" if report.tasks_lost else ""
+        yield (
+            f"{counted(report.tasks, 'task')}{lost}: {report.processor_seconds:,.0f} s of "
+            f"processors, {report.floor_seconds:,.0f} s of them to trace, lower and compile"
+        )
+
+
+def _states(report: PlanReport) -> Table:
+    heads = (
+        *columns(("state",)),
+        *columns(("programs",), numeric=True),
+        *columns(("what it means",)),
+    )
+    rows = [
+        (Cell(state, tone=TONES[state]), Cell(f"{report.states[state]:,}"), Cell(MEANINGS[state]))
+        for state in reversed(STATES)
+        if report.states.get(state)
+    ]
+    whole = (Cell("all"), Cell(f"{sum(report.states.values()):,}"), Cell("the plan"))
+    return Table("Each program is in one state", heads, (*rows, whole))
+
+
+def _environments(report: PlanReport) -> Table:
+    found = [state for state in reversed(STATES) if report.states.get(state)]
+    heads = (
+        *columns(("environment", "python", "device")),
+        *columns(("programs", *found), numeric=True),
+        *columns(("machines",)),
+    )
+    rows = tuple(
+        (
+            Cell(f"jax {each.environment.jax}"),
+            Cell(each.environment.python),
+            Cell(cut(each.environment.device_kind, _NAME_LENGTH)),
+            Cell(f"{sum(each.states.values()):,}"),
+            *(Cell(f"{each.states.get(state, 0):,}") for state in found),
+            Cell(cut(_machines(each.machines), _TEXT_LENGTH)),
+        )
+        for each in report.environments
+    )
+    return Table("Environments, and the machines that measured", heads, rows)
+
+
+def _machines(machines: dict[str, int]) -> str:
+    if len(machines) == 1:
+        return next(iter(machines))
+    return "; ".join(f"{name} ({count:,})" for name, count in machines.items())
+
+
+def _section(number: int, cause: CauseGroup) -> CauseSection:
+    shown = cause.programs[:MEMBERS_SHOWN]
+    left = len(cause.programs) - len(shown)
+    facts: Sequence[tuple[str, str]] = (
+        ("What helps", cause.action),
+        ("Line", cause.line),
+        ("First equation that differs", cause.equation),
+        ("Smallest example", cause.example),
+        ("Run it", f"constparity run {cause.target}" if cause.target else ""),
+    )
+    return CauseSection(
+        number=number,
+        state=cause.state,
+        tone=TONES[cause.state],
+        title=f"{counted(len(cause.programs), 'program')}: "
+        f"{cut(cause.symptom or MEANINGS[cause.state], _TEXT_LENGTH)}",
+        facts=tuple((word, cut(what, _TEXT_LENGTH)) for word, what in facts if what),
+        members=tuple(cut(each, _NAME_LENGTH) for each in shown),
+        notice=f"{left:,} more programs have this cause; the JSON report names them"
+        if left
+        else "",
+    )
+
+
+def left_in_cause(left: int) -> str:
+    """Say that programs of a cause are not shown; "" where all are.
+
+    Example::
+
+        >>> left_in_cause(1200)
+        '1,200 more programs have this cause; the JSON report names them'
+    """
+    return f"{left:,} more programs have this cause; the JSON report names them" if left else ""
