@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.cli.terminal import Shown
+    from parity_tests.planned.campaign import MakesRunner
     from parity_tests.planned.going import Tally
+    from parity_tests.planned.plan import NamedEnvironment
     from parity_tests.planned.spec import EnvironmentSpec
     from reports import ReportFormat, ReportRequest
     from reports.rows.plan import PlanReport, State
 
+_FIRST_ANSWER_SECONDS = 30.0
 PLAN_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
 
 
@@ -71,6 +74,16 @@ def campaign(
             rich_help_panel=HOW,
         ),
     ] = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run tasks on the workers of a Dask scheduler, as in tcp://node-1:8786. Needs "
+            "constparity\\[cluster].",
+            show_default=False,
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -132,7 +145,7 @@ def campaign(
       constparity campaign ecosystem.toml -k numpyro
     """
     from parity_tests.planned.campaign import Asked, run_campaign
-    from parity_tests.planned.local import run_here
+    from parity_tests.planned.cluster import ClusterError
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
     from reports.store.errors import StoreError
@@ -163,14 +176,12 @@ def campaign(
                 )
                 plan = run_campaign(
                     asked,
-                    lambda folder, *, alone: partial(
-                        run_here, folder=folder, jobs=1 if alone else jobs
-                    ),
+                    _on_cluster(scheduler) if scheduler else _here(jobs),
                     say=shown.say,
                     on_step=_Steps(shown),
                 )
         found = plan_report(file, plan)
-    except (SpecError, ShardError, StoreError) as error:
+    except (SpecError, ShardError, ClusterError, StoreError) as error:
         fail(str(error))
     except KeyboardInterrupt:
         complain(f"interrupted; {file} has what was finished, and the same command goes on")
@@ -192,6 +203,26 @@ def conclude_plan(
     print_plan(console, report)
     write_texts(context, console, requests, lambda kind: plan_pages.render(kind, report))
     context.obj.code = max(context.obj.code, _exit_code(report))
+
+
+def _here(jobs: int) -> MakesRunner:
+    """Run tasks on this machine."""
+    from parity_tests.planned.local import run_here
+
+    return lambda folder, campaign, *, alone: partial(
+        run_here, folder=folder, jobs=1 if alone else jobs
+    )
+
+
+def _on_cluster(address: str) -> MakesRunner:
+    """Run tasks on the workers of a scheduler; make sure first that it is there."""
+    from parity_tests.planned.cluster import ClusterRunner, connected
+
+    with connected(address, _FIRST_ANSWER_SECONDS):
+        pass
+    return lambda folder, campaign, *, alone: ClusterRunner(
+        address, f"{folder.parent.name}-{campaign}", alone=alone
+    )
 
 
 class _Steps:
@@ -226,16 +257,17 @@ def _states(text: str) -> tuple[State, ...]:
 
 def _environments(
     given: Sequence[EnvironmentSpec], folder: Path, shown: Shown
-) -> tuple[tuple[str, Path | None], ...]:
-    """Return the label and the Python of each environment; make what is missing."""
+) -> tuple[NamedEnvironment, ...]:
+    """Return each environment with its Python; make what is missing."""
     from parity_tests.environments.find_python import NoPythonError
     from parity_tests.environments.installers import installer_found
     from parity_tests.environments.making import MakingError, environment_of, planned
     from parity_tests.environments.requirements import RequirementError
+    from parity_tests.planned.plan import NamedEnvironment
     from parity_tests.planned.spec import SpecError
     from parity_tests.processes.interpreters import InterpreterError, interpreter_at
 
-    found: list[tuple[str, Path | None]] = []
+    found: list[NamedEnvironment] = []
     for each in given:
         if each.jax:
             installer = installer_found()
@@ -244,15 +276,16 @@ def _environments(
                 made = environment_of(plan, installer, shown.say)
             except (NoPythonError, RequirementError, MakingError) as error:
                 raise SpecError(f"environment {each.jax}: {error}") from error
-            found.append((" ".join([each.jax, *each.with_]), made.python))
+            label = " ".join([each.jax, *each.with_])
+            found.append(NamedEnvironment(label, each, made.python))
         elif each.python:
             try:
                 path = interpreter_at(str(folder / Path(each.python).expanduser()), ())
             except InterpreterError as error:
                 raise SpecError(f"environment {each.python}: {error}") from error
-            found.append((each.python, path))
+            found.append(NamedEnvironment(each.python, each, path))
         else:
-            found.append(("here", None))
+            found.append(NamedEnvironment("here", each))
     return tuple(found)
 
 

@@ -14,10 +14,10 @@ from typing import Protocol
 
 from parity_tests.campaign.name_expression import parse
 from parity_tests.planned.going import Runner, Tally, go_on, programs_of
-from parity_tests.planned.plan import Plan, PlannedProgram, plan_of
+from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
-from parity_tests.planned.tasks import Task, tasks_of
+from parity_tests.planned.tasks import Cutter, Task
 from reports.rows.plan import State
 from reports.store.plans import PlanBegin, PlannedText, opened_plan, seconds_by_name
 from reports.views.texts import counted
@@ -27,7 +27,7 @@ from reports.views.texts import counted
 class Asked:
     """What a user asks of a campaign: its spec in a folder, its store, and what is done again.
 
-    `environments` has the label and the Python of each environment of the spec. `expression`, as
+    `environments` are those of the spec, each with its Python. `expression`, as
     that of `-k`, is about names of programs, corpora and tags. Of a `shard` its programs alone are
     run; `durations` is a store with an earlier campaign, to balance the shards by. Programs in the
     states `retry` are due once more.
@@ -36,7 +36,7 @@ class Asked:
     spec: Spec
     folder: Path
     store: Path
-    environments: tuple[tuple[str, Path | None], ...]
+    environments: tuple[NamedEnvironment, ...]
     expression: str = ""
     shard: Shard | None = None
     durations: Path | None = None
@@ -47,8 +47,8 @@ class Asked:
 class MakesRunner(Protocol):
     """Makes what runs the tasks of a campaign."""
 
-    def __call__(self, folder: Path, *, alone: bool) -> Runner:
-        """Return a runner; with `alone` a machine has one task at a time."""
+    def __call__(self, folder: Path, campaign: str, *, alone: bool) -> Runner:
+        """Return a runner of a campaign; with `alone` a machine has one task at a time."""
 
 
 def run_campaign(
@@ -65,7 +65,7 @@ def run_campaign(
 
     Example::
 
-        run_campaign(asked, lambda folder, alone: partial(run_here, folder=folder, jobs=1))
+        run_campaign(asked, lambda folder, campaign, alone: partial(run_here, folder=folder))
     """
     plan = plan_of(asked.spec, asked.folder, asked.environments, say=say)
     programs = _selected(plan.programs, asked.expression)
@@ -76,28 +76,38 @@ def run_campaign(
             tasks = _tasks(writer.pending(), plan)
             left = sum(len(each.programs) for each in tasks)
             say(f"campaign {writer.plan} in {asked.store}: {counted(left, 'program')} to run")
-            go_on(writer, tasks, _tidied(runner(folder, alone=False), folder), on_step=on_step)
+            go_on(
+                writer,
+                tasks,
+                _tidied(runner(folder, str(writer.plan), alone=False), folder),
+                on_step=on_step,
+            )
             if rounds := plan.spec.campaign.rounds:
                 timed = _tasks(writer.untimed(), plan, rounds)
                 say(f"{counted(rounds, 'round')} of times, one task at a time on each machine")
-                go_on(writer, timed, _tidied(runner(folder, alone=True), folder), on_step=on_step)
+                go_on(
+                    writer,
+                    timed,
+                    _tidied(runner(folder, str(writer.plan), alone=True), folder),
+                    on_step=on_step,
+                )
             writer.finish()
         shutil.rmtree(folder, ignore_errors=True)
         return writer.plan
 
 
 def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
-    pythons = {each.label: each.python for each in plan.environments}
     pending = programs_of(texts)
     return [
         task
-        for label, python in pythons.items()
-        for task in tasks_of(
-            [each for each in pending if each.environment == label],
-            plan.spec.campaign,
-            python,
+        for environment in plan.environments
+        for task in Cutter(
+            campaign=plan.spec.campaign,
+            python=environment.python,
+            environment=environment.spec,
+            working_directory=str(Path.cwd()),
             rounds=rounds,
-        )
+        ).tasks([each for each in pending if each.environment == environment.label])
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from parity_tests.planned.plan import PlannedProgram
-from parity_tests.planned.tasks import Task, TaskLost, TaskResult, tasks_of
+from parity_tests.planned.tasks import Task, TaskLost, TaskResult, halves
 from reports.rows.plan import State
 from reports.store.plans import Finished, PlanWriter, TaskEnd
 
@@ -82,16 +82,7 @@ def _after_loss(writer: PlanWriter, task: Task, lost: TaskLost, tried: Counter[i
     tried.update(places)
     is_last = len(places) == 1 and tried[places[0]] >= task.campaign.attempts
     writer.lose(TaskEnd(task.key, lost=lost.why), places, for_good=is_last and not task.rounds)
-    return [] if is_last else _divided(task)
-
-
-def _divided(task: Task) -> list[Task]:
-    """Cut a task in two, where it has several programs: in the end the one to blame is alone."""
-    half = task.campaign.model_copy(update={"task_size": -(-len(task.programs) // 2)})
-    return [
-        each.model_copy(update={"campaign": task.campaign})
-        for each in tasks_of(task.programs, half, task.python, rounds=task.rounds)
-    ]
+    return [] if is_last else halves(task)
 
 
 def _end(result: TaskResult) -> TaskEnd:

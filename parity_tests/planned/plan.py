@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from parity_tests.campaign.collection import collect
 from parity_tests.campaign.selection import Selection
 from parity_tests.planned.generated import name_of
-from parity_tests.planned.spec import CorpusSpec, Spec, SpecError, target_from_here
+from parity_tests.planned.spec import CorpusSpec, EnvironmentSpec, Spec, SpecError, target_from_here
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Record
 from parity_tests.targets import TargetError
@@ -37,10 +38,20 @@ class PlannedProgram(Record):
     unavailable: str = ""
 
 
-class PlannedEnvironment(Record):
-    """An environment as a plan has it; `python` is None for constparity's own interpreter."""
+@dataclass(frozen=True)
+class NamedEnvironment:
+    """An environment of a spec, and its Python; None is the interpreter of constparity."""
 
     label: str
+    spec: EnvironmentSpec = field(default_factory=EnvironmentSpec)
+    python: Path | None = None
+
+
+class PlannedEnvironment(Record):
+    """An environment as a plan has it, with what its Python says of itself."""
+
+    label: str
+    spec: EnvironmentSpec
     python: Path | None
     found: Environment
 
@@ -56,24 +67,29 @@ class Plan(Record):
 def plan_of(
     spec: Spec,
     folder: Path,
-    environments: Sequence[tuple[str, Path | None]],
+    environments: Sequence[NamedEnvironment],
     *,
     say: Callable[[str], object] = lambda text: None,
 ) -> Plan:
-    """List the programs of a spec that is in `folder`, in each environment by label and Python.
+    """List the programs of a spec that is in `folder`, in each of its environments.
 
     Raises `SpecError` where targets are wrong, or name nothing.
 
     Example::
 
-        plan_of(read_spec(file), file.parent, [("0.10.2", None)]).programs
+        plan_of(read_spec(file), file.parent, [NamedEnvironment("here")]).programs
     """
     found: list[PlannedEnvironment] = []
     programs: list[PlannedProgram] = []
-    for label, python in environments:
+    for each_environment in environments:
+        label, python = each_environment.label, each_environment.python
         say(f"listing the programs in {label}")
         environment, listed = _listed(spec, folder, label, python)
-        found.append(PlannedEnvironment(label=label, python=python, found=environment))
+        found.append(
+            PlannedEnvironment(
+                label=label, spec=each_environment.spec, python=python, found=environment
+            )
+        )
         for each in listed:
             programs.append(each.model_copy(update={"place": len(programs)}))
     return Plan(spec=spec, environments=tuple(found), programs=tuple(programs))

@@ -77,6 +77,7 @@ class TaskProcess:
         with open(files.log, "ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "parity_tests.planned.entry", str(folder)],
+                cwd=task.working_directory if os.path.isdir(task.working_directory) else None,
                 stdin=subprocess.PIPE,  # held open: the process ends when this one does
                 stdout=log,
                 stderr=subprocess.STDOUT,

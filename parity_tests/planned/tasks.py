@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.observe.environment import version
 from parity_tests.planned.plan import PlannedProgram
-from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.spec import CampaignSpec, EnvironmentSpec
 from parity_tests.processes.protocol import Record
 from reports.rows import Environment
 
@@ -21,8 +23,10 @@ from reports.rows import Environment
 class Task(Record):
     """Some programs of a plan, by their places in it; its key is the same whenever it is tried.
 
-    `python` is the interpreter of its environment; None is the one that runs the task. With
-    `rounds` its programs are timed, and nothing else is to run on its processors.
+    `python` is the interpreter of its environment on the machine that planned it; None is
+    constparity's own. Another machine makes the `environment`. Targets that are paths are relative
+    to the `working_directory`. With `rounds` its programs are timed, and nothing else is to run on
+    its processors. `constparity` is the version that planned it.
     """
 
     key: str
@@ -30,6 +34,15 @@ class Task(Record):
     python: Path | None
     programs: tuple[PlannedProgram, ...]
     rounds: int = 0
+    environment: EnvironmentSpec = EnvironmentSpec()
+    working_directory: str = ""
+    constparity: str = ""
+
+    def with_key(self) -> Task:
+        """Return the task with its key, which is the same on every machine."""
+        same = {"key": "", "python": None, "working_directory": ""}
+        text = self.model_copy(update=same).model_dump_json()
+        return self.model_copy(update={"key": hashlib.sha256(text.encode()).hexdigest()[:20]})
 
     @property
     def options(self) -> CampaignOptions:
@@ -82,35 +95,52 @@ class TaskLost(Record):
     why: str
 
 
-def tasks_of(
-    programs: Sequence[PlannedProgram],
-    campaign: CampaignSpec,
-    python: Path | None,
-    *,
-    rounds: int = 0,
-) -> list[Task]:
-    """Cut the programs of one environment into tasks, in their order, each of one corpus.
+@dataclass(frozen=True)
+class Cutter:
+    """Cuts the programs of one environment into tasks that are alike but for their programs."""
+
+    campaign: CampaignSpec
+    python: Path | None = None
+    environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
+    working_directory: str = ""
+    rounds: int = 0
+
+    def tasks(self, programs: Sequence[PlannedProgram]) -> list[Task]:
+        """Cut programs, in their order; a task has programs of one corpus.
+
+        Example::
+
+            Cutter(spec.campaign).tasks(programs)[0].key
+        """
+        groups: list[list[PlannedProgram]] = []
+        for each in programs:
+            last = groups[-1] if groups else []
+            if last and last[0].corpus == each.corpus and len(last) < self.campaign.task_size:
+                last.append(each)
+            else:
+                groups.append([each])
+        return [self._task(group) for group in groups]
+
+    def _task(self, programs: Sequence[PlannedProgram]) -> Task:
+        return Task(
+            key="",
+            campaign=self.campaign,
+            python=self.python,
+            programs=tuple(programs),
+            rounds=self.rounds,
+            environment=self.environment,
+            working_directory=self.working_directory,
+            constparity=version(),
+        ).with_key()
+
+
+def halves(task: Task) -> list[Task]:
+    """Cut a task in two, where it has several programs.
 
     Example::
 
-        tasks_of(programs, spec.campaign, None)[0].key
+        [len(each.programs) for each in halves(task)] == [50, 50]
     """
-    tasks: list[Task] = []
-    waiting: list[PlannedProgram] = []
-    for each in programs:
-        if waiting and (waiting[0].corpus != each.corpus or len(waiting) == campaign.task_size):
-            tasks.append(_task(waiting, campaign, python, rounds))
-            waiting = []
-        waiting.append(each)
-    if waiting:
-        tasks.append(_task(waiting, campaign, python, rounds))
-    return tasks
-
-
-def _task(
-    programs: Sequence[PlannedProgram], campaign: CampaignSpec, python: Path | None, rounds: int
-) -> Task:
-    what = [campaign.model_dump_json(), str(python), str(rounds)]
-    what += [each.model_dump_json() for each in programs]
-    key = hashlib.sha256("\n".join(what).encode()).hexdigest()[:20]
-    return Task(key=key, campaign=campaign, python=python, programs=tuple(programs), rounds=rounds)
+    middle = -(-len(task.programs) // 2)
+    parts = (task.programs[:middle], task.programs[middle:])
+    return [task.model_copy(update={"programs": part}).with_key() for part in parts if part]

@@ -1,0 +1,178 @@
+"""Tasks on a cluster of Dask: what a worker does, and a runner that outlives lost workers.
+
+Dask schedules, retries what a lost worker had, and moves results; nothing here stands in its place.
+A task crosses the network as text, as does its result. Where the scheduler itself goes away, the
+tasks in hand are given to the one that comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import platform
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parity_tests.environments.making import environment_for
+from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.observe.environment import version
+from parity_tests.planned.going import Outcome
+from parity_tests.planned.task_process import perform
+from parity_tests.planned.tasks import Task, TaskLost, TaskResult
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+log = logging.getLogger(__name__)
+_AHEAD = 2  # tasks that the scheduler has for each thread of a worker, so that none waits
+_PATIENCE_SECONDS = 600.0
+
+
+class ClusterError(ValueError):
+    """A cluster cannot be used; the message names the scheduler, why, and what to do."""
+
+
+def run_on_worker(text: str) -> str:
+    """Run a task, as JSON, on this worker, and return what it came to, as JSON.
+
+    The environment of its programs is made here, once for all workers of a machine. Nothing is
+    raised, since Dask would give up the task: what goes wrong is in the result.
+    """
+    task = Task.model_validate_json(text)
+    if task.constparity != version():
+        why = f"this worker has constparity {version()}, and the campaign {task.constparity}"
+        return TaskLost(key=task.key, why=why).model_dump_json()
+    try:
+        if task.environment.jax:
+            made = environment_for(task.environment.jax, task.environment.with_)
+            task = task.model_copy(update={"python": made.python})
+        with temporary_folder() as own:
+            return perform(task, own / task.key).model_dump_json()
+    except (OSError, ValueError) as error:
+        return TaskLost(key=task.key, why=f"{platform.node()}: {error}").model_dump_json()
+
+
+@dataclass
+class ClusterRunner:
+    """Runs tasks on the workers of a scheduler, and gives each as it ends.
+
+    `campaign` is in the keys of the tasks, so that a task which is given twice is the same one.
+    With `alone` each machine has one task at a time. Where the scheduler does not answer for
+    `patience` seconds, raises `ClusterError`.
+    """
+
+    address: str
+    campaign: str
+    alone: bool = False
+    patience: float = _PATIENCE_SECONDS
+
+    def __call__(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
+        """Run tasks as they come."""
+        in_hand: dict[str, Task] = {}
+        while True:
+            with connected(self.address, self.patience) as client:
+                try:
+                    yield from self._run(client, tasks, in_hand)
+                    return
+                except _SchedulerGoneError:
+                    count = len(in_hand)
+                    log.warning("constparity: the scheduler %s is gone; %d tasks wait for it",
+                                self.address, count)  # fmt: skip
+
+    def _run(
+        self, client: Client, tasks: Iterator[Task], in_hand: dict[str, Task]
+    ) -> Iterator[Outcome]:
+        from distributed import as_completed
+
+        futures = as_completed()
+        for task in in_hand.values():
+            futures.add(self._submit(client, task))
+        self._fill(client, futures, tasks, in_hand)
+        for future in futures:
+            task = in_hand[self._key_of(future)]
+            outcome = _outcome(task, future)
+            del in_hand[self._key_of(future)]
+            future.release()
+            yield task, outcome
+            self._fill(client, futures, tasks, in_hand)
+
+    def _fill(
+        self, client: Client, futures: Any, tasks: Iterator[Task], in_hand: dict[str, Task]
+    ) -> None:
+        """Give the scheduler as many tasks as keep its workers busy, and one where it has none."""
+        while len(in_hand) < max(1, self._room(client)) and (task := next(tasks, None)) is not None:
+            in_hand[task.key] = task
+            futures.add(self._submit(client, task))
+
+    def _room(self, client: Client) -> int:
+        workers = _workers(client)
+        if self.alone:
+            return len({each["host"] for each in workers.values()})
+        return _AHEAD * sum(each["nthreads"] for each in workers.values())
+
+    def _submit(self, client: Client, task: Task) -> Future:
+        where: dict[str, Any] = {}
+        if self.alone:
+            first = {each["host"]: address for address, each in _workers(client).items()}
+            where = {"workers": sorted(first.values()), "allow_other_workers": False}
+        return client.submit(
+            run_on_worker, task.model_dump_json(by_alias=True), key=self._key(task), pure=False,
+            **where,
+        )  # fmt: skip
+
+    def _key(self, task: Task) -> str:
+        return f"constparity-{self.campaign}-{task.key}"
+
+    def _key_of(self, future: Future) -> str:
+        return str(future.key).removeprefix(f"constparity-{self.campaign}-")
+
+
+class _SchedulerGoneError(Exception):
+    """The scheduler went away, with the tasks that it had."""
+
+
+def _outcome(task: Task, future: Future) -> TaskResult | TaskLost:
+    """Return what a task came to. Raises `_SchedulerGoneError`."""
+    from distributed import KilledWorker
+
+    if future.status in ("cancelled", "lost"):
+        raise _SchedulerGoneError
+    try:
+        text = future.result()
+    except KilledWorker as killed:
+        return TaskLost(key=task.key, why=f"its workers were lost: {killed}")
+    except (CancelledError, OSError) as error:
+        raise _SchedulerGoneError from error
+    found = json.loads(text)
+    return (TaskLost if "why" in found else TaskResult).model_validate(found)
+
+
+@contextlib.contextmanager
+def connected(address: str, patience: float = _PATIENCE_SECONDS) -> Iterator[Client]:
+    """Connect to a scheduler, waiting `patience` seconds for it at most.
+
+    Raises `ClusterError`.
+    """
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as missing:
+        what = "a cluster needs dask.distributed: install constparity[cluster]"
+        raise ClusterError(what) from missing
+    try:
+        client = Client(address, timeout=patience, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no scheduler at {address!r} ({error}); start one with `dask scheduler`, and check "
+            "the address"
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=2)
+
+
+def _workers(client: Client) -> dict[str, dict[str, Any]]:
+    return dict(client.scheduler_info(n_workers=-1)["workers"])
