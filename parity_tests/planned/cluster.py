@@ -13,7 +13,7 @@ import logging
 import platform
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parity_tests.environments.making import environment_for
@@ -41,18 +41,21 @@ def run_on_worker(text: str) -> str:
     The environment of its programs is made here, once for all workers of a machine. Nothing is
     raised, since Dask would give up the task: what goes wrong is in the result.
     """
+    from distributed import get_worker
+
     task = Task.model_validate_json(text)
-    if task.constparity != version():
-        why = f"this worker has constparity {version()}, and the campaign {task.constparity}"
-        return TaskLost(key=task.key, why=why).model_dump_json()
     try:
+        if task.constparity != version():
+            raise ValueError(f"it has constparity {version()}, and not {task.constparity}")
         if task.environment.jax:
             made = environment_for(task.environment.jax, task.environment.with_)
             task = task.model_copy(update={"python": made.python})
         with temporary_folder() as own:
             return perform(task, own / task.key).model_dump_json()
     except (OSError, ValueError) as error:
-        return TaskLost(key=task.key, why=f"{platform.node()}: {error}").model_dump_json()
+        address = get_worker().address
+        why = f"worker {address} on {platform.node()} runs no tasks: {error}"
+        return TaskLost(key=task.key, why=why, unfit_worker=address).model_dump_json()
 
 
 @dataclass
@@ -68,6 +71,7 @@ class ClusterRunner:
     campaign: str
     alone: bool = False
     patience: float = _PATIENCE_SECONDS
+    _unfit: dict[str, str] = field(default_factory=dict)  # why, by the address of the worker
 
     def __call__(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
         """Run tasks as they come."""
@@ -87,15 +91,20 @@ class ClusterRunner:
     ) -> Iterator[Outcome]:
         from distributed import as_completed
 
-        futures = as_completed()
+        futures = as_completed(loop=client.loop)
         for task in in_hand.values():
             futures.add(self._submit(client, task))
         self._fill(client, futures, tasks, in_hand)
         for future in futures:
             task = in_hand[self._key_of(future)]
             outcome = _outcome(task, future)
-            del in_hand[self._key_of(future)]
             future.release()
+            if isinstance(outcome, TaskLost) and outcome.unfit_worker:
+                self._unfit[outcome.unfit_worker] = outcome.why
+                log.warning("constparity: %s; others run its task", outcome.why)
+                futures.add(self._submit(client, task))
+                continue
+            del in_hand[task.key]
             yield task, outcome
             self._fill(client, futures, tasks, in_hand)
 
@@ -108,20 +117,32 @@ class ClusterRunner:
             futures.add(self._submit(client, task))
 
     def _room(self, client: Client) -> int:
-        workers = _workers(client)
+        workers = self._fit(client)
         if self.alone:
             return len({each["host"] for each in workers.values()})
         return _AHEAD * sum(each["nthreads"] for each in workers.values())
 
     def _submit(self, client: Client, task: Task) -> Future:
         where: dict[str, Any] = {}
+        fit = self._fit(client)
+        if self._unfit and not fit:
+            raise ClusterError(
+                f"no worker of {self.address} is left: {[*self._unfit.values()][-1]}"
+            )
+        if self._unfit:
+            where = {"workers": sorted(fit), "allow_other_workers": False}
         if self.alone:
-            first = {each["host"]: address for address, each in _workers(client).items()}
+            first = {each["host"]: address for address, each in fit.items()}
             where = {"workers": sorted(first.values()), "allow_other_workers": False}
         return client.submit(
             run_on_worker, task.model_dump_json(by_alias=True), key=self._key(task), pure=False,
             **where,
         )  # fmt: skip
+
+    def _fit(self, client: Client) -> dict[str, dict[str, Any]]:
+        """Return the workers that run tasks, by their addresses."""
+        found = dict(client.scheduler_info(n_workers=-1)["workers"])
+        return {address: each for address, each in found.items() if address not in self._unfit}
 
     def _key(self, task: Task) -> str:
         return f"constparity-{self.campaign}-{task.key}"
@@ -172,7 +193,3 @@ def connected(address: str, patience: float = _PATIENCE_SECONDS) -> Iterator[Cli
         yield client
     finally:
         client.close(timeout=2)
-
-
-def _workers(client: Client) -> dict[str, dict[str, Any]]:
-    return dict(client.scheduler_info(n_workers=-1)["workers"])

@@ -18,8 +18,13 @@ def main(folder: str) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     files = TaskFiles(Path(folder))
     task = Task.model_validate_json(files.request.read_bytes())
-    result = run_task(task, files.folder, progress=lambda done, total, text: files.beat.touch())
-    write(files.result, result.model_dump_json())
+    try:
+        result = run_task(task, files.folder, progress=lambda done, total, text: files.beat.touch())
+        write(files.result, result.model_dump_json())
+    except OSError as error:
+        # The disk, and no program: whoever runs the tasks has to stop.
+        print(error, file=sys.stderr, flush=True)
+        os._exit(os.EX_IOERR)
 
 
 def _end_with_parent() -> None:

@@ -7,17 +7,16 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from parity_tests.planned.task_process import POLL_SECONDS, TaskProcess
-from parity_tests.planned.tasks import Task, TaskLost, TaskResult
-
-Outcome = tuple[Task, TaskResult | TaskLost]
+from parity_tests.planned.going import Outcome
+from parity_tests.planned.task_process import POLL_SECONDS, TaskProcess, finished_before
+from parity_tests.planned.tasks import Task
 
 
 def run_here(tasks: Iterator[Task], folder: Path, *, jobs: int = 1) -> Iterator[Outcome]:
     """Run tasks as they come, at most `jobs` at a time, and return each as it ends.
 
-    A task that has ended before the next one is asked for may be given once more. Processes are
-    killed when the iterator is closed.
+    Processes are killed when the iterator is closed. Raises `OSError` where the folder takes no
+    more files.
 
     Example::
 
@@ -28,6 +27,9 @@ def run_here(tasks: Iterator[Task], folder: Path, *, jobs: int = 1) -> Iterator[
     try:
         while True:
             while free and (task := next(tasks, None)) is not None:
+                if (found := finished_before(task, folder / task.key)) is not None:
+                    yield task, found
+                    continue
                 slot = free.pop(0)
                 going[slot] = TaskProcess.start(task, folder / task.key, processors_of(slot, jobs))
             if not going:

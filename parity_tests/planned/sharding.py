@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from parity_tests.planned.plan import PlannedProgram
 
 # Groups for each shard, if there are programs enough: small groups balance, large ones are quick.
-_GROUPS = 8
+_GROUPS = 32
 
 
 class ShardError(ValueError):

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
@@ -56,6 +56,9 @@ class EnvironmentSpec(Record):
 
     Without both it is the interpreter of constparity itself.
     """
+
+    # The name of the field is that of records; the file says `with`.
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     jax: str = ""
     with_: tuple[str, ...] = Field(default=(), alias="with")

@@ -24,6 +24,7 @@ from parity_tests.processes.protocol import write
 from parity_tests.processes.worker_process import START_SECONDS
 
 POLL_SECONDS = 0.05
+ENTRY = "parity_tests.planned.entry"
 # What one step of a task may take, in time limits of a program: it is measured, judged, and looked
 # into, and each of these has its own limit.
 _STEPS = 4
@@ -68,7 +69,8 @@ class TaskProcess:
     def start(cls, task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskProcess:
         """Start a process on a task, on some processors alone where any are named.
 
-        Raises `OSError` where the folder takes no files.
+        What it had finished in `folder` before is not run again. Raises `OSError` where the folder
+        takes no files.
         """
         files = TaskFiles(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +78,7 @@ class TaskProcess:
         files.beat.touch()
         with open(files.log, "ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "parity_tests.planned.entry", str(folder)],
+                [sys.executable, "-m", ENTRY, str(folder)],
                 cwd=task.working_directory if os.path.isdir(task.working_directory) else None,
                 stdin=subprocess.PIPE,  # held open: the process ends when this one does
                 stdout=log,
@@ -89,7 +91,10 @@ class TaskProcess:
         return cls(task, files, process)
 
     def outcome(self) -> TaskResult | TaskLost | None:
-        """Return what the task came to; None while it is at work."""
+        """Return what the task came to; None while it is at work.
+
+        Raises `OSError` where the folder takes no more files, which is no fault of the task.
+        """
         code = self.process.poll()
         if code is None:
             idle = time.time() - self.files.beat.stat().st_mtime
@@ -104,6 +109,8 @@ class TaskProcess:
                 return TaskResult.model_validate_json(self.files.result.read_bytes())
             except ValidationError as error:
                 return self._lost(f"its result is damaged ({error.error_count()} errors)")
+        if code == os.EX_IOERR:
+            raise OSError(f"{self.files.folder} takes no more files: {self._last_line()}")
         ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return self._lost(f"its process ended with {ending}")
 
@@ -117,10 +124,32 @@ class TaskProcess:
                 self.process.stdin.close()
 
     def _lost(self, how: str) -> TaskLost:
+        line = self._last_line()
+        return TaskLost(key=self.task.key, why=f"{how}: {line}" if line else how)
+
+    def _last_line(self) -> str:
+        """Return the last line that the process printed."""
         with contextlib.suppress(OSError):
             lines = self.files.log.read_text(errors="replace").strip().splitlines()
-            how += f": {lines[-1]}" if lines else ""
-        return TaskLost(key=self.task.key, why=how)
+            return lines[-1] if lines else ""
+        return ""
+
+
+def finished_before(task: Task, folder: Path) -> TaskResult | None:
+    """Return the result of a task that ended, and was not committed; None where there is none.
+
+    Example::
+
+        finished_before(task, folder / task.key) is None
+    """
+    file = TaskFiles(folder).result
+    if not file.exists():
+        return None
+    try:
+        found = TaskResult.model_validate_json(file.read_bytes())
+    except ValidationError:
+        return None  # of another constparity; the task runs again
+    return found if found.key == task.key else None
 
 
 def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskResult | TaskLost:
@@ -130,6 +159,8 @@ def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskRes
 
         perform(task, folder / task.key)
     """
+    if (before := finished_before(task, folder)) is not None:
+        return before
     running = TaskProcess.start(task, folder, processors)
     try:
         while (found := running.outcome()) is None:

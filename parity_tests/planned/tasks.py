@@ -89,10 +89,15 @@ class TaskResult(Record):
 
 
 class TaskLost(Record):
-    """A task whose process ended without a result, and how."""
+    """A task that ended without a result, and how.
+
+    `unfit_worker` is the worker of a cluster that cannot run any task, as one whose disk is full:
+    the task is not to blame.
+    """
 
     key: str
     why: str
+    unfit_worker: str = ""
 
 
 @dataclass(frozen=True)

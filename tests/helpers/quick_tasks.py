@@ -1,0 +1,73 @@
+"""The process of a task that runs nothing: the name of a program says what happens to it.
+
+It stands in for `parity_tests.planned.entry`, so that faults of processes and machines are tried
+with real processes, and without the seconds that JAX takes to start.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from parity_tests.planned.task_process import TaskFiles
+from parity_tests.planned.tasks import Ran, Task, TaskResult
+from parity_tests.processes.protocol import write
+from reports.output import json_file
+from reports.rows import FlipVerdict, Observation, ProgramRow
+from tests.helpers.built_grids import ENVIRONMENT
+
+
+def row(name, outcome="safe"):
+    """Make the row of a program for which the flip comes to `outcome`."""
+    return ProgramRow(
+        name=name,
+        source="model.py:1",
+        summary="",
+        verdict="parity",
+        reasons=(),
+        observations=(Observation(program=name, side="legacy"),),
+        comparisons=(),
+        flip=FlipVerdict(left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=()),
+    )
+
+
+def result(task, machine="this one"):
+    """Make the result of a task whose programs are all safe."""
+    return TaskResult(
+        key=task.key,
+        machine=machine,
+        environment=ENVIRONMENT,
+        programs=tuple(
+            Ran(place=each.place, row=json_file.render_program(row(each.name)))
+            for each in task.programs
+        ),
+        seconds=1.0,
+        processor_seconds=1.0,
+        floor_seconds=0.5,
+    )
+
+
+def main(folder):
+    files = TaskFiles(Path(folder))
+    task = Task.model_validate_json(files.request.read_bytes())
+    marks = Path(os.environ["QUICK_TASKS"])
+    for each in task.programs:
+        name = each.name
+        first = not (marks / name).exists()
+        with open(marks / name, "a") as mark:
+            mark.write(f"{os.getppid()}\n")
+        if name.startswith("dies") or (name.startswith("once dies") and first):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if name.startswith("hangs"):
+            time.sleep(600)
+        if name.startswith("slow"):
+            time.sleep(1.0)
+        if name.startswith("once fills") and first:
+            print("No space left on device", flush=True)
+            os._exit(os.EX_IOERR)
+    write(files.result, result(task).model_dump_json())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

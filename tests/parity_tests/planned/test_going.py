@@ -1,0 +1,126 @@
+"""Whatever happens to tasks, each program is in the store once, in one state."""
+
+import sqlite3
+from functools import partial
+
+import pytest
+
+from parity_tests.planned import local, task_process
+from parity_tests.planned.going import go_on, programs_of
+from parity_tests.planned.local import processors_of, run_here
+from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.tasks import Cutter
+from reports.store.errors import StoreError
+from reports.store.plan_report import plan_report
+from tests.helpers.quick_tasks import result
+
+pytestmark = pytest.mark.usefixtures("marks")
+
+
+def states(path):
+    """Return the programs of each state, and make sure that each has one row and no more."""
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT name, state FROM planned").fetchall()
+    rows = connection.execute("SELECT place, count(*) FROM rows GROUP BY place").fetchall()
+    connection.close()
+    assert all(count == 1 for _, count in rows)
+    assert len(rows) == sum(state not in ("lost", "not run") for _, state in found)
+    return dict(found)
+
+
+def runner(tmp_path, jobs=2):
+    return partial(run_here, folder=tmp_path / "work", jobs=jobs)
+
+
+def test_a_program_that_takes_its_task_along_is_lost_alone(writer, tasks, tmp_path, marks):
+    names = ["first", "dies", "third", "once dies", "fifth"]
+    with writer(names) as plan:
+        tally = go_on(plan, tasks(names, attempts=2), runner(tmp_path))
+        assert plan.finish()
+    assert states(plan.path) == {**dict.fromkeys(names, "safe"), "dies": "lost"}
+    assert tally.done == 5
+    assert len((marks / "dies").read_text().splitlines()) == 2  # in a task of two, then alone
+    report = plan_report(plan.path)
+    assert (report.states, report.planned) == ({"lost": 1, "safe": 4}, 5)
+    assert report.causes[0].symptom == "its process ended with signal SIGKILL"
+
+
+def test_a_task_that_hangs_is_given_up(writer, tasks, tmp_path, monkeypatch):
+    monkeypatch.setattr(task_process, "START_SECONDS", 1.0)
+    names = ["hangs", "second"]
+    with writer(names) as plan:
+        go_on(plan, tasks(names, attempts=2, timeout=0.3), runner(tmp_path))
+    assert states(plan.path) == {"hangs": "lost", "second": "safe"}
+    assert "no step of it ended" in plan_report(plan.path).causes[0].symptom
+
+
+def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tmp_path):
+    names = ["first", "second", "once fills", "fourth"]
+    with writer(names) as plan:
+        with pytest.raises(OSError, match="takes no more files: No space left on device"):
+            go_on(plan, tasks(names), runner(tmp_path, jobs=1))
+        assert not plan.finish()
+        assert states(plan.path)["once fills"] == "not run"
+        left = Cutter(CampaignSpec(task_size=2)).tasks(programs_of(plan.pending()))
+        assert [each.name for task in left for each in task.programs] == names[2:]
+        go_on(plan, left, runner(tmp_path, jobs=1))
+    assert states(plan.path) == dict.fromkeys(names, "safe")
+
+
+def test_a_task_that_ended_when_the_store_was_full_is_not_run_again(
+    writer, tasks, tmp_path, marks, monkeypatch
+):
+    names = ["first", "second"]
+
+    def full(*args, **kwargs):
+        raise StoreError("the disk is full")
+
+    with writer(names) as plan:
+        with monkeypatch.context() as patched:
+            patched.setattr(type(plan), "commit", full)
+            with pytest.raises(StoreError):
+                go_on(plan, tasks(names), runner(tmp_path))
+        go_on(plan, tasks(names), runner(tmp_path))
+    assert states(plan.path) == dict.fromkeys(names, "safe")
+    assert len((marks / "first").read_text().splitlines()) == 1
+
+
+def test_a_result_that_comes_twice_is_written_once(writer, tasks):
+    names = ["first", "second"]
+
+    def twice(waiting):
+        for task in waiting:
+            yield task, result(task, machine="node 1")
+            yield task, result(task, machine="node 2")
+
+    with writer(names) as plan:
+        go_on(plan, tasks(names), twice)
+    assert states(plan.path) == dict.fromkeys(names, "safe")
+    assert plan_report(plan.path).environments[0].machines == {"node 1": 2}
+
+
+def test_processes_end_with_the_campaign(writer, tasks, tmp_path, monkeypatch):
+    started = []
+    start = task_process.TaskProcess.start
+
+    def keeping(*args):
+        started.append(start(*args))
+        return started[-1]
+
+    monkeypatch.setattr(local.TaskProcess, "start", keeping)
+    running = runner(tmp_path)(iter(tasks(["first", "second", "hangs", "hangs too"])))
+    next(running)
+    running.close()
+    assert [each.process.poll() is not None for each in started] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "available", "shares"),
+    [
+        (2, [0, 1, 2, 3], [[0, 1], [2, 3]]),
+        (3, [0, 1], [[0], [1], [0]]),
+        (1, [], [[]]),
+    ],
+)
+def test_each_job_has_processors_of_its_own_as_far_as_there_are(jobs, available, shares):
+    assert [processors_of(slot, jobs, available) for slot in range(jobs)] == shares

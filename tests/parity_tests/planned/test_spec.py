@@ -1,0 +1,76 @@
+"""A spec says where it is wrong, and how."""
+
+import pytest
+
+from parity_tests.planned.sharding import ShardError, read_shard
+from parity_tests.planned.spec import SpecError, read_spec, target_from_here
+
+
+def read(tmp_path, text):
+    file = tmp_path / "spec.toml"
+    file.write_text(text)
+    return read_spec(file)
+
+
+def test_a_spec_is_read(tmp_path):
+    spec = read(
+        tmp_path,
+        """
+        [campaign]
+        name = "nightly"
+        sides = ["jax-legacy", "jax-simplified"]
+        [[corpus]]
+        name = "models"
+        targets = ["models.py"]
+        [[corpus]]
+        name = "generated"
+        generated = 1000
+        seed = 7
+        [[environment]]
+        jax = "0.12.0.1"
+        with = ["flax"]
+        """,
+    )
+    assert [each.name for each in spec.corpus] == ["models", "generated"]
+    assert spec.environment[0].with_ == ("flax",)
+    assert spec.digest == read(tmp_path, (tmp_path / "spec.toml").read_text()).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[campaign", "is no TOML"),
+        ("", "corpus: Field required"),
+        ("[[corpus]]\nname = 'a'\n[[corpus]]\nname = 'a'", "two corpora have the name 'a'"),
+        ("[[corpus]]\nname = 'a/b'", "corpus 1 name: a name has no slash"),
+        ("[[corpus]]\nname = 'a'\ngenerated = -1", "corpus 1 generated: Input should be greater"),
+        ("[[corpus]]\nname = 'a'\ngenerated = 1\ntargets = ['m.py']", "have no targets"),
+        ("[[corpus]]\nname = 'a'\n[campaign]\nsides = ['legacy']", "name two sides or more"),
+        ("[[corpus]]\nname = 'a'\n[campaign]\nround = 5", "campaign round: Extra inputs"),
+        ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
+    ],
+)
+def test_a_wrong_spec_names_the_place_and_what_is_wrong(tmp_path, text, said):
+    with pytest.raises(SpecError, match=r"spec\.toml") as raised:
+        read(tmp_path, text)
+    assert said in str(raised.value)
+
+
+def test_a_missing_spec_is_named(tmp_path):
+    with pytest.raises(SpecError, match=r"cannot read .*No such file.*check the path"):
+        read_spec(tmp_path / "missing.toml")
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2"])
+def test_a_wrong_shard_says_how_one_is_written(text):
+    with pytest.raises(ShardError, match="write 3/8"):
+        read_shard(text)
+
+
+def test_paths_of_a_spec_are_relative_to_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "specs" / "models").mkdir(parents=True)
+    folder = tmp_path / "specs"
+    assert target_from_here("models.py:step", folder) == "specs/models.py:step"
+    assert target_from_here("models", folder) == "specs/models"
+    assert target_from_here("package.module:step", folder) == "package.module:step"

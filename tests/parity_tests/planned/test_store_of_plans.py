@@ -1,0 +1,141 @@
+"""A plan in a store: resumed, refused, run again, divided and merged."""
+
+import pytest
+
+from parity_tests.planned.going import go_on
+from parity_tests.planned.sharding import Shard, programs_of_shard
+from reports.store.errors import StoreError
+from reports.store.plan_merge import merge
+from reports.store.plan_report import plan_report
+from reports.store.plans import PlannedText, opened_plan, planned_names, seconds_by_name
+from reports.store.reading import list_runs, load_run
+from tests.helpers.quick_tasks import result
+
+NAMES = ("first", "second", "third", "fourth", "fifth")
+
+
+def run(waiting):
+    for task in waiting:
+        yield task, result(task)
+
+
+def test_the_same_spec_goes_on_and_another_one_begins(begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+    with opened_plan(path, begin(NAMES)) as plan:
+        go_on(plan, tasks(NAMES)[:1], run)
+        first = plan.plan
+    with opened_plan(path, begin(NAMES)) as plan:
+        assert plan.plan == first
+        assert len(plan.pending()) == 3
+    with opened_plan(path, begin(NAMES), anew=True) as plan:
+        assert plan.plan != first
+    with opened_plan(path, begin(NAMES, digest="other")) as plan:
+        assert len(plan.pending()) == 5
+
+
+def test_a_spec_whose_programs_have_changed_does_not_go_on(begin, tmp_path):
+    path = tmp_path / "runs.db"
+    with opened_plan(path, begin(NAMES)):
+        pass
+    with (
+        pytest.raises(StoreError, match="programs have changed since; begin another one"),
+        opened_plan(path, begin(NAMES, whole="other")),
+    ):
+        pass
+
+
+def test_the_rows_of_a_plan_are_a_run_that_history_knows(begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+    with opened_plan(path, begin(NAMES)) as plan:
+        go_on(plan, tasks(NAMES), run)
+        plan.finish()
+    [stored] = list_runs(path)
+    assert (stored.programs, stored.planned, stored.answer) == (5, 5, "yes")
+    assert [row.name for row in load_run(path, "last").programs] == list(NAMES)
+
+
+def test_states_are_run_again_on_request(begin, tasks, tmp_path):
+    with opened_plan(tmp_path / "runs.db", begin(NAMES)) as plan:
+        go_on(plan, tasks(NAMES), run)
+        plan.finish()
+        assert plan.run_again(["safe"]) == 5
+        assert planned_names(plan.path, ["not run"]) == list(NAMES)
+        assert plan_report(plan.path).finished == ""
+        go_on(plan, tasks(NAMES), run)
+    assert plan_report(plan.path).states == {"safe": 5}
+
+
+def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+    with (
+        opened_plan(path, begin(NAMES)) as one,
+        opened_plan(path, begin(NAMES, digest="other")) as other,
+    ):
+        for part in tasks(NAMES):
+            go_on(one, [part], run)
+            go_on(other, [part], run)
+    assert plan_report(path, one.plan).states == plan_report(path, other.plan).states == {"safe": 5}
+
+
+# -- shards ----------------------------------------------------------------------------------------
+
+
+def shard(path, begin, planned, tasks, number, of, **changes):
+    programs = programs_of_shard(planned(NAMES), 2, Shard(number, of), {})
+    texts = [PlannedText(each.place, 0, each.name, each.model_dump_json()) for each in programs]
+    described = begin(NAMES, programs=texts, shard=f"{number}/{of}", **changes)
+    with opened_plan(path, described) as plan:
+        own = {each.place for each in programs}
+        for task in tasks(NAMES, task_size=1):
+            if task.programs[0].place in own:
+                go_on(plan, [task], run)
+        plan.finish()
+    return path
+
+
+def test_shards_have_each_program_once_and_are_balanced_by_seconds(planned):
+    programs = planned([f"p{number}" for number in range(1000)])
+    seconds = {each.name: 1.0 + (each.place % 7) for each in programs}
+    shards = [programs_of_shard(programs, 100, Shard(number, 8), seconds) for number in range(1, 9)]
+    assert sorted(each.place for own in shards for each in own) == list(range(1000))
+    loads = [sum(seconds[each.name] for each in own) for own in shards]
+    assert max(loads) <= 1.05 * min(loads)
+    assert shards[2] == programs_of_shard(programs, 100, Shard(3, 8), seconds)
+
+
+def test_merged_shards_are_the_whole_campaign(begin, planned, tasks, tmp_path):
+    parts = [
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2) for number in (1, 2)
+    ]
+    whole = tmp_path / "whole.db"
+    merge(parts, whole)
+    report = plan_report(whole)
+    assert (report.states, report.shard, bool(report.finished)) == ({"safe": 5}, "", True)
+    assert [row.name for row in load_run(whole, "last").programs] == list(NAMES)
+    assert set(seconds_by_name(whole)) == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({"number": 1}, "shard 1/2 is named twice"),
+        ({"digest": "other"}, "its shard is of another campaign"),
+        ({"whole": "other"}, "its shard is of another campaign"),
+        ({"number": 2, "of": 3}, "it has shard 2/3, and"),
+    ],
+)
+def test_shards_that_do_not_belong_together_are_refused(
+    begin, planned, tasks, tmp_path, second, said
+):
+    one = shard(tmp_path / "1.db", begin, planned, tasks, 1, 2)
+    two = shard(tmp_path / "2.db", begin, planned, tasks, **{"number": 2, "of": 2, **second})
+    whole = tmp_path / "whole.db"
+    with pytest.raises(StoreError, match=said):
+        merge([one, two], whole)
+    assert not whole.exists()
+
+
+def test_a_shard_that_is_missing_is_named(begin, planned, tasks, tmp_path):
+    one = shard(tmp_path / "1.db", begin, planned, tasks, 1, 2)
+    with pytest.raises(StoreError, match="of 2 shards, 2 are missing"):
+        merge([one], tmp_path / "whole.db")
