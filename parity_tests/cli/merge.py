@@ -41,13 +41,16 @@ def merge(
 
       constparity merge 1.db 2.db --into all.db --report html:all.html
     """
+    from parity_tests.planned.searching import count_coverage
     from reports.store.errors import StoreError
     from reports.store.plan_merge import merge as merged
     from reports.store.plan_report import plan_report
 
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS)
     try:
-        found = plan_report(into, merged(stores, into))
+        plan = merged(stores, into)
+        count_coverage(into, plan)
+        found = plan_report(into, plan)
     except StoreError as error:
         fail(str(error))
     conclude_plan(context, display_of(False, False, no_color).console(), requests, found)

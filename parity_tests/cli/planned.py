@@ -102,6 +102,14 @@ def campaign(
             rich_help_panel=HOW,
         ),
     ] = None,
+    no_smaller: Annotated[
+        bool,
+        typer.Option(
+            "--no-smaller",
+            help="Do not make generated programs smaller that fail, one of each cause.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     status: Annotated[
         bool,
         typer.Option(
@@ -146,6 +154,7 @@ def campaign(
     """
     from parity_tests.planned.campaign import Asked, run_campaign
     from parity_tests.planned.cluster import ClusterError
+    from parity_tests.planned.searching import smaller_programs, with_files
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
     from reports.store.errors import StoreError
@@ -180,7 +189,10 @@ def campaign(
                     say=shown.say,
                     on_step=_Steps(shown),
                 )
-        found = plan_report(file, plan)
+                if not no_smaller:
+                    for made in smaller_programs(file, plan, given.campaign.timeout, say=shown.say):
+                        shown.say(f"kept: {made}")
+        found = with_files(file, plan_report(file, plan))
     except (SpecError, ShardError, ClusterError, StoreError) as error:
         fail(str(error))
     except KeyboardInterrupt:

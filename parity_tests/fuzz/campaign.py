@@ -75,10 +75,10 @@ def keep(
     for row in fuzzed.campaign.programs:
         if row.verdict == "parity":
             continue
-        recipe = _reduced(fuzzed.recipes[row.name], row, fuzzed.campaign.sides, timeout, on_round)
+        recipe = reduced(fuzzed.recipes[row.name], row, fuzzed.campaign.sides, timeout, on_round)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{row.name}.py"
-        file.write_text(rendering.module({row.name: recipe}, _header(row, file)))
+        file.write_text(rendering.module({row.name: recipe}, header(row, file)))
         yield Kept(row, file)
 
 
@@ -109,13 +109,19 @@ def _campaign(
         return campaign.run(targets, options, progress=progress)
 
 
-def _reduced(
+def reduced(
     recipe: Recipe,
     row: ProgramRow,
     sides: Sequence[Side],
     timeout: float,
-    on_round: Callable[[str, int], None],
+    on_round: Callable[[str, int], None] = lambda name, pieces: None,
 ) -> Recipe:
+    """Make a program smaller as long as it fails like `row`.
+
+    Example::
+
+        reduced(recipe, row, row_sides, timeout=60)
+    """
     for _ in range(ROUNDS):
         on_round(row.name, reduction.size(recipe)[0])
         smaller = reduction.candidates(recipe)
@@ -136,7 +142,13 @@ def _reduced(
     return recipe
 
 
-def _header(row: ProgramRow, file: Path) -> str:
+def header(row: ProgramRow, file: Path) -> str:
+    """Return the docstring of a file with a smaller program: what was seen before.
+
+    Example::
+
+        rendering.module({row.name: recipe}, header(row, file))
+    """
     reasons = "\n".join(f"- {line}" for reason in row.reasons for line in reason.splitlines())
     text = f"A generated program, made smaller: {row.verdict}.\n\nBefore that:\n{reasons}\n\n"
     text += f"    constparity run {file}:{row.name}\n"

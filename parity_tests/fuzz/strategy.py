@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from parity_tests.fuzz.bodies import WITH_BODIES
-from parity_tests.fuzz.construct import NOTHING, Construct, Demand
+from parity_tests.fuzz.construct import Construct, Demand
 from parity_tests.fuzz.operations import OPERATIONS
 from parity_tests.fuzz.recipe import (
     DTYPES,
@@ -16,25 +16,15 @@ from parity_tests.fuzz.recipe import (
     SHAPES,
     STORAGES,
     Block,
-    Outside,
     Piece,
     Recipe,
     RecipeArray,
 )
+from parity_tests.fuzz.validity import OUTSIDE_DEMANDS
 
 # The number of captured arrays of a recipe, and the depth of bodies in bodies.
 MOST_CAPTURED = 4
 DEPTH = 3
-
-_OUTSIDE_DEMANDS: dict[Outside, frozenset[Demand]] = {
-    "nothing": NOTHING,
-    "grad": frozenset({"reverse"}),
-    "vmap": frozenset({"batch"}),
-    "jvp": frozenset({"forward"}),
-    "vjp": frozenset({"reverse"}),
-    "linearize": frozenset({"forward", "reverse"}),
-    "checkpoint": frozenset({"reverse", "remat"}),
-}
 
 
 def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
@@ -45,7 +35,7 @@ def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
     return st.sampled_from(OUTSIDES).flatmap(
         lambda outside: st.builds(
             Recipe,
-            pieces=_blocks(_OUTSIDE_DEMANDS[outside], 2, depth, 4),
+            pieces=_blocks(OUTSIDE_DEMANDS[outside], 2, depth, 4),
             captured=_captured(),
             size=st.sampled_from((4, 8, 3)),
             returned=_returned(),

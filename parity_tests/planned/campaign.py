@@ -15,6 +15,7 @@ from typing import Protocol
 from parity_tests.campaign.name_expression import parse
 from parity_tests.planned.going import Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
+from parity_tests.planned.searching import leave
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
@@ -92,6 +93,7 @@ def run_campaign(
                     on_step=on_step,
                 )
             writer.finish()
+            leave(writer, plan, asked.folder)
         shutil.rmtree(folder, ignore_errors=True)
         return writer.plan
 
@@ -129,6 +131,7 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
             environment=labels.index(each.environment),
             name=each.name,
             text=each.model_dump_json(),
+            target=each.target,
             unavailable=each.unavailable,
         )
         for each in _of_shard(asked, plan, programs)

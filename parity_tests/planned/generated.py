@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from parity_tests.fuzz.recipe import Recipe
+    from parity_tests.planned.interesting import Interesting
 
 
 def name_of(seed: int, number: int) -> str:
@@ -21,14 +24,51 @@ def name_of(seed: int, number: int) -> str:
     return f"seed_{seed}_program_{number}"
 
 
-def recipe_of(seed: int, number: int) -> Recipe:
-    """Draw a program: the same seed and number, the same program.
+def recipe_of(seed: int, number: int, text: str = "") -> Recipe:
+    """Return the program that `text` is, or draw one: the same seed and number, the same program.
 
     Raises `ModuleNotFoundError` where hypothesis is not installed.
+
+    Example::
+
+        recipe_of(7, 12).pieces
     """
+    if text:
+        return read_recipe(text)
     from parity_tests.fuzz import strategy
 
     return strategy.drawn(number, of_seed=seed)
+
+
+def variation_of(kept: Interesting, seed: int, number: int) -> str:
+    """Return a variation of a program that was kept, as JSON.
+
+    Example::
+
+        variation_of(kept, seed=7, number=13)
+    """
+    from parity_tests.fuzz.variation import varied
+
+    return write_recipe(varied(kept.recipes, kept.covered, seed, number))
+
+
+def write_recipe(recipe: Recipe) -> str:
+    """Write a recipe as JSON.
+
+    Example::
+
+        read_recipe(write_recipe(recipe)) == recipe
+    """
+    return json.dumps(dataclasses.asdict(recipe), separators=(",", ":"))
+
+
+def read_recipe(text: str) -> Recipe:
+    """Read a recipe that `write_recipe` has written. Raises `ValueError` where it is none."""
+    from pydantic import TypeAdapter
+
+    from parity_tests.fuzz.recipe import Recipe
+
+    return TypeAdapter(Recipe).validate_json(text)
 
 
 def write_module(recipes: Mapping[str, Recipe], file: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from parity_tests.campaign.collection import collect
 from parity_tests.campaign.selection import Selection
-from parity_tests.planned.generated import name_of
+from parity_tests.planned.generated import name_of, variation_of
+from parity_tests.planned.interesting import Interesting, read
 from parity_tests.planned.spec import CorpusSpec, EnvironmentSpec, Spec, SpecError, target_from_here
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Record
@@ -21,8 +22,8 @@ from reports.rows import Environment
 class PlannedProgram(Record):
     """One program in one environment; `place` is its number in the plan.
 
-    A generated program has a seed and its number in place of a target. `unavailable` says why it
-    cannot be run.
+    A generated program has a seed and its number in place of a target; a variation has its
+    `recipe`, as JSON. `unavailable` says why it cannot be run.
     """
 
     place: int
@@ -32,6 +33,7 @@ class PlannedProgram(Record):
     target: str = ""
     seed: int = 0
     number: int | None = None
+    recipe: str = ""
     source: str = ""
     summary: str = ""
     tags: tuple[str, ...] = ()
@@ -124,7 +126,7 @@ def _of_corpus(
     corpus: CorpusSpec, folder: Path, label: str, limits: Limits
 ) -> tuple[Environment | None, list[PlannedProgram]]:
     if corpus.generated:
-        return None, list(_generated(corpus, label))
+        return None, list(_generated(corpus, label, folder))
     targets = [target_from_here(each, folder) for each in corpus.targets]
     select = Selection(expression=corpus.expression, tags=corpus.tags)
     with tempfile.TemporaryDirectory(prefix="constparity-") as own:
@@ -148,8 +150,12 @@ def _of_corpus(
     ]
 
 
-def _generated(corpus: CorpusSpec, label: str) -> Iterator[PlannedProgram]:
+def _generated(corpus: CorpusSpec, label: str, folder: Path) -> Iterator[PlannedProgram]:
+    kept = read(folder / corpus.kept) if corpus.kept else Interesting()
     for number in range(corpus.generated):
+        # Others are drawn as if nothing had been kept, or the search would stay where it began.
+        is_varied = kept.recipes and number % 2
+        recipe = variation_of(kept, corpus.seed, number) if is_varied else ""
         yield PlannedProgram(
             place=0,
             environment=label,
@@ -157,6 +163,7 @@ def _generated(corpus: CorpusSpec, label: str) -> Iterator[PlannedProgram]:
             name=name_of(corpus.seed, number),
             seed=corpus.seed,
             number=number,
+            recipe=recipe,
         )
 
 

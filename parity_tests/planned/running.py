@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from parity_tests.campaign import run as campaign
+from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
 from parity_tests.planned.against_itself import differing_from_themselves
-from parity_tests.planned.generated import recipe_of, write_module
+from parity_tests.planned.generated import recipe_of, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Ran, Task, TaskResult
 from parity_tests.processes.protocol import Progress
@@ -31,7 +32,12 @@ def run_task(
         run_task(task, folder).programs[0].row
     """
     begun, before = time.monotonic(), _processor_seconds()
-    targets = _targets(task, folder)
+    recipes = {
+        each.place: recipe_of(each.seed, each.number, each.recipe)
+        for each in task.programs
+        if each.number is not None
+    }
+    targets = _targets(task, recipes, folder)
     options = task.options.model_copy(update={"resume": folder / "sides"})
     result = campaign.run(list(targets.values()), options, progress=progress)
     rows = {row.target: row for row in result.programs}
@@ -43,7 +49,12 @@ def run_task(
         machine=machine_of(result.environment),
         environment=result.environment,
         programs=tuple(
-            _ran(each, rows.get(targets[each.place]), apart.get(targets[each.place], ""))
+            _ran(
+                each,
+                rows.get(targets[each.place]),
+                apart.get(targets[each.place], ""),
+                recipes.get(each.place),
+            )
             for each in task.programs
         ),
         seconds=time.monotonic() - begun,
@@ -63,13 +74,8 @@ def machine_of(environment: Environment) -> str:
     return ", ".join(dict.fromkeys(filter(None, words)))
 
 
-def _targets(task: Task, folder: Path) -> dict[int, str]:
+def _targets(task: Task, generated: Mapping[int, Recipe], folder: Path) -> dict[int, str]:
     """Return the target of each program by its place; generated ones are written to a module."""
-    generated = {
-        each.place: recipe_of(each.seed, each.number)
-        for each in task.programs
-        if each.number is not None
-    }
     file = folder / "generated.py"
     names = {each.place: each.name.rpartition("/")[2] for each in task.programs}
     if generated:
@@ -80,7 +86,12 @@ def _targets(task: Task, folder: Path) -> dict[int, str]:
     }
 
 
-def _ran(program: PlannedProgram, row: ProgramRow | None, differs_from_itself: str) -> Ran:
+def _ran(
+    program: PlannedProgram,
+    row: ProgramRow | None,
+    differs_from_itself: str,
+    recipe: Recipe | None,
+) -> Ran:
     if row is None:
         return Ran(place=program.place, missing="its task has no row of it")
     named = row.model_copy(update={"name": program.name})
@@ -88,7 +99,8 @@ def _ran(program: PlannedProgram, row: ProgramRow | None, differs_from_itself: s
         place=program.place,
         row=json_file.render_program(named),
         differs_from_itself=differs_from_itself,
-        is_refused=program.number is not None and is_refused(row),
+        is_refused=recipe is not None and is_refused(row),
+        recipe=write_recipe(recipe) if recipe else "",
     )
 
 

@@ -27,7 +27,8 @@ class CorpusSpec(Record):
 
     Targets are as those of `constparity run`; a path is relative to the folder of the spec. Without
     targets and without a number of generated programs it is the built-in corpus. `expression` is
-    that of `-k`.
+    that of `-k`. A search keeps the programs that cover something new in the file `kept`; where
+    there are some, every other generated program is a variation of one of them.
     """
 
     name: str
@@ -36,6 +37,7 @@ class CorpusSpec(Record):
     tags: tuple[str, ...] = ()
     generated: int = Field(default=0, ge=0)
     seed: int = Field(default=0, ge=0)
+    kept: str = ""
 
     @field_validator("name")
     @classmethod
@@ -48,6 +50,8 @@ class CorpusSpec(Record):
     def _is_one_kind(self) -> CorpusSpec:
         if self.generated and (self.targets or self.expression or self.tags):
             raise ValueError("generated programs have no targets, no expression and no tags")
+        if self.kept and not self.generated:
+            raise ValueError("kept is a file of generated programs: say how many are generated")
         return self
 
 

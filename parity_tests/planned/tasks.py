@@ -71,6 +71,7 @@ class Ran(Record):
     missing: str = ""
     differs_from_itself: str = ""
     is_refused: bool = False  # by stock JAX, alike in both modes
+    recipe: str = ""  # of a generated program
 
 
 class TaskResult(Record):

@@ -53,6 +53,8 @@ class CauseGroup(Row):
     equation: str = ""
     action: str = ""  # the smallest that helps; "" where none is known
     example: str
+    place: int  # of the example in the plan
+    run: int  # of the example in the store
     target: str = ""
     programs: tuple[str, ...]
 
@@ -88,6 +90,8 @@ class PlanReport(Row):
     environments: tuple[PlanEnvironment, ...]
     causes: tuple[CauseGroup, ...]  # the most severe state first, and in it the largest
     differ_from_themselves: Mapping[str, str] = Field(default_factory=dict)
+    # Combinations that the generated programs cover, by kind; empty where there are none.
+    coverage: Mapping[str, int] = Field(default_factory=dict)
     tasks: int = 0
     tasks_lost: int = 0
     seconds: float = 0.0

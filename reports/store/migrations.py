@@ -114,14 +114,16 @@ def _version_3(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE TABLE plans (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, "
         "digest TEXT NOT NULL, whole TEXT NOT NULL, total INTEGER NOT NULL, shard TEXT NOT NULL, "
-        "sides TEXT NOT NULL, spec TEXT NOT NULL, started TEXT NOT NULL, finished TEXT)"
+        "sides TEXT NOT NULL, spec TEXT NOT NULL, started TEXT NOT NULL, finished TEXT, "
+        "coverage TEXT NOT NULL DEFAULT '{}')"
     )
     connection.execute(
         "CREATE TABLE planned (plan INTEGER NOT NULL REFERENCES plans, place INTEGER NOT NULL, "
         "run INTEGER NOT NULL, name TEXT NOT NULL, program TEXT NOT NULL, state TEXT NOT NULL, "
         "why TEXT NOT NULL DEFAULT '', symptom TEXT NOT NULL DEFAULT '', "
         "line TEXT NOT NULL DEFAULT '', equation TEXT NOT NULL DEFAULT '', "
-        "action TEXT NOT NULL DEFAULT '', "
+        "action TEXT NOT NULL DEFAULT '', target TEXT NOT NULL DEFAULT '', "
+        "recipe TEXT NOT NULL DEFAULT '', "
         "against_itself TEXT NOT NULL DEFAULT '', machine TEXT NOT NULL DEFAULT '', seconds REAL, "
         "is_timed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (plan, place)) WITHOUT ROWID"
     )

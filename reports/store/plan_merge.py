@@ -24,8 +24,8 @@ _COPIED = {
 }
 _OF_RUN = "started, finished, schema_version, root, commit_id, committed, is_dirty, settings"
 _OF_PLANNED = (
-    "place, name, program, state, why, symptom, line, equation, action, against_itself, machine, "
-    "seconds, is_timed"
+    "place, name, program, target, recipe, state, why, symptom, line, equation, action, "
+    "against_itself, machine, seconds, is_timed"
 )
 _OF_TASK = "key, ended, machine, seconds, processor_seconds, floor_seconds, lost"
 

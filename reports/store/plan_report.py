@@ -32,6 +32,7 @@ class _Standing:
     seconds: float
     place: int
     against_itself: str
+    target: str
 
 
 def plan_report(path: Path, plan: int | None = None) -> PlanReport:
@@ -45,7 +46,7 @@ def plan_report(path: Path, plan: int | None = None) -> PlanReport:
     with opened_for_reading(path) as connection:
         rows = connection.execute(
             "SELECT run, name, state, why, symptom, line, equation, action, "
-            "coalesce(seconds, 0), place, against_itself FROM planned WHERE plan = ? "
+            "coalesce(seconds, 0), place, against_itself, target FROM planned WHERE plan = ? "
             "ORDER BY place",
             (found.id,),
         ).fetchall()
@@ -92,6 +93,7 @@ def plan_report(path: Path, plan: int | None = None) -> PlanReport:
         differ_from_themselves={
             _name(each, labels): each.against_itself for each in standings if each.against_itself
         },
+        coverage=found.coverage,
         tasks=count,
         tasks_lost=lost,
         seconds=seconds,
@@ -158,6 +160,9 @@ def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[Caus
                 equation=_common(each.equation for each in members),
                 action=least.action,
                 example=_name(least, labels),
+                place=least.place,
+                run=least.run,
+                target=least.target,
                 programs=tuple(_name(each, labels) for each in members),
             )
         )

@@ -10,7 +10,7 @@ import contextlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,13 +34,14 @@ _TIMED: tuple[State, ...] = ("safe", "at a price", "breaks", "disagree")
 class PlannedText:
     """A planned program as the store has it: `text` is its record, which the store does not read.
 
-    `environment` is the place of its environment in the plan.
+    `environment` is the place of its environment in the plan, and `target` what loads the program.
     """
 
     place: int
     environment: int
     name: str
     text: str
+    target: str = ""
     unavailable: str = ""
 
 
@@ -78,6 +79,7 @@ class StoredPlan:
     spec: str
     started: str
     finished: str
+    coverage: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Finished:
     missing: str = ""
     differs_from_itself: str = ""
     is_refused: bool = False
+    recipe: str = ""  # of a generated program; the store does not read it
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,21 @@ class PlanWriter:
                 )
         return found
 
+    def generated(self) -> list[tuple[int, str, State]]:
+        """Return the place, the recipe and the state of each generated program that was run."""
+        query = (
+            "SELECT place, recipe, state FROM planned WHERE plan = ? AND recipe != '' "
+            "ORDER BY place"
+        )
+        return self.connection.execute(query, (self.plan,)).fetchall()
+
+    def put_coverage(self, coverage: Mapping[str, int]) -> None:
+        """Write what the generated programs cover, by kind."""
+        with transaction(self.path, self.connection):
+            self.connection.execute(
+                "UPDATE plans SET coverage = ? WHERE id = ?", (json.dumps(coverage), self.plan)
+            )
+
     def finish(self) -> bool:
         """Close the plan and its runs if every program has a state, and say whether that is so."""
         with transaction(self.path, self.connection):
@@ -208,19 +226,21 @@ class PlanWriter:
             )
             if state not in ("safe", "unavailable"):
                 action, member = seen(row)
-                symptom, where, equation = member.symptom, member.where, _equation(row)
+                # The file of a generated program is of its task alone, and no line of a user's.
+                where = "" if ran.recipe else member.where
+                symptom, equation = member.symptom, _equation(row)
             seconds = _seconds(row)
             packed = zlib.compress(ran.row.encode("utf-8"))
             put(self.connection, run, ran.place, program_of(row, is_final=False), packed)
         why = ran.missing or (next(iter(row.reasons), "") if row else "")
         self.connection.execute(
             "UPDATE planned SET state = ?, why = ?, symptom = ?, line = ?, equation = ?, "
-            "action = ?, against_itself = ?, machine = ?, seconds = ?, is_timed = ? "
+            "action = ?, against_itself = ?, machine = ?, recipe = ?, seconds = ?, is_timed = ? "
             "WHERE plan = ? AND place = ?",
             (
                 state,
                 *map(storable, (why, symptom, where, equation, action)),
-                *map(storable, (ran.differs_from_itself, end.machine)),
+                *map(storable, (ran.differs_from_itself, end.machine, ran.recipe)),
                 seconds, is_timed, self.plan, ran.place,
             ),
         )  # fmt: skip
@@ -334,8 +354,8 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
         connection.execute("UPDATE runs SET plan = ? WHERE id = ?", (plan, run))
         runs.append(run)
     connection.executemany(
-        "INSERT INTO planned (plan, place, run, name, program, state, why) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO planned (plan, place, run, name, program, target, state, why) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 plan,
@@ -343,6 +363,7 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
                 runs[each.environment],
                 storable(each.name),
                 storable(each.text),
+                storable(each.target),
                 "unavailable" if each.unavailable else NOT_RUN,
                 storable(each.unavailable),
             )
@@ -362,23 +383,37 @@ def list_plans(path: Path) -> list[StoredPlan]:
     with opened_for_reading(path) as connection:
         found = connection.execute(
             "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
-            "coalesce(finished, '') FROM plans ORDER BY id"
+            "coalesce(finished, ''), coverage FROM plans ORDER BY id"
         ).fetchall()
-    return [
-        StoredPlan(
-            id=id_,
-            name=name,
-            digest=digest,
-            whole=whole,
-            total=total,
-            shard=shard,
-            sides=tuple(each for each in SIDES if each in json.loads(sides)),
-            spec=spec,
-            started=started,
-            finished=finished,
-        )
-        for id_, name, digest, whole, total, shard, sides, spec, started, finished in found
-    ]
+    return [_plan_of(*row) for row in found]
+
+
+def _plan_of(
+    id_: int,
+    name: str,
+    digest: str,
+    whole: str,
+    total: int,
+    shard: str,
+    sides: str,
+    spec: str,
+    started: str,
+    finished: str,
+    coverage: str,
+) -> StoredPlan:
+    return StoredPlan(
+        id=id_,
+        name=name,
+        digest=digest,
+        whole=whole,
+        total=total,
+        shard=shard,
+        sides=tuple(each for each in SIDES if each in json.loads(sides)),
+        spec=spec,
+        started=started,
+        finished=finished,
+        coverage=json.loads(coverage),
+    )
 
 
 def planned_names(path: Path, states: Collection[State]) -> list[str]:
@@ -415,3 +450,17 @@ def seconds_by_name(path: Path) -> dict[str, float]:
     )
     with opened_for_reading(path) as connection:
         return dict(connection.execute(query).fetchall())
+
+
+def recipes_of(path: Path, plan: int) -> dict[int, str]:
+    """Return the recipes of the generated programs of a plan, by their places.
+
+    Raises `StoreError`.
+
+    Example::
+
+        recipes_of(Path("runs.db"), plan=1)[0]
+    """
+    query = "SELECT place, recipe FROM planned WHERE plan = ? AND recipe != ''"
+    with opened_for_reading(path) as connection:
+        return dict(connection.execute(query, (plan,)).fetchall())

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from reports.output import json_file
-from reports.rows import ANSWER_OF, SCHEMA_VERSION, Campaign, FlipAnswer
+from reports.rows import ANSWER_OF, SCHEMA_VERSION, Campaign, FlipAnswer, ProgramRow
 from reports.rows.history import KEY_METRICS, Commit, StoredProgram, StoredRun, StoredSide
 from reports.store.database import opened_for_reading
 from reports.store.errors import StoreError, store_error
@@ -188,3 +188,21 @@ def load_programs(path: Path, run: StoredRun, *, samples: bool = False) -> list[
 
 def _damaged(path: Path, what: str, error: Exception) -> StoreError:
     return store_error(path, f"{what} is damaged in it ({error})", "load another run of it")
+
+
+def load_program(path: Path, run: int, place: int) -> ProgramRow:
+    """Load the row of one program of a run. Raises `StoreError`.
+
+    Example::
+
+        load_program(Path("runs.db"), run=1, place=0).verdict
+    """
+    with opened_for_reading(path) as connection:
+        query = "SELECT row FROM rows WHERE run = ? AND place = ?"
+        found = connection.execute(query, (run, place)).fetchone()
+    if found is None:
+        raise store_error(path, f"run {run} has no program {place}", "name one that it has")
+    try:
+        return json_file.program_of(zlib.decompress(found[0]).decode("utf-8"))
+    except (ValueError, zlib.error) as error:
+        raise _damaged(path, f"program {place} of run {run}", error) from error

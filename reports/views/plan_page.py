@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.rows.plan import MEANINGS, STATES, CauseGroup, PlanReport, State
@@ -91,12 +91,27 @@ def _lines(report: PlanReport) -> Iterator[str]:
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
     groups = counted(len(report.causes), "cause")
     yield f"What is not safe has {groups}; programs of one cause are listed together"
+    if report.coverage:
+        yield _coverage(report.coverage)
     if report.tasks:
         lost = f", of which {report.tasks_lost:,} were lost" if report.tasks_lost else ""
         yield (
             f"{counted(report.tasks, 'task')}{lost}: {report.processor_seconds:,.0f} s of "
             f"processors, {report.floor_seconds:,.0f} s of them to trace, lower and compile"
         )
+
+
+def _coverage(coverage: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{coverage.get(kind, 0):,} of {what}" for kind, what in _COVERED.items())
+    possible = coverage.get("possible transformation", 0)
+    return f"The generated programs cover combinations: {counts}; {possible:,} of the first exist"
+
+
+_COVERED = {
+    "transformation": "a construct under a transformation",
+    "nesting": "a construct in another",
+    "constant": "a kind of constant in a construct",
+}
 
 
 def _states(report: PlanReport) -> Table:

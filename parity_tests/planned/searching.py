@@ -1,0 +1,119 @@
+"""What a search leaves: coverage, the programs to go on from, and small programs by cause."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from parity_tests.fuzz import campaign as fuzzing
+from parity_tests.fuzz import coverage, rendering
+from parity_tests.fuzz.recipe import Recipe
+from parity_tests.planned.generated import read_recipe
+from parity_tests.planned.interesting import keep, read
+from parity_tests.planned.plan import Plan
+from parity_tests.processes.protocol import write
+from reports.rows.plan import CauseGroup, PlanReport, State
+from reports.store.database import opened_for_writing
+from reports.store.plan_report import plan_report
+from reports.store.plans import PlanWriter, recipes_of
+from reports.store.reading import load_program
+
+# States whose programs are made smaller; those that are lost are no rows to be like.
+_MADE_SMALLER: tuple[State, ...] = ("disagree", "breaks", "could not compare", "not repeatable")
+
+
+def leave(writer: PlanWriter, plan: Plan, folder: Path) -> None:
+    """Keep the generated programs of a plan that cover something new, for a search to go on from.
+
+    `folder` is that of the spec. Raises `SpecError` where what was kept before is damaged.
+
+    Example::
+
+        leave(writer, plan, Path("specs"))
+    """
+    ran = {place: read_recipe(text) for place, text, state in writer.generated()}
+    for corpus in plan.spec.corpus:
+        if corpus.kept:
+            file = folder / corpus.kept
+            own = (
+                ran[each.place]
+                for each in plan.programs
+                if each.corpus == corpus.name and each.place in ran
+            )
+            keep(read(file).with_new(own), file)
+    if ran:
+        writer.put_coverage(_covered(ran.values()))
+
+
+def count_coverage(store: Path, plan: int) -> None:
+    """Write what the generated programs of a plan cover, as of one that was merged.
+
+    Raises `StoreError`.
+
+    Example::
+
+        count_coverage(Path("all.db"), plan=1)
+    """
+    if texts := recipes_of(store, plan):
+        with opened_for_writing(store) as connection:
+            covered = _covered(map(read_recipe, texts.values()))
+            PlanWriter(store, connection, plan).put_coverage(covered)
+
+
+def _covered(recipes: Iterable[Recipe]) -> dict[str, int]:
+    found = frozenset[str]().union(*map(coverage.features, recipes))
+    return {**coverage.counted(found), "possible transformation": coverage.count_possible()}
+
+
+def smaller_programs(
+    store: Path, plan: int, timeout: float, *, say: Callable[[str], object] = lambda text: None
+) -> Iterator[Path]:
+    """Make the example of each cause smaller that is a generated program, and write it to a file.
+
+    A cause whose file is there is passed over. Raises `StoreError`.
+
+    Example::
+
+        list(smaller_programs(Path("runs.db"), plan, timeout=60))
+    """
+    report = plan_report(store, plan)
+    with_recipe = recipes_of(store, plan)
+    for cause in report.causes:
+        file = file_of(store, cause)
+        if cause.state not in _MADE_SMALLER or cause.place not in with_recipe or file.exists():
+            continue
+        say(f"making {cause.example} smaller: {cause.symptom}")
+        row = load_program(store, cause.run, cause.place)
+        recipe = fuzzing.reduced(read_recipe(with_recipe[cause.place]), row, report.sides, timeout)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write(file, rendering.module({"program": recipe}, fuzzing.header(row, file)))
+        yield file
+
+
+def file_of(store: Path, cause: CauseGroup) -> Path:
+    """Return the file that the small program of a cause is written to.
+
+    Example::
+
+        file_of(Path("runs.db"), cause).parent.name == "runs.db.found"
+    """
+    what = "\n".join((cause.state, cause.symptom, cause.line, cause.equation))
+    name = f"cause_{hashlib.sha256(what.encode()).hexdigest()[:12]}.py"
+    return store.with_name(f"{store.name}.found") / name
+
+
+def with_files(store: Path, report: PlanReport) -> PlanReport:
+    """Return a report whose causes name the small programs that were written of them.
+
+    Example::
+
+        with_files(store, plan_report(store)).causes[0].target
+    """
+    causes = [
+        each.model_copy(update={"target": str(file)})
+        if (file := file_of(store, each)).exists()
+        else each
+        for each in report.causes
+    ]
+    return report.model_copy(update={"causes": tuple(causes)})

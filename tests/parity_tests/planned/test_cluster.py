@@ -1,0 +1,142 @@
+"""A cluster of separate processes: whatever is lost on it, each program is in the store once."""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from parity_tests.planned.cluster import ClusterError, ClusterRunner, connected
+from parity_tests.planned.going import go_on
+from reports.store.plan_report import plan_report
+from tests.helpers.waiting import await_
+
+ROOT = Path(__file__).parents[3]
+
+
+class Cluster:
+    """A scheduler and workers, each a process."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.folder = folder
+        self.started = []
+        self.workers = []
+        self.scheduler = None
+
+    def start_scheduler(self):
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
+
+    def start_worker(self):
+        self.workers.append(
+            self._start(
+                "worker", self.address, "--nthreads", "1", "--no-nanny",
+                "--preload", "tests.helpers.quick_workers",
+            )
+        )  # fmt: skip
+        return self.workers[-1]
+
+    def _start(self, kind, *arguments):
+        with open(self.folder / f"{kind}-{len(self.started)}.log", "w") as log:
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    f"distributed.cli.dask_{kind}",
+                    "--no-dashboard",
+                    *arguments,
+                ],
+                cwd=ROOT,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self.started.append(process)
+        return process
+
+    def stop(self):
+        for each in reversed(self.started):
+            each.kill()
+            each.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path, marks):
+    found = Cluster(tmp_path)
+    found.start_scheduler()
+    yield found
+    found.stop()
+
+
+def tasks_here(marks, name):
+    """Return the workers that began a program, in order."""
+    file = marks / name
+    return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+def run(cluster, plan, given, **changes):
+    fields = {"patience": 60.0, **changes}
+    return go_on(plan, given, ClusterRunner(cluster.address, "test", **fields))
+
+
+@contextlib.contextmanager
+def meanwhile(action):
+    """Do something while the block runs."""
+    with ThreadPoolExecutor() as threads:
+        done = threads.submit(action)
+        yield
+        done.result()
+
+
+def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, marks):
+    names = ["slow 1", "slow 2", "dies", "once dies", "slow 3", "slow 4", "last", "slow 5"]
+    cluster.start_worker()
+
+    def trouble():
+        # A worker goes with its task, and another one comes.
+        [worker] = await_(lambda: tasks_here(marks, "slow 1"))
+        cluster.start_worker()
+        psutil.Process(worker).send_signal(signal.SIGKILL)
+        # The scheduler goes, and with it the workers, and all of them come back.
+        await_(lambda: tasks_here(marks, "slow 3"))
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        for each in cluster.workers:
+            each.kill()
+            each.wait()
+        cluster.start_scheduler()
+        cluster.start_worker()
+        cluster.start_worker()
+
+    with writer(names) as plan:
+        with meanwhile(trouble):
+            run(cluster, plan, tasks(names, attempts=3))
+        assert plan.finish()
+    report = plan_report(plan.path)
+    assert report.states == {"lost": 1, "safe": 7}
+    assert [each.programs for each in report.causes] == [("dies",)]
+
+
+def test_a_worker_that_cannot_run_tasks_leaves_them_to_others(cluster, writer, tasks, marks):
+    cluster.start_worker()
+    cluster.start_worker()
+    names = ["first", "once fills", "third"]
+    with writer(names) as plan:
+        run(cluster, plan, tasks(names, attempts=1))
+    assert plan_report(plan.path).states == {"safe": 3}
+    assert len(set(tasks_here(marks, "once fills"))) == 2
+
+
+def test_a_scheduler_that_is_not_there_is_named():
+    with (
+        pytest.raises(ClusterError, match=r"no scheduler at 'tcp://127\.0\.0\.1:1'.*check the"),
+        connected("tcp://127.0.0.1:1", 0.5),
+    ):
+        pass
