@@ -9,10 +9,12 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
 from parity_tests.campaign.name_expression import parse
+from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
 from parity_tests.planned.going import Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
@@ -56,7 +58,7 @@ def run_campaign(
     asked: Asked,
     runner: MakesRunner,
     *,
-    say: Callable[[str], object] = lambda text: None,
+    say: Callable[[str], None] = lambda text: None,
     on_step: Callable[[Tally], object] = lambda tally: None,
 ) -> int:
     """Run a campaign, or go on with it, and return the number of its plan in the store.
@@ -68,7 +70,13 @@ def run_campaign(
 
         run_campaign(asked, lambda folder, campaign, alone: partial(run_here, folder=folder))
     """
-    plan = plan_of(asked.spec, asked.folder, asked.environments, say=say)
+    spec = asked.spec
+    if spec.library:
+        if asked.expression.strip():
+            spec = libraries_that_match(spec, parse(asked.expression))
+        sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
+        spec = with_libraries(spec, sources, metadata.version("jax"), say)
+    plan = plan_of(spec, asked.folder, asked.environments, say=say)
     programs = _selected(plan.programs, asked.expression)
     with opened_plan(asked.store, _begin(asked, plan, programs), anew=asked.anew) as writer:
         with _held_folder(asked.store, writer.plan) as folder:

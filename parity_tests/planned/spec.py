@@ -55,6 +55,32 @@ class CorpusSpec(Record):
         return self
 
 
+class KnownFailure(Record):
+    """A test of a library that is left out, and why."""
+
+    test: str
+    why: str
+
+
+class LibrarySpec(Record):
+    """A third-party library, whose own test-suite is a corpus of the programs that it compiles.
+
+    `with` are packages that its tests need beside it; `tests` are paths in its source distribution.
+    Tests that are `known` to fail anyway are left out. Without `jax` the suite runs on the JAX of
+    constparity. `suite_timeout` is in seconds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: str
+    version: str
+    with_: tuple[str, ...] = Field(default=(), alias="with")
+    tests: tuple[str, ...] = ()
+    known: tuple[KnownFailure, ...] = ()
+    jax: str = ""
+    suite_timeout: float = Field(default=3600.0, gt=0)
+
+
 class EnvironmentSpec(Record):
     """An environment: a release of JAX to make one of, `with` packages, or an interpreter.
 
@@ -109,16 +135,17 @@ class Spec(Record):
     """A whole spec."""
 
     campaign: CampaignSpec = CampaignSpec()
-    corpus: tuple[CorpusSpec, ...]
+    corpus: tuple[CorpusSpec, ...] = ()
+    library: tuple[LibrarySpec, ...] = ()
     environment: tuple[EnvironmentSpec, ...] = (EnvironmentSpec(),)
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Spec:
-        names = [each.name for each in self.corpus]
+        names = [each.name for each in self.corpus] + [each.name for each in self.library]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two corpora have the name {twice[0]!r}")
         if not names or not self.environment:
-            raise ValueError("a campaign has one [[corpus]] at least")
+            raise ValueError("a campaign has one [[corpus]] or [[library]] at least")
         return self
 
     @property

@@ -15,7 +15,6 @@ from reports.store.plan_report import find_plan
 from reports.store.plans import PlanWriter, StoredPlan
 from reports.store.statements import METRIC_COLUMNS
 
-_SEVERAL = "several machines"
 # The columns of each table that are copied as they are, behind the number of the run or plan.
 _COPIED = {
     "programs": "place, name, source, digest, verdict, flip, reason, reasons, is_final",
@@ -136,12 +135,6 @@ def _copy(
             )
             assert found.lastrowid is not None
             runs.append(found.lastrowid)
-        else:
-            target.execute(
-                f"UPDATE runs SET machine = '{_SEVERAL}', finished = NULL "
-                "WHERE id = ? AND machine != ?",
-                (runs[number], machine),
-            )
         for table, columns in _COPIED.items():
             _copy_rows(source, target, table, columns, ("run", run, runs[number]))
         query = f"SELECT {_OF_PLANNED} FROM planned WHERE plan = ? AND run = ?"

@@ -256,6 +256,21 @@ class PlanWriter:
             states = {state: count for of, state, count in counted if of == run}
             said = ", ".join(f"{states[each]:,} {each}" for each in STATES if each in states)
             self.connection.execute("UPDATE runs SET question = ? WHERE id = ?", (said, run))
+            self._name_machine(run)
+
+    def _name_machine(self, run: int) -> None:
+        """Write into a run which machine measured it.
+
+        Several have a name that no other run has: times of such runs are not compared.
+        """
+        found = self.connection.execute(
+            "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
+        ).fetchall()
+        nodes = {machine.partition(",")[0] for (machine,) in found}
+        if nodes:
+            several = f"{len(nodes)} machines of run {run}"
+            name = nodes.pop() if len(nodes) == 1 else several
+            self.connection.execute("UPDATE runs SET machine = ? WHERE id = ?", (name, run))
 
     def _put_task(self, end: TaskEnd) -> None:
         self.connection.execute(

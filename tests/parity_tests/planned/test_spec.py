@@ -40,7 +40,7 @@ def test_a_spec_is_read(tmp_path):
     ("text", "said"),
     [
         ("[campaign", "is no TOML"),
-        ("", "corpus: Field required"),
+        ("", "a campaign has one [[corpus]] or [[library]] at least"),
         ("[[corpus]]\nname = 'a'\n[[corpus]]\nname = 'a'", "two corpora have the name 'a'"),
         ("[[corpus]]\nname = 'a/b'", "corpus 1 name: a name has no slash"),
         ("[[corpus]]\nname = 'a'\ngenerated = -1", "corpus 1 generated: Input should be greater"),

@@ -77,6 +77,28 @@ def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
     assert plan_report(path, one.plan).states == plan_report(path, other.plan).states == {"safe": 5}
 
 
+def test_runs_of_several_machines_are_of_no_machine_that_another_run_has(begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+
+    def on(*machines):
+        def run(waiting):
+            for task, machine in zip(waiting, machines, strict=False):
+                yield task, result(task, machine=f"{machine}, a processor")
+
+        return run
+
+    for machines in (("node 1",) * 3, ("node 1", "node 2", "node 1")) * 2:
+        with opened_plan(path, begin(NAMES), anew=True) as plan:
+            go_on(plan, tasks(NAMES), on(*machines))
+            plan.finish()
+    assert [each.machine for each in list_runs(path)] == [
+        "node 1",
+        "2 machines of run 2",
+        "node 1",
+        "2 machines of run 4",
+    ]
+
+
 # -- shards ----------------------------------------------------------------------------------------
 
 

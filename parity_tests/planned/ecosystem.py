@@ -1,0 +1,179 @@
+"""Third-party libraries as corpora: their own test-suites, and the programs that these compile.
+
+A library of a spec is fetched as its source distribution, which has the tests, and installed in an
+environment of its own. Its suite runs there in shadow mode, which writes each program that a test
+compiles to a file. These files stand alone, so every environment of the campaign can run them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parity_tests.environments.find_python import NoPythonError
+from parity_tests.environments.installers import installer_found
+from parity_tests.environments.making import MakingError, environment_for
+from parity_tests.environments.requirements import RequirementError
+from parity_tests.observe.environment import version
+from parity_tests.planned.spec import CorpusSpec, LibrarySpec, Spec, SpecError
+from parity_tests.processes.protocol import Record, write
+from parity_tests.processes.side_environment import FOLDER
+
+Say = Callable[[str], None]
+_PASSED, _FAILED = 0, 1  # what pytest exits with when the suite has run
+_NEEDS = ("pytest",)
+
+
+class Gathered(Record):
+    """What the suite of a library came to; written last, so a folder that has it is whole."""
+
+    library: LibrarySpec
+    exit_status: int
+    programs: int
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The folder of a library, named by what it is made of."""
+
+    folder: Path
+
+    @property
+    def marker(self) -> Path:
+        """Written last."""
+        return self.folder / "gathered.json"
+
+    @property
+    def source(self) -> Path:
+        """The source distribution."""
+        return self.folder / "source"
+
+    @property
+    def programs(self) -> Path:
+        """The programs that the suite compiled."""
+        return self.folder / "programs"
+
+    @property
+    def log(self) -> Path:
+        """What pytest printed."""
+        return self.folder / "pytest.log"
+
+
+def with_libraries(spec: Spec, folder: Path, jax: str, say: Say) -> Spec:
+    """Return a spec whose libraries are corpora of the programs that their suites compile.
+
+    What is not gathered yet in `folder` is, on the release `jax` of JAX. Raises `SpecError`.
+
+    Example::
+
+        with_libraries(read_spec(file), Path("ecosystem"), "0.10.2", print).corpus
+    """
+    corpora = []
+    for each in spec.library:
+        programs = gather(each, folder, each.jax or jax, say)
+        corpora.append(CorpusSpec(name=each.name, targets=(str(programs.absolute()),)))
+    return spec.model_copy(update={"corpus": (*spec.corpus, *corpora), "library": ()})
+
+
+def gather(library: LibrarySpec, folder: Path, jax: str, say: Say) -> Path:
+    """Return the folder with the programs of a library's suite, which runs if it has not before.
+
+    Raises `SpecError`, which names the library, what did not work, and where the suite's output is.
+
+    Example::
+
+        gather(library, Path("ecosystem"), "0.10.2", print)
+    """
+    what = f"{library.model_dump_json()} {jax} {version()}"
+    digest = hashlib.sha256(what.encode()).hexdigest()[:10]
+    place = _Place(folder / f"{library.name}-{library.version}-{digest}")
+    if place.marker.exists():
+        return place.programs
+    shutil.rmtree(place.folder, ignore_errors=True)
+    place.folder.mkdir(parents=True)
+    python = _python_with(library, jax, say)
+    root = _source_of(library, place, python)
+    say(f"{library.name} {library.version}: running its test-suite")
+    status = _run_suite(library, place, root, python)
+    programs = len(list(place.programs.glob("*.py"))) if place.programs.exists() else 0
+    if status not in (_PASSED, _FAILED) or not programs:
+        raise SpecError(
+            f"library {library.name!r}: its suite wrote no programs (exit status {status}); see "
+            f"{place.log}"
+        )
+    say(f"{library.name} {library.version}: {programs:,} programs")
+    found = Gathered(library=library, exit_status=status, programs=programs)
+    write(place.marker, found.model_dump_json(by_alias=True))
+    return place.programs
+
+
+def _python_with(library: LibrarySpec, jax: str, say: Say) -> Path:
+    """Return the Python of an environment with a library, what its tests need, and constparity."""
+    own = str(FOLDER) if (FOLDER / "pyproject.toml").exists() else f"constparity=={version()}"
+    packages = (f"{library.name}=={library.version}", *library.with_, *_NEEDS, own)
+    try:
+        return environment_for(jax, packages, say=say).python
+    except (NoPythonError, RequirementError, MakingError) as error:
+        raise SpecError(f"library {library.name!r}: {error}") from error
+
+
+def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:
+    """Fetch and unpack the source distribution of a library, and return its root."""
+    what = f"{library.name}=={library.version}"
+    pip = [str(python), "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:"]
+    ran = installer_found().run([*pip, "-d", str(place.folder), what])
+    archives = [*place.folder.glob("*.tar.gz"), *place.folder.glob("*.zip")]
+    if ran.status or not archives:
+        last = " ".join(ran.stderr.strip().splitlines()[-1:])
+        raise SpecError(f"library {library.name!r}: no source distribution of {what} ({last})")
+    try:
+        if archives[0].suffix == ".zip":
+            with zipfile.ZipFile(archives[0]) as zipped:
+                zipped.extractall(place.source)
+        else:
+            with tarfile.open(archives[0]) as archive:
+                archive.extractall(place.source, filter="data")
+    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise SpecError(f"library {library.name!r}: {archives[0]} is damaged: {error}") from error
+    roots = [each for each in place.source.iterdir() if each.is_dir()]
+    return roots[0] if len(roots) == 1 else place.source
+
+
+def _run_suite(library: LibrarySpec, place: _Place, root: Path, python: Path) -> int:
+    """Run the tests of a library in shadow mode, and return what pytest exits with."""
+    command = [
+        str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=",
+        "--constparity=both", f"--constparity-collect={place.programs.absolute()}",
+        *(f"--deselect={each.test}" for each in library.known), *library.tests,
+    ]  # fmt: skip
+    with open(place.log, "wb") as log:
+        try:
+            ran = subprocess.run(
+                command, cwd=root, stdout=log, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, timeout=library.suite_timeout, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise SpecError(
+                f"library {library.name!r}: its suite has not ended in {library.suite_timeout:g} "
+                f"seconds; name fewer tests, or a larger suite_timeout; see {place.log}"
+            ) from error
+    return ran.returncode
+
+
+def libraries_that_match(spec: Spec, takes: Callable[[Sequence[str]], bool]) -> Spec:
+    """Return a spec without the libraries that an expression leaves out, before any is fetched.
+
+    An expression that names no library is about programs, and leaves all of them.
+
+    Example::
+
+        libraries_that_match(spec, parse("numpyro")).library
+    """
+    found = tuple(each for each in spec.library if takes([each.name]))
+    return spec.model_copy(update={"library": found}) if found else spec

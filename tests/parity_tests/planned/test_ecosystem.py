@@ -1,0 +1,87 @@
+"""A library becomes a corpus: fetched, its suite run, its programs collected, once."""
+
+import sys
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from parity_tests.campaign.name_expression import parse
+from parity_tests.planned import ecosystem
+from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
+from parity_tests.planned.spec import LibrarySpec, Spec, SpecError
+
+TESTS = """
+import jax, jax.numpy as jnp
+
+TABLE = jnp.arange(4.0)
+
+def test_uses_a_table():
+    assert jax.jit(lambda x: x + TABLE)(1.0).sum() == 10
+
+def test_fails_anyway():
+    assert False
+"""
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A library whose source distribution is here, in an environment that is this one."""
+    root = tmp_path / "sdist" / "table-1.0"
+    root.mkdir(parents=True)
+    (root / "test_table.py").write_text(TESTS)
+    fetched = []
+
+    def run(command):
+        *_, folder, what = command
+        fetched.append(what)
+        if "missing" in what:
+            return SimpleNamespace(status=1, stderr="ERROR: no matching distribution\n")
+        with tarfile.open(Path(folder) / "table-1.0.tar.gz", "w:gz") as archive:
+            archive.add(root, "table-1.0")
+        return SimpleNamespace(status=0, stderr="")
+
+    monkeypatch.setattr(ecosystem, "installer_found", lambda: SimpleNamespace(run=run))
+    monkeypatch.setattr(
+        ecosystem,
+        "environment_for",
+        lambda jax, packages, say: SimpleNamespace(python=Path(sys.executable)),
+    )
+    spec = LibrarySpec(
+        name="table",
+        version="1.0",
+        known=[{"test": "test_table.py::test_fails_anyway", "why": "it always has"}],
+    )
+    return SimpleNamespace(spec=spec, fetched=fetched)
+
+
+def test_the_programs_of_a_suite_are_a_corpus_and_are_gathered_once(library, tmp_path):
+    spec = Spec(library=(library.spec,))
+    said = []
+    corpora = [with_libraries(spec, tmp_path / "e", "0.10.2", said.append).corpus for _ in "ab"]
+    assert corpora[0] == corpora[1]
+    [corpus] = corpora[0]
+    assert corpus.name == "table"
+    [program] = Path(corpus.targets[0]).glob("*.py")
+    assert "test_uses_a_table" in program.read_text()
+    assert library.fetched == ["table==1.0"]
+    assert said == ["table 1.0: running its test-suite", "table 1.0: 1 programs"]
+
+
+def test_a_library_that_cannot_be_fetched_is_named(library, tmp_path):
+    spec = Spec(library=(library.spec.model_copy(update={"name": "missing"}),))
+    with pytest.raises(SpecError, match="library 'missing': no source distribution of missing==1"):
+        with_libraries(spec, tmp_path / "e", "0.10.2", str)
+
+
+def test_a_suite_that_writes_no_programs_is_an_error_with_its_output(library, tmp_path):
+    spec = Spec(library=(library.spec.model_copy(update={"tests": ("no_such_file.py",)}),))
+    with pytest.raises(SpecError, match=r"wrote no programs \(exit status 4\); see .*pytest\.log"):
+        with_libraries(spec, tmp_path / "e", "0.10.2", str)
+
+
+def test_an_expression_takes_libraries_before_they_are_fetched():
+    spec = Spec(library=tuple(LibrarySpec(name=name, version="1") for name in ("optax", "rlax")))
+    assert [each.name for each in libraries_that_match(spec, parse("rlax")).library] == ["rlax"]
+    assert len(libraries_that_match(spec, parse("some_program")).library) == 2
