@@ -1,0 +1,148 @@
+"""Measure what bounds a campaign beyond this machine: the store, the reports, and the scheduler.
+
+    python tests/scripts/campaign_scale.py STORE [--programs N] [--tasks N]
+
+The rows of the last plan of STORE, a real campaign, are written again and again to another store,
+until it has N programs; that is timed, as are its report, its list and the comparison of two such
+runs. With --tasks, a scheduler of Dask and two workers get as many tasks that do nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from parity_tests.planned.going import go_on
+from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.tasks import Cutter, Ran, Task, TaskResult
+from reports.output import json_file, plan_pages
+from reports.rows import Environment
+from reports.store.database import opened_for_reading
+from reports.store.plan_report import find_plan, plan_report
+from reports.store.plans import PlanBegin, PlannedText, opened_plan
+from reports.store.reading import list_runs, load_programs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--programs", type=int, default=100_000)
+    parser.add_argument("--tasks", type=int, default=0)
+    options = parser.parse_args()
+    texts, environment = rows_of(options.store)
+    with tempfile.TemporaryDirectory() as folder:
+        measure_store(Path(folder) / "scale.db", texts, environment, options.programs)
+    if options.tasks:
+        measure_scheduler(options.tasks)
+
+
+def rows_of(store: Path) -> tuple[list[str], Environment]:
+    """Return the rows of the last plan of a store, as JSON, and what they were measured with."""
+    plan = find_plan(store)
+    with opened_for_reading(store) as connection:
+        found = connection.execute(
+            "SELECT row FROM rows JOIN runs ON runs.id = rows.run WHERE plan = ?", (plan.id,)
+        ).fetchall()
+        [root] = connection.execute(
+            "SELECT root FROM runs WHERE plan = ? LIMIT 1", (plan.id,)
+        ).fetchone()
+    texts = [zlib.decompress(packed).decode("utf-8") for (packed,) in found]
+    return texts, json_file.campaign_of(root, ()).environment
+
+
+def measure_store(path: Path, texts: list[str], environment: Environment, count: int) -> None:
+    for _ in range(2):  # two plans, to be compared
+        programs = [
+            PlannedProgram(place=place, environment="here", corpus="c", name=f"program_{place}")
+            for place in range(count)
+        ]
+        begin = PlanBegin(
+            name="scale", digest="d", whole="w", total=count, spec="{}",
+            sides=("legacy", "simplified", "jax-legacy", "jax-simplified"),
+            environments=(environment,), settings={}, machine="a machine",
+            programs=[PlannedText(p.place, 0, p.name, p.model_dump_json()) for p in programs],
+        )  # fmt: skip
+        tasks = Cutter(CampaignSpec()).tasks(programs)
+
+        def run(waiting: Iterator[Task]) -> Iterator[tuple[Task, TaskResult]]:
+            for task in waiting:
+                yield task, result(task, texts, environment)
+
+        with opened_plan(path, begin, anew=True) as writer:
+            with timed(f"commit {count:,} programs", count):
+                go_on(writer, tasks, run)
+            with timed("finish"):
+                writer.finish()
+    print(f"the store: {path.stat().st_size / 2 / count / 1000:.1f} kB a program")
+    with timed("report on a plan"):
+        report = plan_report(path)
+    for kind in ("md", "comment", "html", "json"):
+        with timed(f"render {kind}"):
+            plan_pages.render(kind, report)
+    with timed("list the runs"):
+        runs = list_runs(path)
+    with timed("load the programs of two runs, to compare them"):
+        for each in runs:
+            load_programs(path, each)
+
+
+def result(task: Task, texts: list[str], environment: Environment) -> TaskResult:
+    return TaskResult(
+        key=task.key, machine="a machine", environment=environment, seconds=1.0,
+        processor_seconds=1.0, floor_seconds=1.0,
+        programs=tuple(
+            Ran(place=each.place, row=texts[each.place % len(texts)]) for each in task.programs
+        ),
+    )  # fmt: skip
+
+
+class timed:
+    """Print how long a block takes, and the rate of what it does."""
+
+    def __init__(self, what: str, count: int = 0) -> None:
+        self.what, self.count = what, count
+
+    def __enter__(self) -> None:
+        self.begun = (time.monotonic(), time.process_time())
+
+    def __exit__(self, *_: object) -> None:
+        clock, used = time.monotonic() - self.begun[0], time.process_time() - self.begun[1]
+        rate = f", {self.count / clock:,.0f} a second" if self.count else ""
+        print(f"{self.what}: {clock:.1f} s, {used:.1f} s of processor{rate}", flush=True)
+
+
+def measure_scheduler(count: int) -> None:
+    from distributed import Client, as_completed
+
+    started = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        dask = [sys.executable, "-m"]
+        options = ["--no-dashboard", "--scheduler-file", str(file)]
+        started.append(
+            subprocess.Popen([*dask, "distributed.cli.dask_scheduler", "--port", "0", *options])
+        )
+        for _ in range(2):
+            worker = [*dask, "distributed.cli.dask_worker", *options, "--nthreads", "1"]
+            started.append(subprocess.Popen(worker))
+        with Client(scheduler_file=str(file)) as client:
+            client.wait_for_workers(2)
+            text = "x" * 20_000
+            with timed(f"{count:,} tasks of the scheduler, 20 kB each way", count):
+                futures = client.map(lambda number, text: text, range(count), text=text, pure=False)
+                for future in as_completed(futures):
+                    future.result()
+    for each in reversed(started):
+        each.terminate()
+        each.wait()
+
+
+if __name__ == "__main__":
+    main()
