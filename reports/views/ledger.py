@@ -77,12 +77,12 @@ def hazards(found: Sequence[Hazard]) -> Table:
     return Table("Hazards of the flip", columns, tuple(rows), notice)
 
 
-def said_by(reason: FlipReason, hazard: Hazard, length: int) -> bool:
-    """Say whether the first `length` characters of a reason's texts tell all that a hazard does.
+def said_by(reason: FlipReason, hazard: Hazard, length: int | None = None) -> bool:
+    """Say whether a reason, or the first `length` characters of its texts, tells a hazard whole.
 
     Example::
 
-        said_by(row.flip.reasons[0], row.hazards[0], 500)
+        said_by(row.flip.reasons[0], row.hazards[0])
     """
     where = reason.where[:length]
     return (
