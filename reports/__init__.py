@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         ReportFormat,
         ReportRequest,
         check_available,
-        check_for_grids,
+        check_formats,
         parse_report_option,
         render_grid,
         render_report,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _OF_FORMATS = (
     "FORMATS", "GRID_FORMATS", "ReportFormat", "ReportRequest", "check_available",
-    "check_for_grids", "parse_report_option", "render_grid", "render_report", "write_report",
+    "check_formats", "parse_report_option", "render_grid", "render_report", "write_report",
 )  # fmt: skip
 
 __all__ = [
@@ -85,7 +85,7 @@ __all__ = [
     "Verdict",
     "as_bytes",
     "check_available",
-    "check_for_grids",
+    "check_formats",
     "check_writable",
     "load_campaign",
     "load_result",

@@ -10,7 +10,7 @@ import typer
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
 from parity_tests.cli.option_panels import HOW, WHAT
-from parity_tests.cli.options import Report, Resume, Targets
+from parity_tests.cli.options import Report, ReportUrl, Resume, Targets
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
     Expression,
@@ -48,6 +48,7 @@ def aa(
         ),
     ] = 120.0,
     report: Report = None,
+    report_url: ReportUrl = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     no_color: NoColor = False,
@@ -77,7 +78,7 @@ def aa(
     on_side = next((each for each in SIDES if each == side), None)
     if on_side is None:
         raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
-    requests = checked_reports(context, report or ())
+    requests = checked_reports(context, report or (), link=report_url or "")
     console = display.console()
     chosen = chosen_programs(targets or (), expression, tag)
     where = next(iter(interpreters([python] if python else ())), None)

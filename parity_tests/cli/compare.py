@@ -19,6 +19,7 @@ from parity_tests.cli.options import (
     FailOn,
     ProgramTimeout,
     Report,
+    ReportUrl,
     parse_fail_on,
 )
 from parity_tests.cli.report_option import checked_reports
@@ -31,6 +32,7 @@ def compare(
     right: Annotated[str, typer.Argument(metavar="B", show_default=False)],
     store: Store = None,
     report: Report = None,
+    report_url: ReportUrl = None,
     attribute: Annotated[
         bool,
         typer.Option(
@@ -71,6 +73,8 @@ def compare(
     if store is not None:
         if attribute or fail_on is not None:
             fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
+        if report_url:
+            fail("--report-url is a link in a comment; --store writes its comparison as json alone")
         display = display_of(quiet, verbose, no_color)
         compare_stored(context, store, left, right, report or (), display, exit_zero)
         return
@@ -79,7 +83,8 @@ def compare(
     from parity_tests.evidence.saved import Saved, SavedError
 
     display = display_of(quiet, verbose, no_color)
-    requests, rules = checked_reports(context, report or ()), parse_fail_on(fail_on)
+    requests = checked_reports(context, report or (), link=report_url or "")
+    rules = parse_fail_on(fail_on)
     try:
         with display.progress() as shown:
             result = compare_saved.compare(

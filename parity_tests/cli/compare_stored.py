@@ -83,6 +83,9 @@ def _read(store: Path, name: str) -> ReadRun:
         run = reading.find_run(store, name)
         return ReadRun(run, reading.load_programs(store, run, samples=True))
     campaign = reports.load_campaign(name)
+    if len(campaign.sides) == 1:
+        side = campaign.sides[0]
+        fail(f"{name} compares {side} with itself (constparity aa), and is no run to compare")
     programs = [program_of(row) for row in campaign.programs]
     return ReadRun(run_of_file(name, campaign), programs)
 

@@ -16,6 +16,7 @@ from parity_tests.cli.options import (
     FailOn,
     ProgramTimeout,
     Report,
+    ReportUrl,
     Sides,
     parse_fail_on,
     parse_sides,
@@ -40,6 +41,7 @@ def fuzz(
     sides: Sides = None,
     timeout: ProgramTimeout = 120.0,
     report: Report = None,
+    report_url: ReportUrl = None,
     keep: Annotated[
         Path,
         typer.Option(
@@ -76,7 +78,7 @@ def fuzz(
         fail("generating programs needs hypothesis: install constparity[fuzz]")
     display = display_of(quiet, verbose, no_color)
     chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
-    requests = checked_reports(context, report or ())
+    requests = checked_reports(context, report or (), link=report_url or "")
     console = display.console()
     try:
         with display.progress() as shown:

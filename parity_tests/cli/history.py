@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import NoColor, Verbose, display_of
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Report, parse_fail_on
+from parity_tests.cli.options import Report, ReportUrl, parse_fail_on
 from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def show(
     ],
     store: Store = None,
     report: Report = None,
+    report_url: ReportUrl = None,
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> None:
@@ -91,7 +92,7 @@ def show(
     from reports.store.errors import StoreError
     from reports.store.reading import find_run, load_run
 
-    requests = checked_reports(context, report or ())
+    requests = checked_reports(context, report or (), link=report_url or "")
     file = _store_of(context, store)
     display = display_of(False, verbose, no_color)
     try:

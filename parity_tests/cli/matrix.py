@@ -11,6 +11,7 @@ from parity_tests.cli.options import (
     FailOn,
     Jobs,
     Report,
+    ReportUrl,
     Sides,
     parse_fail_on,
     parse_sides,
@@ -26,6 +27,7 @@ def matrix(
     list_only: ListOnly = False,
     jobs: Jobs = None,
     report: Report = None,
+    report_url: ReportUrl = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     no_color: NoColor = False,
@@ -41,7 +43,8 @@ def matrix(
     from parity_tests.cli import matrix_grid, terminal
 
     display = display_of(quiet, verbose, no_color)
-    requests, rules = checked_reports(context, report or ()), parse_fail_on(fail_on)
+    requests = checked_reports(context, report or (), link=report_url or "")
+    rules = parse_fail_on(fail_on)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
     chosen = chosen_programs([transform_matrix.__name__], expression)
     if list_only:

@@ -77,7 +77,7 @@ def check_for_versions(requests: Sequence[ReportRequest]) -> None:
     import reports
 
     try:
-        reports.check_for_grids(requests)
+        reports.check_formats(requests, reports.GRID_FORMATS, "a grid over versions of JAX")
     except ValueError as error:
         fail(str(error))
 
@@ -135,13 +135,18 @@ def write_suite_reports(
     result: SuiteResult,
 ) -> None:
     """Write a test-suite to every requested report, as `write_reports` does."""
-    from reports.output.suite_formats import check_for_suites, render_suite
+    import reports
+    from reports.output.suite_formats import SUITE_FORMATS, render_suite
 
     try:
-        check_for_suites(requests)
+        reports.check_formats(requests, SUITE_FORMATS, "a test-suite")
     except ValueError as error:
         fail(str(error))
-    _write(context, console, requests, lambda request: render_suite(request.format, result))
+
+    def render(request: ReportRequest) -> str:
+        return render_suite(request.format, result, request.link)
+
+    _write(context, console, requests, render)
 
 
 def write_texts(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from reports import ReportRequest
     from reports.rows.experiments import Sweep
 
 
@@ -31,6 +35,14 @@ def sweep(
         list[str] | None,
         typer.Option(metavar="json:PATH", help="Write the figures as JSON. Repeatable."),
     ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULT.json",
+            help="Add the sweep to the JSON report of a run, whose HTML and Markdown then have it.",
+            show_default=False,
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole sweep.")
     ] = 600.0,
@@ -45,6 +57,12 @@ def sweep(
       constparity sweep my_model.py:step
 
       constparity sweep my_model.py:step --thresholds 0,32,4096 --report json:sweep.json
+
+      constparity run my_model.py --report json:result.json
+
+      constparity sweep my_model.py:step --into result.json
+
+      constparity report result.json --report html:report.html
     """
     from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_texts
@@ -54,6 +72,8 @@ def sweep(
     check_engine_runs("sweep")
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     requests = checked_reports(context, report or (), formats=("json",))
+    if into is not None:
+        _check_result(into, target, requests)
     swept = asked(
         context,
         lambda: in_worker.sweep_thresholds(target, question, timeout=timeout),
@@ -64,6 +84,51 @@ def sweep(
     console = terminal.console()
     print_sweep(console, swept)
     write_texts(context, console, requests, lambda _: swept.model_dump_json(indent=2) + "\n")
+    if into is not None:
+        _add_to_result(context, console, into, swept)
+
+
+def _check_result(into: Path, target: str, requests: Sequence[ReportRequest]) -> None:
+    """Make sure, before minutes of measuring, that a sweep can be added to a result."""
+    import reports
+    from parity_tests.evidence.saved import archive_of
+
+    if any(each.path and each.path.resolve() == into.resolve() for each in requests):
+        fail(f"--report would replace the result {into}; give it another path")
+    try:
+        campaign = reports.load_campaign(into)
+        reports.check_writable(into)
+    except (reports.ReportReadError, reports.ReportPathError) as error:
+        fail(str(error))
+    if archive_of(into).exists():
+        fail(
+            f"{into} was saved with arrays, which would not fit it any more; make a result to add "
+            f"to with constparity report {into} --report json:result.json"
+        )
+    known = {name for row in campaign.programs for name in (row.name, _name_in(row.target))}
+    if ":" in target and _name_in(target) not in known:
+        fail(f"{into} has no program {_name_in(target)!r}; run it with --report json:{into} first")
+
+
+def _name_in(target: str) -> str:
+    return target.rpartition(":")[2]
+
+
+def _add_to_result(context: typer.Context, console: Console, into: Path, swept: Sweep) -> None:
+    """Add a sweep to a result as it is by now; the file stays as it is where that fails."""
+    import reports
+    from reports.rows.swept import SweepRefusedError
+
+    try:
+        campaign = reports.load_campaign(into).with_sweep(swept)
+        reports.write_atomically(into, reports.render_report("json", campaign))
+    except SweepRefusedError as error:
+        fail(f"{into} does not take the sweep: {error}; run the program again for a new result")
+    except (reports.ReportReadError, reports.ReportPathError) as error:
+        complain(str(error))
+        context.obj.code = Exit.INTERNAL_ERROR
+    else:
+        console.print(f"added to: {into}", highlight=False, markup=False, soft_wrap=True)
 
 
 def print_sweep(console: Console, swept: Sweep) -> None:

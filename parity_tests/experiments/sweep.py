@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from engine.runtime import executable_cache
@@ -20,7 +21,9 @@ from parity_tests.experiments.interleaved_timing import figures, interleaved, no
 from parity_tests.experiments.variants import Variants
 from parity_tests.observe.environment import describe
 from parity_tests.program import Program
+from parity_tests.targets import digest_of
 from reports.rows.experiments import Sweep, SweepPoint, SweepQuestion
+from reports.views.figures import humanise_seconds
 from reports.views.texts import counted
 
 CALL_SLACK = 0.05
@@ -45,6 +48,7 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
         environment=describe(),
         program=program.name,
         source=program.source,
+        digest=digest_of(Path(program.source.rpartition(":")[0])),
         points=points,
         call_noise=call_noise,
         compile_noise=compile_noise,
@@ -155,5 +159,5 @@ def recommend(
         beside += f"; {quickest.threshold} would compile {times:.1f} times as fast"
     return chosen.threshold, (
         f"the smallest threshold with a call within {call_slack:.0%} of the fastest "
-        f"({chosen.call_seconds:.3g} s, fastest {fastest:.3g} s){beside}"
+        f"({humanise_seconds(chosen.call_seconds)}, fastest {humanise_seconds(fastest)}){beside}"
     )

@@ -137,6 +137,8 @@ def _is_compared_with_count(module: Module, kinds: Kinds, count: cst.Call) -> bo
     above = module.parent(count)
     if isinstance(above, cst.Arg) and above.keyword and "consts" in above.keyword.value:
         return True  # prim.bind(*consts, num_consts=len(consts))
+    if isinstance(above, cst.DictElement) and "consts" in module.code(above.key):
+        return True  # the same, by way of a dictionary
     around = module.enclosing(count, cst.Comparison, cst.Call)
     if isinstance(around, cst.Comparison):
         sides = [around.left, *(each.comparator for each in around.comparisons)]

@@ -46,7 +46,7 @@ def render(campaign: Campaign, limit: int = LIMIT, *, link: str = "") -> str:
 
         len(render(campaign).encode()) < 65_536
     """
-    return summarised(campaign, "comment.md", limit, whole=_whole(link))
+    return summarised(campaign, "comment.md", limit, whole=link_to_whole(link))
 
 
 def summarised(campaign: Campaign, template: str, limit: int, **context: object) -> str:
@@ -74,13 +74,13 @@ def render_grid(grid: Grid, limit: int = LIMIT, *, link: str = "") -> str:
         len(render_grid(grid).encode()) < 65_536
     """
     template, page = environment().get_template("grid_comment.md"), grid_page(grid)
-    whole = _whole(link)
+    whole = link_to_whole(link)
     return first_that_fits(
         (template.render(page=_cut(page, *to), whole=whole) for to in _CUTS_OF_GRIDS), limit
     )
 
 
-def _whole(link: str) -> Markup | str:
+def link_to_whole(link: str) -> Markup | str:
     """Return the link to the whole report; "" without one."""
     return markdown_link("The whole report", link) if link else ""
 

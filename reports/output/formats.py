@@ -141,18 +141,21 @@ md, for example html:report.html
     return ReportRequest(legal[name], Path(os.path.expanduser(path)))
 
 
-def check_for_grids(requests: Sequence[ReportRequest]) -> None:
-    """Make sure that a grid has the format of each request. Raises `ValueError`.
+def check_formats(
+    requests: Sequence[ReportRequest], formats: Sequence[ReportFormat], whose: str
+) -> None:
+    """Make sure that the format of each request is one of `formats`. Raises `ValueError`.
+
+    `whose` says in the message what the formats are of.
 
     Example::
 
-        check_for_grids([parse_report_option("html:report.html")])
+        check_formats([parse_report_option("html:report.html")], GRID_FORMATS, "a grid")
     """
     for request in requests:
-        if request.format not in GRID_FORMATS:
+        if request.format not in formats:
             raise ValueError(
-                f"illegal report '{request}': several versions of JAX are one grid, and the "
-                f"formats of a grid are {', '.join(GRID_FORMATS)}"
+                f"illegal report '{request}': the formats of {whose} are {', '.join(formats)}"
             )
 
 

@@ -74,6 +74,7 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
         "page": page,
         "pictures": pictures,
         "ulps": plots.ulp_bars(page.ulps) if page.ulps else None,
+        "sweeps": [(plots.sweep(each), each.table) for each in page.sweeps.programs],
         "extra": packed(_extra(page.table)),
         "script": Markup(script),
         "style": Markup(style),

@@ -10,12 +10,15 @@ from reports.rows.metric_records import Unit
 from reports.views import figures
 from reports.views.cells import Tone
 from reports.views.scatter import Point, Scatter, UlpDistances
+from reports.views.sweeps import Curve, SweptProgram
 
 # In units of the drawing, which are pixels where nobody scales it.
 SIZE, LEFT, BOTTOM, MARGIN = 340, 64, 34, 10
 # Points that lie in one square of this side are drawn as one.
 SQUARE = 4.0
 _NAMED = 3
+# Of curves: their height, the room of a title, of a line of text, and of a mark on the axis.
+_CURVE, _TITLE, _LINE, _APART = 70, 22, 12, 40
 _MARKS = 5
 # By base: every how many powers there is a mark, and multiples of a power; the finest comes first.
 _STEPS: dict[float, tuple[tuple[int, tuple[int, ...]], ...]] = {
@@ -89,6 +92,35 @@ class BarDrawing:
 
 
 @dataclass(frozen=True)
+class CurveDrawing:
+    """One figure over the thresholds; `line` are the points of a polyline."""
+
+    title: str
+    top: float
+    bottom: float
+    y_marks: tuple[Mark, ...]
+    line: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class SweepDrawing:
+    """All that the template draws of one sweep: curves below each other, with one axis."""
+
+    name: str
+    anchor: str
+    summary: str
+    notes: tuple[str, ...]
+    width: int
+    height: float
+    left: float
+    right: float
+    x_marks: tuple[Mark, ...]
+    recommended: float | None  # where its threshold is
+    curves: tuple[CurveDrawing, ...]
+
+
+@dataclass(frozen=True)
 class _Axis:
     """A logarithmic axis; zeros stand below its least value."""
 
@@ -110,7 +142,7 @@ def scatter(picture: Scatter) -> ScatterDrawing:
 
         scatter(pictures[0]).dots[0].text == "step: 8.0 MiB before, 817 B after (0.0001x)"
     """
-    axis = _axis(picture.points)
+    axis = _axis_of(picture.points)
     left, right, top, bottom = LEFT, SIZE - MARGIN, MARGIN, SIZE - BOTTOM
 
     def x(value: float) -> float:
@@ -159,13 +191,93 @@ def ulp_bars(distances: UlpDistances) -> BarDrawing:
     return BarDrawing(distances.summary, width, len(bars) * row, left, bars)
 
 
-def _axis(points: Sequence[Point]) -> _Axis:
-    values = [
-        value
-        for point in points
-        for value in (point.before, point.after, point.low, point.high)
-        if value is not None and value > 0
+def sweep(swept: SweptProgram) -> SweepDrawing:
+    """Place the curves of a sweep below each other, on logarithmic axes.
+
+    A threshold of 0 stands apart at the left.
+
+    Example::
+
+        sweep(sweeps.programs[0]).curves[0].title == "Call"
+    """
+    thresholds = sorted({point.threshold for curve in swept.curves for point in curve.points})
+    axis = _axis([float(each) for each in thresholds])
+    start = LEFT + (_APART if 0 in thresholds else 0)
+
+    def x(threshold: float) -> float:
+        if threshold <= 0:
+            return LEFT + MARGIN
+        return round(start + axis.share(threshold) * (SIZE - MARGIN - start), 1)
+
+    known = [each for each in thresholds if each == swept.recommended]
+    marks: list[Mark] = []
+    for each in (*known, *thresholds):
+        text = figures.humanise_bytes(each).replace(".0 ", " ") if each else "0"
+        if all(abs(x(each) - mark.at) >= _APART for mark in marks):
+            marks.append(Mark(x(each), text))
+    curves = [
+        _curve(curve, swept.recommended, x, top=_TITLE + index * (_TITLE + _CURVE))
+        for index, curve in enumerate(swept.curves)
     ]
+    return SweepDrawing(
+        name=swept.name,
+        anchor=swept.anchor,
+        summary=swept.summary,
+        notes=swept.notes,
+        width=SIZE,
+        height=curves[-1].bottom + BOTTOM,
+        left=LEFT,
+        right=SIZE - MARGIN,
+        x_marks=tuple(marks),
+        recommended=x(known[0]) if known else None,
+        curves=tuple(curves),
+    )
+
+
+def _curve(curve: Curve, recommended: int | None, x: _Place, top: float) -> CurveDrawing:
+    values = [point.value for point in curve.points]
+    axis, bottom = _axis(values), top + _CURVE
+
+    def y(value: float) -> float:
+        return round(bottom - axis.share(value) * _CURVE, 1)
+
+    marks: list[Mark] = []
+    for value in sorted({min(values), max(values)}) if values else ():
+        if not marks or marks[-1].at - y(value) >= _LINE:
+            marks.append(Mark(y(value), figures.cell(_whole(value, curve.unit), curve.unit).text))
+    return CurveDrawing(
+        title=curve.title,
+        top=top,
+        bottom=bottom,
+        y_marks=tuple(marks),
+        line=" ".join(f"{x(each.threshold)},{y(each.value)}" for each in curve.points),
+        dots=tuple(
+            Dot(
+                x=x(each.threshold),
+                y=y(each.value),
+                radius=5.0 if each.threshold == recommended else 3.0,
+                tone="good" if each.threshold == recommended else "note",
+                anchor="",
+                text=each.text,
+                low=None,
+                high=None,
+            )
+            for each in curve.points
+        ),
+    )
+
+
+def _whole(value: float, unit: Unit) -> float:
+    return round(value) if unit == "bytes" else value
+
+
+def _axis_of(points: Sequence[Point]) -> _Axis:
+    ends = ((point.before, point.after, point.low, point.high) for point in points)
+    return _axis([value for each in ends for value in each if value is not None])
+
+
+def _axis(numbers: Sequence[float]) -> _Axis:
+    values = [value for value in numbers if value > 0]
     if not values:
         return _Axis(1.0, 10.0)
     # A little room, so that no dot touches an edge: the lower edge is where zeros stand.

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from reports.output import json_file, suite_junit, suite_pages, suite_sarif
-from reports.output.formats import ReportFormat, ReportRequest
+from reports.output.formats import ReportFormat
 from reports.rows.suite import SuiteResult
 
-_OF_SUITES: dict[ReportFormat, Callable[[SuiteResult], str]] = {
-    "html": suite_pages.render_html,
-    "md": suite_pages.render_markdown,
-    "comment": suite_pages.render_comment,
-    "junit": suite_junit.render,
-    "sarif": suite_sarif.render,
-    "json": json_file.render_suite,
+# Each takes a result, and the address of the whole report.
+_OF_SUITES: dict[ReportFormat, Callable[[SuiteResult, str], str]] = {
+    "html": lambda result, _: suite_pages.render_html(result),
+    "md": lambda result, _: suite_pages.render_markdown(result),
+    "comment": lambda result, link: suite_pages.render_comment(result, link=link),
+    "junit": lambda result, _: suite_junit.render(result),
+    "sarif": lambda result, _: suite_sarif.render(result),
+    "json": lambda result, _: json_file.render_suite(result),
 }
 SUITE_FORMATS: tuple[ReportFormat, ...] = tuple(_OF_SUITES)
 
 
-def check_for_suites(requests: Sequence[ReportRequest]) -> None:
-    """Make sure that a suite has the format of each request. Raises `ValueError`.
+def render_suite(format_: ReportFormat, result: SuiteResult, link: str = "") -> str:
+    """Render a suite in a format; `link` is the address of the whole report, for comments.
 
-    Example::
-
-        check_for_suites([parse_report_option("html:report.html")])
-    """
-    for request in requests:
-        if request.format not in SUITE_FORMATS:
-            raise ValueError(
-                f"illegal report '{request}': the formats of a test-suite are "
-                f"{', '.join(SUITE_FORMATS)}"
-            )
-
-
-def render_suite(format_: ReportFormat, result: SuiteResult) -> str:
-    """Render a suite in a format.
+    Raises `ValueError` for a link that is neither http nor https.
 
     Example::
 
         render_suite("md", load_suite("suite.json")).startswith("# constparity")
     """
-    return _OF_SUITES[format_](result)
+    return _OF_SUITES[format_](result, link)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from reports.output import html_page, markdown_page, templating
-from reports.output.comment_page import LIMIT, cut_table, first_that_fits
+from reports.output.comment_page import LIMIT, cut_table, first_that_fits, link_to_whole
 from reports.output.markdown_text import environment
 from reports.rows.suite import SuiteResult
 from reports.views.suite_page import SuitePage, SuiteSection, suite_page
@@ -47,17 +47,20 @@ def render_markdown(result: SuiteResult, limit_bytes: int = markdown_page.LIMIT_
     return templating.fill(environment(), "suite.md", "suite_program.md", page, limit_bytes)
 
 
-def render_comment(result: SuiteResult, limit: int = LIMIT) -> str:
+def render_comment(result: SuiteResult, limit: int = LIMIT, *, link: str = "") -> str:
     """Render a suite as Markdown below `limit` bytes, for any number of programs.
+
+    `link` is the address of the whole report; raises `ValueError` where it is not http or https.
 
     Example::
 
         len(render_comment(result).encode()) < 65_536
     """
     template, page = environment().get_template("suite_comment.md"), suite_page(result)
+    whole = link_to_whole(link)
     cuts = (_cut(page, *to) for to in _CUTS)
     texts = (
-        template.render(page=each, left_out=len(page.sections) - len(each.sections))
+        template.render(page=each, whole=whole, left_out=len(page.sections) - len(each.sections))
         for each in cuts
     )
     return first_that_fits(texts, limit)

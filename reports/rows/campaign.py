@@ -7,13 +7,15 @@ Sizes are in bytes, times in seconds. A field that is None was not measured; it 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import computed_field, model_validator
 
+from reports.rows.experiments import Sweep
 from reports.rows.headline import Headline, headline
 from reports.rows.program_row import VERDICTS, Environment, ProgramRow, Verdict
 from reports.rows.row import Row, Side
+from reports.rows.swept import check_sweeps, program_of
 
 SCHEMA_VERSION = 4
 
@@ -33,6 +35,7 @@ class Campaign(Row):
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
     not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out
+    sweeps: tuple[Sweep, ...] = ()  # over the embed threshold, at most one of a program
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -47,8 +50,26 @@ class Campaign(Row):
             return {name: value for name, value in data.items() if name != "headline"}
         return data
 
+    @model_validator(mode="after")
+    def _sweeps_are_of_programs(self) -> Self:
+        check_sweeps(self.sweeps, self.programs)
+        return self
+
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of the programs; a campaign over nothing could not compare."""
         verdicts = [row.verdict for row in self.programs]
         return max(verdicts, key=VERDICTS.index, default="could not compare")
+
+    def with_sweep(self, sweep: Sweep) -> Campaign:
+        """Return the campaign with a sweep of one of its programs, in place of an earlier one.
+
+        Raises `SweepRefusedError` as `check_sweeps` does.
+
+        Example::
+
+            load_campaign("result.json").with_sweep(sweep).sweeps[-1] == sweep
+        """
+        check_sweeps([sweep], self.programs)
+        others = (each for each in self.sweeps if program_of(each) != program_of(sweep))
+        return self.model_copy(update={"sweeps": (*others, sweep)})

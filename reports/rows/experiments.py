@@ -1,14 +1,16 @@
 """The rows of experiments on one program: what was asked, and what was found.
 
-They stand beside a campaign and not in it: an experiment compares variants of one pipeline, where
-a campaign compares sides. Sizes are in bytes, times in seconds.
+An experiment compares variants of one pipeline, where a campaign compares sides. The result of a
+campaign can have sweeps of its programs; the others stand beside it. Sizes are in bytes, times in
+seconds.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from reports.rows import Environment, Row, Verdict
+from reports.rows.program_row import Environment, Verdict
+from reports.rows.row import Row
 
 # In what variants of a program may differ.
 CulpritMetric = Literal["outputs", "compile", "memory", "call"]
@@ -91,6 +93,7 @@ class Sweep(Row):
     environment: Environment
     program: str
     source: str
+    digest: str = ""  # SHA-256 of the file of `source`
     points: tuple[SweepPoint, ...]
     call_noise: float  # how far the figures are from themselves, as a ratio less 1
     compile_noise: float

@@ -13,6 +13,8 @@ from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
     FlipOutcome,
+    FlipReason,
+    Hazard,
     ProgramRow,
     answer_of,
 )
@@ -20,6 +22,7 @@ from reports.rows.metric_records import Metric
 from reports.views import figures, flip
 from reports.views.causes import Cause, listed, standings
 from reports.views.cells import Tone
+from reports.views.ledger import said_by
 from reports.views.scatter import NOTICEABLE, Scatter
 from reports.views.sides import Flip
 from reports.views.texts import counted, cut, visible
@@ -47,7 +50,8 @@ class Share:
 class Broken:
     """One program that a flip breaks, changes or costs something, and the first reason.
 
-    `where` is the line of the reason, else the line where the program is declared.
+    `where` is the line of the reason, else the line where the program is declared; "" where the
+    reason names it already.
     """
 
     name: str
@@ -194,13 +198,30 @@ def _broken(row: ProgramRow, anchor: str) -> Broken:
     assert row.flip is not None
     outcome: FlipOutcome = row.flip.outcome
     first = row.flip.reasons[0] if row.flip.reasons else None
+    cause = _cause(first, row.hazards) if first else ""
+    where = (first.where if first else "") or row.source
     return Broken(
         name=cut(row.name, _NAME_LENGTH),
         anchor=anchor,
         outcome=outcome,
         tone=flip.TONES[outcome],
-        reason=gist(first.what) if first else outcome,
-        where=cut((first.where if first else "") or row.source, _WHERE_LENGTH),
+        reason=_reason(first, cause) if first else outcome,
+        where="" if cause else cut(where, _WHERE_LENGTH),
+    )
+
+
+def _cause(reason: FlipReason, hazards: Sequence[Hazard]) -> str:
+    """Return what a hazard says at the end of a reason; "" where none does."""
+    found = (each.what for each in hazards if said_by(reason, each))
+    return next((each for each in found if reason.what.endswith(f"; {each}")), "")
+
+
+def _reason(reason: FlipReason, cause: str) -> str:
+    """Return the first statements of a reason, and its cause."""
+    if not cause:
+        return gist(reason.what)
+    return (
+        f"{gist(reason.what.removesuffix(f'; {cause}'))}; {cut(visible(cause), 2 * _GIST_LENGTH)}"
     )
 
 

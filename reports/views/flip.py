@@ -20,8 +20,8 @@ from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.ledger import place
 from reports.views.texts import cut, left_out
 
-_MAX_ROWS = 40
-_TEXT_LENGTH = 500
+MAX_ROWS = 40
+TEXT_LENGTH = 500
 
 TONES: dict[FlipOutcome, Tone] = {
     "safe": "good",
@@ -63,7 +63,7 @@ def outcome(flip: FlipVerdict | None) -> Cell:
     """
     if flip is None:
         return NOTHING
-    title = cut("; ".join(reason.what for reason in flip.reasons), _TEXT_LENGTH)
+    title = cut("; ".join(reason.what for reason in flip.reasons), TEXT_LENGTH)
     return Cell(flip.outcome, title, TONES[flip.outcome])
 
 
@@ -93,12 +93,12 @@ def reasons(flip: FlipVerdict | None) -> Table:
         return Table("The flip", columns, ())
     rows = tuple(
         (
-            Cell(cut(reason.what, _TEXT_LENGTH)),
-            Cell(cut(reason.where, _TEXT_LENGTH)) if reason.where else NOTHING,
-            Cell(cut(reason.action, _TEXT_LENGTH)) if reason.action else NOTHING,
+            Cell(cut(reason.what, TEXT_LENGTH)),
+            Cell(cut(reason.where, TEXT_LENGTH)) if reason.where else NOTHING,
+            Cell(cut(reason.action, TEXT_LENGTH)) if reason.action else NOTHING,
             Cell(reason.outcome, tone=TONES[reason.outcome]),
         )
-        for reason in flip.reasons[:_MAX_ROWS]
+        for reason in flip.reasons[:MAX_ROWS]
     )
     caption = f"The flip from {flip.left} to {flip.right}: {flip.outcome}"
     return Table(caption, columns, rows, left_out(flip.reasons, rows, "reasons"))
@@ -116,11 +116,11 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
             Cell(each.left),
             Cell(each.right),
             Cell(each.cause, tone=_CAUSES[each.cause]),
-            Cell(cut(each.equation, _TEXT_LENGTH)) if each.equation else NOTHING,
-            Cell(cut(place(each.file, each.line), _TEXT_LENGTH)) if each.file else NOTHING,
-            Cell(cut(each.evidence, 2 * _TEXT_LENGTH)),
+            Cell(cut(each.equation, TEXT_LENGTH)) if each.equation else NOTHING,
+            Cell(cut(place(each.file, each.line), TEXT_LENGTH)) if each.file else NOTHING,
+            Cell(cut(each.evidence, 2 * TEXT_LENGTH)),
         )
-        for each in found[:_MAX_ROWS]
+        for each in found[:MAX_ROWS]
     )
     titles = ("left side", "right side", "cause", "first that differs", "where", "evidence")
     notice = left_out(found, rows, "attributions")
@@ -135,7 +135,7 @@ def times(judged: Sequence[TimeComparison]) -> Table:
         times(campaign.programs[0].times).rows[0][3].text == "slower"
     """
     order = list(_TIMES)
-    shown = sorted(judged, key=lambda each: order.index(each.verdict))[:_MAX_ROWS]
+    shown = sorted(judged, key=lambda each: order.index(each.verdict))[:MAX_ROWS]
     rows = tuple(
         (
             Cell(each.metric),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from reports.rows import CapturedArray, Hazard, Observation, ProgramRow, Side
+from reports.rows import CapturedArray, FlipReason, Hazard, Observation, ProgramRow, Side
 from reports.views import figures
 from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.texts import cut, left_out
@@ -75,6 +75,22 @@ def hazards(found: Sequence[Hazard]) -> Table:
     columns = tuple(Column(title) for title in titles)
     notice = left_out(groups, rows, "hazards")
     return Table("Hazards of the flip", columns, tuple(rows), notice)
+
+
+def said_by(reason: FlipReason, hazard: Hazard, length: int | None = None) -> bool:
+    """Say whether a reason, or the first `length` characters of its texts, tells a hazard whole.
+
+    Example::
+
+        said_by(row.flip.reasons[0], row.hazards[0])
+    """
+    where = reason.where[:length]
+    return (
+        hazard.what in reason.what[:length]
+        and hazard.fix == reason.action
+        and hazard.array in where
+        and place(hazard.file, hazard.line) in where
+    )
 
 
 def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:

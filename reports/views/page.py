@@ -21,6 +21,7 @@ from reports.views import flip, measured
 from reports.views.cells import Cell, Column, Table, Tone
 from reports.views.overview import anchor_of, overview
 from reports.views.program import MARKS, Section, section
+from reports.views.sweeps import Sweeps, sweeps_of
 from reports.views.texts import cut
 
 MAX_PROGRAMS = 500
@@ -46,6 +47,7 @@ class Page:
     created: str
     overview: Table
     notes: tuple[str, ...]
+    sweeps: Sweeps
     environment: Table
     sections: tuple[Section, ...]
 
@@ -78,6 +80,7 @@ def page(campaign: Campaign) -> Page:
         created=campaign.created,
         overview=overview(shown, sides, left_out=len(programs) - len(shown)),
         notes=(*_notes(sides), *left_out(campaign.not_run)),
+        sweeps=sweeps_of(campaign, programs),
         environment=environment_table(campaign.environment),
         sections=tuple(
             section(row, sides, anchor_of(index), apart=apart) for index, row in enumerate(shown)

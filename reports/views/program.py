@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reports.rows import (
     Comparison,
     Failure,
+    Hazard,
     LeafComparison,
     ProgramRow,
     Side,
@@ -15,7 +16,7 @@ from reports.rows import (
 )
 from reports.views import figures, flip, measurements, outputs
 from reports.views.cells import NOTHING, Cell, Table, Tone, columns
-from reports.views.ledger import hazards, ledger
+from reports.views.ledger import hazards, ledger, said_by
 from reports.views.texts import cut, cut_middle, left_out, more
 
 # The mark keeps the verdict readable without colour. The worst comes first.
@@ -114,7 +115,7 @@ def section(
             leaves(row.comparisons),
             flip.drift(row.drift),
             flip.times(row.times),
-            hazards(row.hazards),
+            hazards([each for each in row.hazards if not _is_said(row, each)]),
         ),
         evidence=_with_rows(
             ledger(row, sides),
@@ -123,6 +124,12 @@ def section(
         ),
         folded=_with_rows(outputs.outputs(sides, seen), outputs.operations(sides, seen)),
     )
+
+
+def _is_said(row: ProgramRow, hazard: Hazard) -> bool:
+    """Say whether the table of the reasons above tells a hazard already."""
+    shown = row.flip.reasons[: flip.MAX_ROWS] if row.flip else ()
+    return any(said_by(each, hazard, flip.TEXT_LENGTH) for each in shown)
 
 
 def failure_view(side: Side, failure: Failure) -> FailureView:

@@ -13,6 +13,7 @@ from reports.views.decision import Decision, decision
 from reports.views.programs_table import ProgramsTable, programs_table
 from reports.views.scatter import Scatter, UlpDistances, scatters, ulp_distances
 from reports.views.sides import Flip, flip_of
+from reports.views.sweeps import Sweeps, sweeps_of
 from reports.views.terms import Term, terms_of
 from reports.views.web_section import WebSection, web_section
 
@@ -35,6 +36,7 @@ class WebPage:
     terms: tuple[Term, ...]  # words of the first screen and of the table
     pictures: tuple[Scatter, ...]
     ulps: UlpDistances | None
+    sweeps: Sweeps
     table: ProgramsTable
     environment: Table
     programs: tuple[ProgramRow, ...]
@@ -86,6 +88,7 @@ def web_page(campaign: Campaign) -> WebPage:
         terms=terms_of(line.reason for line in table.lines),
         pictures=pictures,
         ulps=ulp_distances(programs, flip) if flip else None,
+        sweeps=sweeps_of(campaign, programs, anchors),
         table=table,
         environment=page.environment_table(campaign.environment),
         programs=tuple(programs),

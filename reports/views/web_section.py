@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reports.rows import SIDES, Comparison, FlipVerdict, ProgramRow, Side
+from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, Hazard, ProgramRow, Side
 from reports.rows.kept_text import KeptText
 from reports.views import flip, measurements, outputs
 from reports.views.cells import Cell, Column, Table, Tone, columns
 from reports.views.differences import PrintedProgram, TextDifference, difference
-from reports.views.ledger import hazards, ledger
+from reports.views.ledger import hazards, ledger, said_by
 from reports.views.program import (
     MARKS,
     OUTCOMES,
@@ -39,6 +39,7 @@ class Reason:
 
     what: str
     where: str
+    code: str  # the line itself, where a hazard is the reason
     action: str
     outcome: str
     tone: Tone
@@ -102,7 +103,7 @@ def web_section(
         source=cut(row.source, _NAME_LENGTH),
         summary=cut(row.summary, _TEXT_LENGTH),
         tags=row.tags,
-        reasons=_reasons(row.flip),
+        reasons=_reasons(row),
         more_reasons=_more_reasons(row.flip),
         terms=terms_of(_texts(row)),
         others=_others(row.reasons),
@@ -116,7 +117,7 @@ def web_section(
             leaves([each for each in row.comparisons if _is_apart(each)]),
             flip.drift(row.drift),
             flip.times(row.times),
-            hazards(row.hazards),
+            hazards([each for each in row.hazards if not _reasons_that_say(row, each)]),
             comparisons(
                 [each for each in between if each.outcome == "different"], "Other sides that differ"
             ),
@@ -140,17 +141,31 @@ _WHAT_DIFFERS = "Metrics that differ across the flip"
 _WHAT_AGREES = "Metrics that agree across the flip, or are not judged"
 
 
-def _reasons(found: FlipVerdict | None) -> tuple[Reason, ...]:
+def _reasons(row: ProgramRow) -> tuple[Reason, ...]:
+    codes = {
+        reason: hazard.code
+        for hazard in reversed(row.hazards)
+        for reason in _reasons_that_say(row, hazard)
+    }
     return tuple(
         Reason(
             what=cut(reason.what, _TEXT_LENGTH),
             where=cut(reason.where, _TEXT_LENGTH),
+            code=cut(codes.get(reason, ""), _TEXT_LENGTH),
             action=cut(reason.action, _TEXT_LENGTH),
             outcome=reason.outcome,
             tone=flip.TONES[reason.outcome],
         )
-        for reason in (found.reasons[:_MAX_REASONS] if found else ())
+        for reason in _shown(row.flip)
     )
+
+
+def _shown(found: FlipVerdict | None) -> Sequence[FlipReason]:
+    return found.reasons[:_MAX_REASONS] if found else ()
+
+
+def _reasons_that_say(row: ProgramRow, hazard: Hazard) -> list[FlipReason]:
+    return [each for each in _shown(row.flip) if said_by(each, hazard, _TEXT_LENGTH)]
 
 
 def _more_reasons(found: FlipVerdict | None) -> str:

@@ -23,6 +23,13 @@ FOUND = {
         "jaxpr, values = (closed := jax.make_jaxpr(f)(x)).jaxpr, closed.consts  # <-\nlen(values)",
         "@jax.jit\ndef g(x): return x\ng.trace(x).jaxpr.consts.pop()  # <-",
         "from jax import make_jaxpr as mk\ndef made(): return mk(f)(x)\nlen(made().consts)  # <-",
+        # An interpreter reads Literals, and this count is no part of that.
+        "def run(jaxpr, args):\n    env = dict(zip(jaxpr.constvars, jaxpr.consts))\n"
+        "    print(len(jaxpr.consts))  # <-\n    for eqn in jaxpr.eqns:\n"
+        "        values = [v.val if isinstance(v, core.Literal) else env[v] for v in eqn.invars]",
+        # Literals are looked at for another purpose.
+        "def g(jaxpr, eqn):\n    total = sum(c.nbytes for c in jaxpr.consts)  # <-\n"
+        "    scalars = [v.val for v in eqn.invars if isinstance(v, core.Literal)]",
     ],
     "CP102": [
         "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, [a, b], x)  # <-",
@@ -169,6 +176,23 @@ SILENT = {
         "def g(jaxpr): return propagate(jaxpr.jaxpr, [Cell(c) for c in jaxpr.consts], 1)",
         "def g(jaxpr, used):\n"
         "    return core.ClosedJaxpr(jaxpr.jaxpr, consts=[jaxpr.consts[i] for i in used])",
+        # as in pennylane 0.45.1, pennylane/_grad/grad.py:207
+        "def g(jaxpr):\n    kwargs = {'n_consts': len(jaxpr.consts), 'fn': f}\n"
+        "    return prim.bind(*jaxpr.consts, **kwargs)",
+        # Literals beside `.consts`: both forms are handled.
+        "def found_in(jaxpr):\n    found = list(jaxpr.consts)\n    for eqn in jaxpr.eqns:\n"
+        "        found += [v.val for v in eqn.invars if isinstance(v, core.Literal)]\n"
+        "    return [c for c in found if np.ndim(c)]",
+        "def g(jaxpr, found):\n    for c in jaxpr.consts: found.append(c)\n"
+        "    for eqn in jaxpr.eqns:\n        for v in eqn.invars:\n"
+        "            if isinstance(v, core.Literal): found.append(v.val)",
+        "def g(jaxpr):\n    total = sum(c.nbytes for c in jaxpr.consts)\n"
+        "    for eqn in jaxpr.eqns:\n        for v in eqn.invars:\n"
+        "            if isinstance(v, core.Literal): total += v.val.nbytes\n    return total",
+        "def g(jaxpr):\n    for c in jaxpr.consts: visit(c)\n    for eqn in jaxpr.eqns:\n"
+        "        for v in eqn.invars:\n            if isinstance(v, core.Literal): visit(v.val)",
+        "def g(jaxpr):\n    for c in jaxpr.consts: yield c\n    for eqn in jaxpr.eqns:\n"
+        "        yield from (v.val for v in eqn.invars if isinstance(v, core.Literal))",
     ],
     "CP102": [
         "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)",

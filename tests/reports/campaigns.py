@@ -6,6 +6,7 @@ import math
 
 from reports import rows
 from reports.rows import Side
+from reports.rows.experiments import Sweep, SweepPoint
 
 HOSTILE = (
     "<script>alert(1)</script> & \"quotes\" 'single' | pipe ` tick ``` fence\nline *b* _u_ [l](x)"
@@ -198,11 +199,45 @@ def not_compared(name: str = f"hostile {HOSTILE}") -> rows.ProgramRow:
     )  # fmt: skip
 
 
-def campaign(*programs: rows.ProgramRow, sides: tuple[Side, ...] = ALL_SIDES) -> rows.Campaign:
+def campaign(
+    *programs: rows.ProgramRow, sides: tuple[Side, ...] = ALL_SIDES, sweeps: tuple[Sweep, ...] = ()
+) -> rows.Campaign:
     return rows.Campaign(
-        created="2026-08-20T12:00:00Z", environment=ENVIRONMENT, sides=sides, programs=programs
+        created="2026-08-20T12:00:00Z",
+        environment=ENVIRONMENT,
+        sides=sides,
+        programs=programs,
+        sweeps=sweeps,
     )
 
 
 def rich() -> rows.Campaign:
-    return campaign(parity(), difference(), not_compared())
+    odd = not_compared()
+    swept = sweep(odd.name, odd.source, reason=HOSTILE)
+    return campaign(parity(), difference(), odd, sweeps=(swept,))
+
+
+def sweep(program: str, source: str, **changes) -> Sweep:
+    """A sweep over four thresholds: the smallest two hoist all, the largest inlines all."""
+    calls = {0: 8.0e-6, 32: 8.0e-6, 1024: 6.0e-6, 4_194_304: 5.0e-6}
+    points = tuple(
+        SweepPoint(
+            threshold=threshold, const_args=3 - place, text_bytes=817 * 10**place,
+            inlined_bytes=100 * place, optimised_constant_bytes=90 * place,
+            argument_bytes=4_194_308, temporary_bytes=None, call_seconds=call,
+            compile_seconds=0.045 * 2**place, dispatch_seconds=call / 2,
+        )
+        for place, (threshold, call) in enumerate(calls.items())
+    )  # fmt: skip
+    fields = {
+        "created": "2026-07-26T15:00:00+00:00",
+        "environment": ENVIRONMENT,
+        "program": program,
+        "source": source,
+        "points": points,
+        "call_noise": 0.0125,
+        "compile_noise": 0.03,
+        "recommended": 1024,
+        "reason": "the smallest threshold with a call within 5% of the fastest",
+    }
+    return Sweep.model_validate(fields | changes)

@@ -11,6 +11,7 @@ from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import Module
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import Rule
+from parity_tests.lint.sinks import sinks_of
 from parity_tests.lint.uses import Purpose, Use, uses_of
 
 _EXPLANATION = """\
@@ -27,6 +28,10 @@ What to do: find captured arrays in the Literals as well.
         for atom in eqn.invars:
             if isinstance(atom, jax.extend.core.Literal):
                 ...  # atom.val may be an array of any shape
+
+Code that does with them what it does with the values of Literals is right in both forms, and is not
+reported: `found = list(closed.consts)` and then `found.append(atom.val)`, or `visit(const)` and
+`visit(atom.val)`, in one function.
 
 Code that hands `.consts` on together with its jaxpr, as `jax.core.eval_jaxpr(closed.jaxpr,
 closed.consts, *args)` does, works in both forms and is not reported. Neither is
@@ -53,8 +58,22 @@ def _check(kinds: Kinds) -> Iterator[Match]:
         found = [each for each in uses_of(module, kinds, node) if each.purpose in _SAYS]
         # What is looked into tells more than what is passed on.
         found.sort(key=lambda use: use.purpose is Purpose.ESCAPES)
-        if found:
+        if found and not _goes_with_literals(kinds, node):
             yield _match(module, node, found[0], value.confidence)
+
+
+def _goes_with_literals(kinds: Kinds, node: cst.Attribute) -> bool:
+    """Say whether values of Literals go where the captured arrays go, in the same function."""
+    module = kinds.module
+    function = module.enclosing(node, cst.FunctionDef)
+    sinks = sinks_of(module, node) if function is not None else set()
+    return any(
+        not sinks.isdisjoint(sinks_of(module, each))
+        for each in (module.nodes_in(function, cst.Attribute) if function and sinks else ())
+        if each.attr.value == "val"
+        and kinds.is_a(each.value, Kind.ATOM)
+        and module.enclosing(each, cst.FunctionDef) is function
+    )
 
 
 def _match(module: Module, node: cst.Attribute, use: Use, confidence: Confidence) -> Match:

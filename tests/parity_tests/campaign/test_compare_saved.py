@@ -102,8 +102,10 @@ def test_nothing_runs_unless_it_is_asked_for(saved, asked, capsys):
     folder, _ = saved
     files = [str(folder / f"{name}.json") for name in HALVES]
     asked.clear()
-    app.main(["compare", *files])
+    comment = ["--report", "comment:-", "--report-url", "https://ci.example.org/report.html"]
+    app.main(["compare", *files, *comment])
     assert asked == []
+    assert "[The whole report](<https://ci.example.org/report.html>)" in capsys.readouterr().out
     app.main(["compare", *files, "--attribute"])
     assert {name.rpartition(":")[2] for name, *_ in asked} == {
         "other_value", "other_rounding", "other_order"

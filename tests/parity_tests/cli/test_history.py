@@ -118,6 +118,14 @@ def test_a_report_is_compared_with_a_run(two, tmp_path, capsys):
     assert "1 newly different, 2 new" in out
 
 
+def test_a_side_with_itself_is_not_compared_with_a_run(two, tmp_path, capsys):
+    of_itself = campaign(built.program("step")).model_copy(update={"sides": ("jax-legacy",)})
+    report = tmp_path / "aa.json"
+    report.write_text(json_file.render(of_itself), "utf-8")
+    assert app.main(["compare", str(report), "last", "--store", str(two)]) == 4
+    assert "compares jax-legacy with itself (constparity aa)" in capsys.readouterr().err
+
+
 def test_nothing_in_common_could_not_be_compared(path):
     keep(path, built.program("step"))
     keep(path, built.program("init"))
@@ -150,6 +158,7 @@ def test_a_trend_is_printed_and_drawn(two, tmp_path, capsys):
         ["compare", "1", "7", "--store", "{store}"],
         ["compare", "1", "A.json", "--store", "{store}"],
         ["compare", "1", "2", "--store", "{store}", "--attribute"],
+        ["compare", "1", "2", "--store", "{store}", "--report-url", "https://example.org"],
         ["run", "x", "--store", "{folder}"],
         ["run", "x", "--store", "{folder}/none/runs.db"],
     ],

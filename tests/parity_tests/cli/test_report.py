@@ -3,6 +3,7 @@
 import json
 
 import built_grids as built
+import built_suites
 import pytest
 
 import reports
@@ -21,6 +22,13 @@ def result(tmp_path, faults):
 def grid_result(tmp_path):
     file = tmp_path / "grid.json"
     file.write_text(json_file.render_grid(built.rich()), "utf-8")
+    return file
+
+
+@pytest.fixture
+def suite_result(tmp_path):
+    file = tmp_path / "suite.json"
+    file.write_text(json_file.render_suite(built_suites.rich()), "utf-8")
     return file
 
 
@@ -122,7 +130,9 @@ def test_without_a_library_nothing_is_written(result, tmp_path, capsys, monkeypa
 def test_a_format_that_a_grid_does_not_have_names_those_that_it_has(grid_result, tmp_path, capsys):
     assert report(grid_result, "--report", f"sarif:{tmp_path}/r.sarif") == 4
     said = capsys.readouterr().err
-    assert f"the formats of a grid are {', '.join(reports.GRID_FORMATS)}" in said
+    assert (
+        f"the formats of a grid over versions of JAX are {', '.join(reports.GRID_FORMATS)}" in said
+    )
     assert not (tmp_path / "r.sarif").exists()
 
 
@@ -131,7 +141,7 @@ def test_an_unknown_format_names_those_that_there_are(result, capsys):
     assert "html, md, comment, junit" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["result", "grid_result"])
+@pytest.mark.parametrize("kind", ["result", "grid_result", "suite_result"])
 def test_a_comment_links_to_the_address_of_the_whole_report(kind, request, capsys):
     address = "https://ci.example.org/report.html"
     options = ("--report", "comment:-", "--report-url", address)

@@ -3,11 +3,14 @@
 import pytest
 from program_files import program_file
 
+import reports
 from parity_tests import targets
 from parity_tests.cli import app
-from parity_tests.experiments import sweep
+from parity_tests.evidence.saved import archive_of
+from parity_tests.experiments import in_worker, sweep
 from parity_tests.experiments.sweep import recommend
 from parity_tests.observe.calls import work_of_jax
+from reports.rows import Campaign, ProgramRow
 from reports.rows.experiments import Sweep, SweepPoint, SweepQuestion
 
 THRESHOLDS = (0, 16, 32, 64, 1024)
@@ -104,9 +107,25 @@ def test_noise_widens_what_makes_no_difference():
     assert "25% for a call and 40% to compile" in reason
 
 
-def test_the_command_writes_a_table_and_a_report(planted, tmp_path, capsys):
+@pytest.fixture
+def result(swept, tmp_path):
+    """The file of a result that has the program."""
+    row = ProgramRow(
+        name=swept.program, source=swept.source, digest=swept.digest, summary="",
+        verdict="parity", reasons=(), observations=(), comparisons=(),
+    )  # fmt: skip
+    campaign = Campaign(
+        created="", environment=swept.environment, sides=("legacy",), programs=(row,)
+    )
+    file = tmp_path / "result.json"
+    file.write_text(reports.render_report("json", campaign), "utf-8")
+    return file
+
+
+def test_the_command_writes_a_table_and_a_report(planted, result, tmp_path, capsys):
     report = tmp_path / "sweep.json"
     options = ["--thresholds", "0,32, 1024", "--samples", "1", "--report", f"json:{report}"]
+    options += ["--into", str(result)]
     assert app.main(["sweep", f"{planted}:four_sizes", *options]) == 0
     printed = capsys.readouterr().out
     assert "recommended: " in printed
@@ -114,6 +133,40 @@ def test_the_command_writes_a_table_and_a_report(planted, tmp_path, capsys):
     swept = Sweep.model_validate_json(report.read_text())
     assert [each.const_args for each in swept.points] == [4, 3, 0]
     assert swept.source.rpartition(":")[2].isdecimal()
+    assert reports.load_campaign(result).sweeps == (swept,)
+
+
+def test_a_result_of_something_else_stays_as_it_is(planted, swept, result, monkeypatch, capsys):
+    moved = swept.model_copy(update={"source": "elsewhere.py:1"})
+    monkeypatch.setattr(in_worker, "sweep_thresholds", lambda *_, **__: moved)
+    before = result.read_bytes()
+    assert app.main(["sweep", f"{planted}:four_sizes", "--into", str(result)]) == 4
+    assert "does not take the sweep: the sweep is of four_sizes" in capsys.readouterr().err
+    assert result.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "said"),
+    [
+        ("nothing", lambda _: None, "has no program 'nothing'; run it"),
+        ("four_sizes", lambda file: file.write_text("{}"), "not a constparity report"),
+        ("four_sizes", lambda file: archive_of(file).touch(), "was saved with arrays"),
+        ("four_sizes", lambda file: file.unlink(), "No such file"),
+    ],
+)
+def test_what_takes_no_sweep_is_said_before_anything_is_measured(
+    planted, result, name, edit, said, monkeypatch, capsys
+):
+    monkeypatch.setattr(in_worker, "sweep_thresholds", lambda *_, **__: pytest.fail("measured"))
+    edit(result)
+    assert app.main(["sweep", f"{planted}:{name}", "--into", str(result)]) == 4
+    assert said in capsys.readouterr().err
+
+
+def test_a_report_does_not_replace_the_result(planted, result, capsys):
+    options = ["--into", str(result), "--report", f"json:{result}"]
+    assert app.main(["sweep", f"{planted}:four_sizes", *options]) == 4
+    assert "would replace the result" in capsys.readouterr().err
 
 
 def test_a_program_without_arrays_has_nothing_to_choose(planted, capsys):

@@ -142,4 +142,5 @@ def mixed(campaigns):
         judged(sized(campaigns, "drifts", 600), "numerics drift, explained", action="accept it"),
         judged(sized(campaigns, "larger", 90_000_000), "safe but slower or larger", kind="size"),
         judged(campaigns.not_compared("unknown"), "could not compare", kind="failure"),
+        sweeps=(campaigns.sweep("larger", campaigns.parity().source),),
     )

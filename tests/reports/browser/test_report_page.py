@@ -67,6 +67,25 @@ def test_a_dot_names_its_program_and_leads_to_it(show, mixed):
     shown.page.wait_for_selector("[id='program=larger']:focus")
 
 
+def test_a_sweep_is_drawn_says_the_same_in_words_and_leads_to_its_program(show, mixed):
+    shown = show(mixed)
+    sweep = shown.page.get_by_role("region", name="larger over the embed threshold")
+    picture = sweep.get_by_role("img")
+    assert "Recommended: 1,024 bytes" in picture.get_attribute("aria-label")
+    titles = sweep.locator("title").all_text_contents()
+    assert "larger, threshold 1,024 bytes, recommended: call 6.00 µs, const args 1" in titles
+    assert len(titles) == 3 * 4  # calls, compiling and size under four thresholds
+    # Further right is a larger threshold, further down is less; the smallest two are as fast.
+    places = [dot.bounding_box() for dot in sweep.locator("circle").all()[:4]]
+    across, down = [each["x"] for each in places], [each["y"] for each in places]
+    assert across == sorted(set(across))
+    assert down[0] == down[1] < down[3]
+    sweep.get_by_text("The figures as a table").click()
+    assert sweep.get_by_role("row", name="1,024 * 1 6.00 µs").is_visible()
+    sweep.get_by_role("link").click()
+    shown.page.wait_for_selector("[id='program=larger']:focus")
+
+
 # -- the table -------------------------------------------------------------------------------------
 
 

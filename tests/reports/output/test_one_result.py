@@ -20,6 +20,11 @@ from reports.rows import Campaign, metrics
 from reports.views import figures
 
 STOCK = ("jax-legacy", "jax-simplified")
+OF_A_POINT = {
+    "call_seconds": "seconds", "dispatch_seconds": "seconds", "compile_seconds": "seconds",
+    "text_bytes": "bytes", "inlined_bytes": "bytes", "optimised_constant_bytes": "bytes",
+    "argument_bytes": "bytes", "temporary_bytes": "bytes",
+}  # fmt: skip
 # Both sides capture the same arrays, which pages show once.
 OF_THE_ARRAY = ("line", "shape", "bytes", "uses")
 
@@ -86,6 +91,16 @@ def observation(campaigns, side):
     )  # fmt: skip
 
 
+def swept(campaigns, row):
+    """Every figure that a sweep can have, of another machine, whose figures are shown as well."""
+    [point, *others] = campaigns.sweep(row.name, row.source).points
+    point = point.model_copy(update={"temporary_bytes": 1})
+    return campaigns.sweep(
+        row.name, row.source, points=(point, *others),
+        environment=campaigns.ENVIRONMENT.model_copy(update={"device_count": 8, "cpu_count": 8}),
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def truth(campaigns):
     """What is in the JSON of a program with every figure, whose flip has a price."""
@@ -107,8 +122,10 @@ def truth(campaigns):
         flip=rows.FlipVerdict(left=STOCK[0], right=STOCK[1], outcome=reason.outcome,
                               reasons=(reason,)),
     )  # fmt: skip
-    whole = json.loads(json_file.render(campaigns.campaign(row, sides=STOCK)))
-    whole["programs"] = distinct(whole["programs"], apart())
+    of_row = campaigns.campaign(row, sides=STOCK, sweeps=(swept(campaigns, row),))
+    whole, numbers = json.loads(json_file.render(of_row)), apart()
+    whole["programs"] = distinct(whole["programs"], numbers)
+    whole["sweeps"] = distinct(whole["sweeps"], numbers)
     of_before, of_after = (seen["ledger"] for seen in whole["programs"][0]["observations"])
     for before, after in zip(of_before, of_after, strict=True):
         after |= {name: before[name] for name in OF_THE_ARRAY}
@@ -262,22 +279,53 @@ def expected_rows(campaign):
             yield "Outputs", [f"{leaf.dtype}[{shape}] {leaf.sha256[:12]}"]
 
 
+def expected_rows_of_sweeps(campaign):
+    [sweep] = campaign.sweeps
+    for each in sweep.points:
+        yield [
+            f"{each.threshold:,}", f"{each.const_args:,}",
+            *(figures.cell(getattr(each, name), unit).text for name, unit in OF_A_POINT.items()),
+        ]  # fmt: skip
+
+
+def said_of_sweeps(campaign):
+    """What a page says of a sweep in sentences."""
+    [sweep] = campaign.sweeps
+    facts, here = sweep.environment, campaign.environment
+    return (
+        f"Recommended: {sweep.recommended:,} bytes",
+        f"apart by {figures.humanise_share(sweep.call_noise)} for a call "
+        f"and {figures.humanise_share(sweep.compile_noise)} to compile",
+        f"device count {facts.device_count} (the result: {here.device_count}), "
+        f"cpu count {facts.cpu_count} (the result: {here.cpu_count})",
+    )
+
+
 def in_order(cells, line):
     """Whether cells stand in a line in their order; others may stand between them."""
     rest = iter(line)
     return all(cell in rest for cell in cells)
 
 
+def lines_below(caption, text):
+    table = text.partition(caption)[2].partition("\n\n")[2].partition("\n\n")[0]
+    return [
+        [cell.replace("\\", "").strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in table.splitlines()
+    ]
+
+
 def check_md(campaign, text):
     section = text.partition(f"\n## ✓ {campaign.programs[0].verdict}: step")[2]
     assert section
     for caption, cells in expected_rows(campaign):
-        table = section.partition(caption)[2].partition("\n\n")[2].partition("\n\n")[0]
-        lines = [
-            [cell.replace("\\", "").strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-            for line in table.splitlines()
-        ]
-        assert any(in_order(cells, line) for line in lines), (caption, cells, table)
+        lines = lines_below(caption, section)
+        assert any(in_order(cells, line) for line in lines), (caption, cells, lines)
+    lines = lines_below("under each threshold", text)
+    for cells in expected_rows_of_sweeps(campaign):
+        assert any(in_order(cells, line) for line in lines), (cells, lines)
+    for said in said_of_sweeps(campaign):
+        assert said in text
     assert f"A flip has a price for {len(campaign.programs)} of" in text
 
 
@@ -299,6 +347,9 @@ def check_html(campaign, text):
     for caption, cells in expected_rows(campaign):
         for cell in cells:
             assert cell in found, (caption, cell)
+    assert {cell for cells in expected_rows_of_sweeps(campaign) for cell in cells} <= found
+    for said in said_of_sweeps(campaign):
+        assert any(said in each for each in found), said
 
 
 def check_comment(campaign, text):
@@ -387,6 +438,8 @@ SHOWN = {
 
 
 def formats_that_show(path):
+    if path[0] == "sweeps":
+        return PAGES
     if path[2:5] == ("observations", 1, "ledger") and path[6] in ("line", "bytes", "uses"):
         return TABLES  # the others show the array of the first side
     name = ".".join(each for each in path[2:] if isinstance(each, str))
@@ -397,7 +450,8 @@ def test_a_number_that_is_another_one_is_seen_wherever_it_is_shown(truth):
     """Each number of the JSON is changed once; without the change every check passes."""
     campaign = campaign_of(truth)
     missed = []
-    for path, value in numbers_of(truth["programs"], ("programs",)):
+    of_result = {name: truth[name] for name in ("programs", "sweeps")}
+    for path, value in numbers_of(of_result):
         planted = campaign_of(changed(truth, path, value * 7))
         for format_ in formats_that_show(path):
             try:

@@ -75,6 +75,18 @@ def test_what_breaks_comes_first_with_its_reason(campaigns):
     assert "First:" not in made.sentence
 
 
+def test_a_cause_at_the_end_of_a_reason_is_shown_whatever_stands_before_it(campaigns):
+    read = rows.Hazard(kind="reads the flag", file="model.py", line=3, array="the flag",
+                       what="the flag is read at model.py:3", fix="do not")  # fmt: skip
+    why = reason("different", f"values differ; {'very ' * 99}; {read.what}", action="do not",
+                 where="model.py:3 (the flag)")  # fmt: skip
+    row = with_flip(campaigns.parity("f"), "different", why)
+    [shown] = page_of(campaigns, row.model_copy(update={"hazards": (read,)})).decision.broken
+    assert (shown.reason, shown.where) == (f"values differ; {read.what}", "")
+    [plain] = page_of(campaigns, row).decision.broken
+    assert (plain.reason, plain.where) == ("values differ", "model.py:3 (the flag)")
+
+
 def test_one_step_helps_all_programs_with_one_cause(campaigns):
     same = [
         with_flip(campaigns.parity(f"f{n}"), "different",

@@ -137,6 +137,23 @@ def test_hazards_that_say_the_same_are_one_line():
 
 
 @pytest.mark.parametrize("render", [html_page.render, markdown_page.render])
+def test_a_hazard_that_is_the_reason_stands_once_with_its_line_of_code(campaigns, program, render):
+    seen = hazard(code="step(donated, captured)")
+    said = rows.FlipReason(
+        outcome="different", kind="failure", what=f"fails; {seen.what}", action=seen.fix,
+        where=f"{seen.file}:{seen.line} ({seen.array})",
+    )  # fmt: skip
+    flip = rows.FlipVerdict(left="legacy", right="simplified", outcome="different", reasons=(said,))
+    row = program(hazards=[seen, hazard(what="something else")])
+    page = whole(render(campaigns.campaign(row.model_copy(update={"flip": flip}))))
+    section = page[page.index("The flip from" if render is markdown_page.render else "<article") :]
+    assert section.count(seen.what) == 1
+    assert "something else" in section.partition("Hazards of the flip")[2]
+    if render is html_page.render:  # Markdown has no room for code
+        assert seen.code in section.partition("Hazards of the flip")[0]
+
+
+@pytest.mark.parametrize("render", [html_page.render, markdown_page.render])
 def test_both_pages_show_them_escaped(campaigns, program, render):
     hostile = campaigns.HOSTILE
     row = program(
