@@ -52,6 +52,7 @@ from engine.jax_internals.dispatch import (
     Trace,
     call_errors,
     count_cache_miss,
+    evaluated,
     fastpath_data,
 )
 from engine.jax_internals.executable_parts import (
