@@ -315,6 +315,7 @@ def _execution(
         lambda: run_on(name.side, operands),
         run_on,
         is_one_program,
+        lambda: jax_internals.options_of(params),
     )
 
 

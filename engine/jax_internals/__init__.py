@@ -99,6 +99,7 @@ from engine.jax_internals.lowering import (
     Hoisted,
     const_operands,
     lower,
+    options_of,
     without_arguments,
 )
 from engine.jax_internals.names import (
