@@ -70,6 +70,7 @@ class StockRuns:
         except InterpreterError as error:
             raise pytest.UsageError(f"--constparity-python: {error}") from error
         self._pairs = [Pair(python) for python in pythons]
+        self._said: list[str] = []  # of the reports
         self.result: SuiteRuns | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -79,7 +80,7 @@ class StockRuns:
         if option.collectonly:
             # As pytest's --junitxml: a report, which says that no test ran.
             self.result = result_of([], [], self._arguments)
-            self._tell("--collect-only: no test ran, so nothing was compared")
+            self._said.append("--collect-only: no test ran, so nothing was compared")
             return None
         if session.testsfailed and not option.continue_on_collection_errors:
             return None  # pytest says how many, and stops
@@ -143,6 +144,8 @@ class StockRuns:
         if self.result is not None:
             terminalreporter.section("constparity: stock JAX on both sides")
             write_summary(self.result, terminalreporter.write_line)
+            for line in self._said:
+                terminalreporter.write_line(line)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -150,7 +153,7 @@ class StockRuns:
         if self.result is None:
             return
         for line, is_written in reporting.written(self._requests, self.result):
-            self._tell(line)
+            self._said.append(line)
             if not is_written and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
