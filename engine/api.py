@@ -291,23 +291,16 @@ def _execution(
 ) -> watching.Execution:
     """Describe an execution to the watcher, which decides when the program runs, and where else."""
     name, closed_jaxpr = params["name"], params["jaxpr"]
-    options = (*params["compiler_options_kvs"], *(compiler_options or {}).items())
-    params = params | {"compiler_options_kvs": options}
+    if compiler_options:
+        options = (*params["compiler_options_kvs"], *compiler_options.items())
+        params = params | {"compiler_options_kvs": options}
 
     def planned(side: Side) -> LoweringPlan:
         pipeline = pipeline_of(side)
         return plan_of(pipeline, _in_form_of(pipeline, closed_jaxpr), name.choices)
 
     def run_on(side: Side, operands: Sequence[Any]) -> Sequence[Any]:
-        pipeline = pipeline_of(side)
-        own = {
-            "jaxpr": _in_form_of(pipeline, closed_jaxpr),
-            "name": jax_internals.ProgramName(name, side, name.choices),
-        }
-        types = jax_internals.argument_types(operands)
-        names = jax_internals.argument_names(closed_jaxpr)
-        with jax_internals.placement_errors(name, types, names):
-            return _execute(pipeline, planned(side), operands, params | own)[0]
+        return _callable_on(side, params)(*operands)
 
     def is_one_program() -> bool:
         one, other = map(planned, SIDES)
@@ -322,7 +315,61 @@ def _execution(
         lambda: run_on(name.side, operands),
         run_on,
         is_one_program,
+        lambda: jax_internals.options_of(params),
     )
+
+
+# What a watcher runs: for each traced program, a dispatcher of jaxlib for each side and each set of
+# params. Without them every watched call would lower again, ten times as long as it runs.
+_callables: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Hashable, Callable[..., Any]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _callable_on(side: Side, params: dict) -> Callable[..., Sequence[Any]]:
+    """Return what runs a program on a side: from flat operands to flat results."""
+    name, closed_jaxpr = params["name"], params["jaxpr"]
+    rest = params | {"jaxpr": None}
+    # A name is equal to a plain string, so its side and its choices are keys beside it.
+    key = side, name.side, name.choices, *rest.values()
+    found = _callables.setdefault(closed_jaxpr, {})
+    if key not in found:
+        rest["name"] = jax_internals.ProgramName(name, side, name.choices)
+        found[key] = _new_callable(pipeline_of(side), weakref.ref(closed_jaxpr), rest)
+    return found[key]
+
+
+def _new_callable(
+    pipeline: Pipeline, program: Callable[[], ClosedJaxpr | None], rest: dict
+) -> Callable[..., Sequence[Any]]:
+    # `program` is a weak reference, because the value in a table must not hold its key.
+    def params() -> dict:
+        closed_jaxpr = program()
+        assert closed_jaxpr is not None  # the caller has it
+        return rest | {"jaxpr": _in_form_of(pipeline, closed_jaxpr)}
+
+    def evaluate(*operands: Any) -> Sequence[Any]:
+        """Evaluate the program; the dispatcher calls this only where jit is disabled."""
+        return jax_internals.evaluated(params()["jaxpr"], operands)
+
+    return _call_caches[pipeline.side].flat_dispatcher(
+        evaluate, rest, lambda *operands: _flat_miss(pipeline, params(), operands)
+    )
+
+
+def _flat_miss(
+    pipeline: Pipeline, params: dict, operands: Sequence[Any]
+) -> tuple[Sequence[Any], Any, bool]:
+    """Run a program that is called with flat operands; return what a cache miss does."""
+    plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
+    types = jax_internals.argument_types(operands)
+    names = jax_internals.argument_names(params["jaxpr"])
+    with jax_internals.placement_errors(params["name"], types, names):
+        outputs, executable, const_args = _execute(pipeline, plan, operands, params)
+    data = jax_internals.fastpath_data(
+        executable, jax.tree.structure(outputs), operands, outputs, plan.closed_jaxpr, const_args
+    )
+    return outputs, data, False
 
 
 def forget_calls() -> None:
@@ -340,20 +387,7 @@ def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
     pipeline = pipeline_of(side)
 
     def cache_miss(*_: Any, **__: Any) -> tuple[Any, Any, bool]:
-        plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
-        types = jax_internals.argument_types(operands)
-        names = jax_internals.argument_names(params["jaxpr"])
-        with jax_internals.placement_errors(params["name"], types, names):
-            outputs, executable, const_args = _execute(pipeline, plan, operands, params)
-        data = jax_internals.fastpath_data(
-            executable,
-            jax.tree.structure(outputs),
-            operands,
-            outputs,
-            plan.closed_jaxpr,
-            const_args,
-        )
-        return outputs, data, False
+        return _flat_miss(pipeline, params, operands)
 
     with executing():
         if (watcher := watching.watcher()) is not None:

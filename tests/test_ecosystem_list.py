@@ -71,6 +71,15 @@ def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(script, tmp_pa
     assert lines[-1] == (
         "- some-library, both 0: test_it::test_knows_the_implementation: passed, now failure"
     )
+    failing = "test_it::test_fails"
+    known = script.Known(("*::test_fails",), "it asserts False")
+    assert list(script.failures(runs, {"some-library": (known,)})) == [
+        f"- some-library, plain: {failing}: it asserts False"
+    ]
+    assert list(script.failures(runs, {"some-library": (script.Known(("*::x",), "gone"),)})) == [
+        f"- some-library, plain: {failing}: NOT ON THE LIST",
+        "- some-library, plain: no test fails of *::x",
+    ]
     # A second call reads the records, and runs nothing.
     record = out / "some-library-both-0.json"
     record.write_text(json.dumps({**json.loads(record.read_text()), "seconds": 1234.0}))

@@ -52,6 +52,7 @@ from engine.jax_internals.dispatch import (
     Trace,
     call_errors,
     count_cache_miss,
+    evaluated,
     fastpath_data,
 )
 from engine.jax_internals.executable_parts import (
@@ -98,6 +99,7 @@ from engine.jax_internals.lowering import (
     Hoisted,
     const_operands,
     lower,
+    options_of,
     without_arguments,
 )
 from engine.jax_internals.names import (

@@ -20,7 +20,7 @@ from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.compiling import register_cache
 from engine.jax_internals.names import Executable, JitInfo, PjitParams
-from engine.jax_internals.placement import placement_errors
+from engine.jax_internals.placement import PlacementError, with_arguments
 from engine.jax_internals.tracing import argument_types
 
 
@@ -46,8 +46,9 @@ def call_errors(
     """Turn errors of a call into the errors that `jax.jit` raises; `call` is (args, kwargs)."""
     name = getattr(fun, "__qualname__", getattr(fun, "__name__", str(fun)))
     try:
-        with placement_errors(name, argument_types(operands), params.arg_names):
-            yield
+        yield
+    except PlacementError as error:
+        raise with_arguments(error, name, argument_types(operands), params.arg_names) from None
     except dtypes.InvalidInputException as error:
         for operand, name, aval in zip(operands, params.arg_names, params.in_avals, strict=False):
             if type(operand) not in pxla.shard_arg_handlers:
@@ -145,6 +146,17 @@ class CallCache:
 
     def call_derived(self, params: dict, operands: Sequence[Any], cache_miss: Callable) -> Any:
         """Call a program that JAX derived from an engine program; in C++ after the first call."""
+        rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
+        name = params["name"]
+        function = _function_of(params["jaxpr"], name.side, name.choices, rest)
+        return self.flat_dispatcher(function, params, cache_miss)(*operands)
+
+    def flat_dispatcher(self, function: Callable, params: dict, cache_miss: Callable) -> Any:
+        """Make jaxlib's callable for a traced program, from flat operands to flat results.
+
+        `function`, the key in the table, must live as long as calls are to be quick. `params` are
+        those of the jit equation.
+        """
         shardings = {
             f"{of}_{what}_leaves": params[f"{of}_{what}"]
             for of in ("in", "out")
@@ -154,10 +166,9 @@ class CallCache:
             donate_argnums=tuple(i for i, d in enumerate(params["donated_invars"]) if d),
             **shardings,
         )
-        rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
-        dispatcher = _jaxlib.pjit(
+        return _jaxlib.pjit(
             params["name"],
-            _function_of(params["jaxpr"], params["name"].side, params["name"].choices, rest),
+            function,
             cache_miss,
             [],
             [],
@@ -166,7 +177,6 @@ class CallCache:
             pxla.cc_shard_arg,
             self._cache,
         )
-        return dispatcher(*operands)
 
 
 @_util.weakref_lru_cache
@@ -182,9 +192,14 @@ def _function_of(jaxpr: ClosedJaxpr, side: str, choices: Any, params: tuple) -> 
         """Evaluate the program itself; the dispatcher calls this only where jit is disabled."""
         closed_jaxpr = program()
         assert closed_jaxpr is not None
-        return core.jaxpr_as_fun(closed_jaxpr)(*operands)
+        return evaluated(closed_jaxpr, operands)
 
     return derived
+
+
+def evaluated(closed_jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> Sequence[Any]:
+    """Evaluate a program equation by equation, as JAX does where jit is disabled."""
+    return core.jaxpr_as_fun(closed_jaxpr)(*operands)
 
 
 class EngineJitInfo(pjit.PjitInfo):

@@ -152,6 +152,20 @@ def const_operands(params: dict, count: int) -> dict:
     )
 
 
+def options_of(params: dict) -> tuple[str, ...]:
+    """Return which options for shardings, layouts and the compiler a jit equation was given.
+
+    Example::
+
+        options_of(params) == ("out_shardings",)
+    """
+    places = ("in_shardings", "out_shardings", "in_layouts", "out_layouts")
+    given = [
+        each for each in places if any(not (v is None or v is UNSPECIFIED) for v in params[each])
+    ]
+    return (*given, *(["compiler_options"] if params["compiler_options_kvs"] else []))
+
+
 def without_arguments(params: dict, closed_jaxpr: ClosedJaxpr, name: str) -> dict:
     """Return the params of jit for a program without arguments; the rest is as in `params`."""
     num_results = len(closed_jaxpr.outvars)

@@ -27,6 +27,8 @@ class Execution:
     - `run_on(side, operands)`: execute it on a side with other operands of the same types.
     - `is_one_program()`: whether both sides execute the same lowered program, because the function
       captured nothing that one of them inlines and the other hoists.
+    - `options()`: the names of the options of `jax.jit` that it was given, of those for shardings,
+      for layouts and for the compiler.
     """
 
     side: Side
@@ -37,6 +39,7 @@ class Execution:
     run: Callable[[], Sequence[Any]]
     run_on: Callable[[Side, Sequence[Any]], Sequence[Any]]
     is_one_program: Callable[[], bool]
+    options: Callable[[], Sequence[str]]
 
 
 Watcher: TypeAlias = Callable[[Execution], Sequence[Any]]

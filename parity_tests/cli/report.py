@@ -67,6 +67,7 @@ def report(
     import reports
     from reports.rows import Campaign
     from reports.rows.suite import SuiteResult
+    from reports.rows.suite_runs import SuiteRuns
     from reports.store.errors import StoreError
     from reports.store.reading import load_run
 
@@ -82,7 +83,7 @@ def report(
     console = display.console()
     if isinstance(loaded, Campaign):
         write_reports(context, console, requests, loaded, rules)
-    elif isinstance(loaded, SuiteResult):
+    elif isinstance(loaded, SuiteResult | SuiteRuns):
         write_suite_reports(context, console, requests, loaded)
     else:
         check_for_versions(requests)

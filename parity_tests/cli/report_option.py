@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reports.rows.fail_rules import FailRule
     from reports.rows.grid import Grid
     from reports.rows.suite import SuiteResult
+    from reports.rows.suite_runs import SuiteRuns
 
 
 def checked_reports(
@@ -132,7 +133,7 @@ def write_suite_reports(
     context: typer.Context,
     console: Console,
     requests: Sequence[ReportRequest],
-    result: SuiteResult,
+    result: SuiteResult | SuiteRuns,
 ) -> None:
     """Write a test-suite to every requested report, as `write_reports` does."""
     import reports

@@ -15,13 +15,15 @@ class Kind(enum.StrEnum):
     CAMPAIGN = "campaign"
     GRID = "grid"
     SUITE = "suite"
+    SUITE_RUNS = "suite-runs"
 
 
 def schema(
     kind: Annotated[
         Kind,
         typer.Argument(
-            help="A report of one campaign, of a grid over versions of JAX, or of a test-suite."
+            help="A report of one campaign, of a grid over versions of JAX, of a test-suite in "
+            "shadow mode, or of one on stock JAX."
         ),
     ] = Kind.CAMPAIGN,
 ) -> None:

@@ -25,6 +25,8 @@ def in_chunks(*arrays: Array) -> Iterator[tuple[Array, ...]]:
 
 def have_equal_bytes(left: Array, right: Array) -> bool:
     """Say whether two arrays of one type hold the same bytes."""
+    if left.size <= CHUNK:
+        return left.tobytes() == right.tobytes()
     return all(a.tobytes() == b.tobytes() for a, b in in_chunks(left, right))
 
 

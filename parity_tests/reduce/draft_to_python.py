@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,8 +79,15 @@ class ProgramText:
         np.savez(buffer, **kept)
         return buffer.getvalue()
 
-    def program(self, docstring: str = "Return a function and its arguments.") -> str:
-        """Return the source of `program`, which returns a function and its arguments."""
+    def program(
+        self,
+        docstring: str = "Return a function and its arguments.",
+        donated: Sequence[int] = (),
+    ) -> str:
+        """Return the source of `program`, which returns a function and its arguments.
+
+        With numbers of arguments that it donates, the function is a `jax.jit` that does.
+        """
         draft = self.draft
         for n, var in enumerate(draft.body.inputs):
             self._names[var.number] = f"x{n}"
@@ -105,7 +112,8 @@ class ProgramText:
         lines += [f"        {line}".rstrip() for line in self._lines(draft.body)]
         outputs = self._tuple(draft.body.outputs)
         comma = "," if len(draft.body.inputs) == 1 else ""
-        lines += [f"        return {outputs}", "", f"    return fun, ({arguments}{comma})"]
+        fun = f"jax.jit(fun, donate_argnums={tuple(donated)})" if donated else "fun"
+        lines += [f"        return {outputs}", "", f"    return {fun}, ({arguments}{comma})"]
         return "\n".join(lines)
 
     # -- arrays ------------------------------------------------------------------------------------

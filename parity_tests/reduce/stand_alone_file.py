@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,16 +53,18 @@ def write(
     sides: tuple[str, str],
     shows: Mapping[str, Any],
     all_beside: bool = False,
+    donated: Sequence[int] = (),
 ) -> Written:
     """Write a draft as a file that runs it on two sides and exits with 1 where they differ.
 
     `header` is the docstring of the file, `shows` tells the harness which metric to compare. With
-    `all_beside` no array stands in the text. Raises `CannotWriteError`.
+    `all_beside` no array stands in the text. `donated` are the numbers of arguments that the
+    program donates. Raises `CannotWriteError`.
     """
     if found := unwritable(draft):
         raise CannotWriteError("; ".join(found))
     writer = ProgramText(draft, store, all_beside=all_beside)
-    program = writer.program()
+    program = writer.program(donated=donated)
     return Written(_file(draft, header, program, sides, shows), writer.npz(), program)
 
 

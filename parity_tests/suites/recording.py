@@ -122,6 +122,8 @@ class Recorder:
         """Note that a run of a program was compared, and the worst rung of its outputs."""
         with self._lock:
             self._phase.compared += 1
+            if seen.rung == rung:
+                return
             if seen.rung is None or RUNGS.index(rung) > RUNGS.index(seen.rung):
                 seen.rung = rung
                 self._journal.program(seen.now())

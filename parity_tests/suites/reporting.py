@@ -11,6 +11,7 @@ import reports
 if TYPE_CHECKING:
     from reports import ReportRequest
     from reports.rows.suite import SuiteResult
+    from reports.rows.suite_runs import SuiteRuns
 
 
 def requested(options: Sequence[str]) -> list[ReportRequest]:
@@ -40,7 +41,9 @@ def requested(options: Sequence[str]) -> list[ReportRequest]:
     return list(found.values())
 
 
-def written(requests: Sequence[ReportRequest], result: SuiteResult) -> Iterator[tuple[str, bool]]:
+def written(
+    requests: Sequence[ReportRequest], result: SuiteResult | SuiteRuns
+) -> Iterator[tuple[str, bool]]:
     """Write the reports, and yield a line for each with whether it was written.
 
     One that cannot be written does not keep the others from it.

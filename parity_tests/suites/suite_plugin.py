@@ -148,6 +148,8 @@ class SuitePlugin:
         """Close the journal; the controller reads all of them."""
         backend = self._shadow.backend if self._shadow else ""
         kind = self._shadow.device_kind if self._shadow else ""
+        if session.config.option.collectonly:
+            self._journal.outside("--collect-only: no test ran, so nothing was compared")
         self._journal.finished(**versions(), backend=backend, device_kind=kind)
         self._journal.close()
         if self._is_worker or self._mode != "both":

@@ -8,16 +8,17 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.grid import Grid
 from reports.rows.suite import SUITE_SCHEMA, SuiteResult
+from reports.rows.suite_runs import SUITE_RUNS_SCHEMA, SuiteRuns
 
 _SHOWN_ERRORS = 5
-_Root = TypeVar("_Root", Campaign, Grid, SuiteResult)
+_Root = TypeVar("_Root", Campaign, Grid, SuiteResult, SuiteRuns)
 _ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
 
 
@@ -30,10 +31,12 @@ class _Kind:
     option: str = "--report json:"
 
 
-_KINDS: dict[type[Campaign] | type[Grid] | type[SuiteResult], _Kind] = {
+_AnyRoot: TypeAlias = type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns]
+_KINDS: dict[_AnyRoot, _Kind] = {
     Campaign: _Kind(SCHEMA_VERSION, "one campaign"),
     Grid: _Kind(SCHEMA_VERSION, "a grid over several versions of JAX"),
     SuiteResult: _Kind(SUITE_SCHEMA, "a test-suite", "--constparity-report json:"),
+    SuiteRuns: _Kind(SUITE_RUNS_SCHEMA, "a test-suite on stock JAX", "--constparity-report json:"),
 }
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
@@ -82,7 +85,7 @@ def render_grid(grid: Grid) -> str:
     return _text(grid, first=("headline",))
 
 
-def render_suite(result: SuiteResult) -> str:
+def render_suite(result: SuiteResult | SuiteRuns) -> str:
     """Render a test-suite as JSON text; its `kind` tells it from a campaign and a grid.
 
     Example::
@@ -90,7 +93,7 @@ def render_suite(result: SuiteResult) -> str:
         Path("suite.json").write_text(render_suite(result), encoding="utf-8")
     """
     rows = _strict(result.model_dump(exclude_defaults=True))
-    first = {"kind": result.kind, "schema_version": SUITE_SCHEMA}
+    first = {"kind": result.kind, "schema_version": result.schema_version}
     return _escaped(_lines({**first, **rows})) + "\n"
 
 
@@ -195,7 +198,7 @@ def load_suite(path: str | os.PathLike[str]) -> SuiteResult:
     return _load(SuiteResult, path, _KINDS[SuiteResult].option)
 
 
-def load_result(path: str | os.PathLike[str]) -> Campaign | Grid | SuiteResult:
+def load_result(path: str | os.PathLike[str]) -> Campaign | Grid | SuiteResult | SuiteRuns:
     """Load the campaign, the grid or the test-suite that a JSON report holds, whichever it is.
 
     Raises `ReportReadError` as `load` does.
@@ -209,6 +212,8 @@ def load_result(path: str | os.PathLike[str]) -> Campaign | Grid | SuiteResult:
     option = f"{_KINDS[root].option}{os.fspath(path)}"
     if root is SuiteResult:
         return _validated(SuiteResult, data, path, option)
+    if root is SuiteRuns:
+        return _validated(SuiteRuns, data, path, option)
     if root is Grid:
         return _validated(Grid, data, path, option)
     return _validated(Campaign, data, path, option)
@@ -219,9 +224,11 @@ def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _
     return _validated(root, _read(path, option), path, option)
 
 
-def _root_of(data: dict[str, Any]) -> type[Campaign] | type[Grid] | type[SuiteResult]:
+def _root_of(data: dict[str, Any]) -> _AnyRoot:
     if data.get("kind") == "suite":
         return SuiteResult
+    if data.get("kind") == "suite-runs":
+        return SuiteRuns
     return Grid if "versions" in data else Campaign
 
 

@@ -11,13 +11,16 @@ from pydantic_core import core_schema
 from reports.rows import SCHEMA_VERSION, Campaign
 from reports.rows.grid import Grid
 from reports.rows.suite import SUITE_SCHEMA, SuiteResult
+from reports.rows.suite_runs import SUITE_RUNS_SCHEMA, SuiteRuns
 
-ReportKind = Literal["campaign", "grid", "suite"]
-_ROOTS: dict[ReportKind, type[Campaign] | type[Grid] | type[SuiteResult]] = {
+ReportKind = Literal["campaign", "grid", "suite", "suite-runs"]
+_ROOTS: dict[ReportKind, type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns]] = {
     "campaign": Campaign,
     "grid": Grid,
     "suite": SuiteResult,
+    "suite-runs": SuiteRuns,
 }
+_OF_SUITES: dict[ReportKind, int] = {"suite": SUITE_SCHEMA, "suite-runs": SUITE_RUNS_SCHEMA}
 REPORT_KINDS: tuple[ReportKind, ...] = tuple(_ROOTS)
 
 
@@ -39,9 +42,9 @@ def json_schema(kind: ReportKind) -> dict[str, Any]:
     """
     # As they are written, not as they are read: what is worked out from the rows is there, too.
     schema = _ROOTS[kind].model_json_schema(mode="serialization", schema_generator=_OfFiles)
-    version = SUITE_SCHEMA if kind == "suite" else SCHEMA_VERSION
+    version = _OF_SUITES.get(kind, SCHEMA_VERSION)
     schema["properties"]["schema_version"] = {"const": version}
-    told_by = {"kind"} if kind == "suite" else set()
+    told_by = {"kind"} if kind in _OF_SUITES else set()
     schema["required"] = sorted({*schema["required"], "schema_version", *told_by})
     return {
         "$schema": GenerateJsonSchema.schema_dialect,

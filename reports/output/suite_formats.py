@@ -1,12 +1,21 @@
-"""The formats of a report on a test-suite."""
+"""The formats of a report on a test-suite, in shadow mode or on stock JAX."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from reports.output import json_file, suite_junit, suite_pages, suite_sarif
+from reports.output import (
+    json_file,
+    suite_junit,
+    suite_pages,
+    suite_runs_junit,
+    suite_runs_pages,
+    suite_runs_sarif,
+    suite_sarif,
+)
 from reports.output.formats import ReportFormat
 from reports.rows.suite import SuiteResult
+from reports.rows.suite_runs import SuiteRuns
 
 # Each takes a result, and the address of the whole report.
 _OF_SUITES: dict[ReportFormat, Callable[[SuiteResult, str], str]] = {
@@ -17,10 +26,19 @@ _OF_SUITES: dict[ReportFormat, Callable[[SuiteResult, str], str]] = {
     "sarif": lambda result, _: suite_sarif.render(result),
     "json": lambda result, _: json_file.render_suite(result),
 }
+# The same formats, so that a setting of a project fits both modes.
+_OF_RUNS: dict[ReportFormat, Callable[[SuiteRuns], str]] = {
+    "html": suite_runs_pages.render_html,
+    "md": suite_runs_pages.render_markdown,
+    "comment": suite_runs_pages.render_comment,
+    "junit": suite_runs_junit.render,
+    "sarif": suite_runs_sarif.render,
+    "json": json_file.render_suite,
+}
 SUITE_FORMATS: tuple[ReportFormat, ...] = tuple(_OF_SUITES)
 
 
-def render_suite(format_: ReportFormat, result: SuiteResult, link: str = "") -> str:
+def render_suite(format_: ReportFormat, result: SuiteResult | SuiteRuns, link: str = "") -> str:
     """Render a suite in a format; `link` is the address of the whole report, for comments.
 
     Raises `ValueError` for a link that is neither http nor https.
@@ -29,4 +47,6 @@ def render_suite(format_: ReportFormat, result: SuiteResult, link: str = "") -> 
 
         render_suite("md", load_suite("suite.json")).startswith("# constparity")
     """
+    if isinstance(result, SuiteRuns):
+        return _OF_RUNS[format_](result)
     return _OF_SUITES[format_](result, link)

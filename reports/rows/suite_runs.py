@@ -6,6 +6,8 @@ from typing import Literal
 
 from reports.rows.row import Row
 
+SUITE_RUNS_SCHEMA = 1
+
 StockSide = Literal["jax-legacy", "jax-simplified"]
 STOCK_SIDES: tuple[StockSide, ...] = ("jax-legacy", "jax-simplified")
 
@@ -80,8 +82,9 @@ class SuiteRuns(Row):
     """A suite on stock JAX: every test is in `alike`, or in the list that its outcome belongs to.
 
     `alike` counts pairs of a test and an interpreter that has it. `differences` were seen twice;
-    `not_repeatable` once. `not_compared` did not run on a side. `left_out` counts the tests that
-    were not reported, for the run was stopped by Ctrl-C or by `-x`.
+    `not_repeatable` once. `fail_otherwise` fail on both sides, with another exception or another
+    message, numbers aside; `fail_alike` with the same. `not_compared` did not run on a side.
+    `left_out` counts the tests that were not reported, for the run was stopped by Ctrl-C or `-x`.
 
     Example::
 
@@ -90,7 +93,8 @@ class SuiteRuns(Row):
         True
     """
 
-    schema_version: int = 1
+    kind: Literal["suite-runs"] = "suite-runs"
+    schema_version: int = SUITE_RUNS_SCHEMA
     created: str  # ISO 8601, UTC
     arguments: tuple[str, ...]
     tests: int
@@ -99,6 +103,7 @@ class SuiteRuns(Row):
     alike: int = 0
     differences: tuple[SuiteComparison, ...] = ()
     not_repeatable: tuple[SuiteComparison, ...] = ()
+    fail_otherwise: tuple[SuiteComparison, ...] = ()
     fail_alike: tuple[SuiteComparison, ...] = ()
     not_compared: tuple[SuiteComparison, ...] = ()
     version_changes: tuple[SuiteVersionChange, ...] = ()

@@ -13,6 +13,7 @@ share JAX's compilation cache: fast, but the times then mean nothing.
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -44,6 +45,18 @@ _DIFFERENT = re.compile(r"^  (\d+) different$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
+class Known:
+    """Tests that fail without us, as globs of "class::test", and why."""
+
+    tests: tuple[str, ...]
+    why: str
+
+    def has(self, test: str) -> bool:
+        """Say whether a test is one of them."""
+        return any(fnmatch.fnmatchcase(test, each) for each in self.tests)
+
+
+@dataclass(frozen=True)
 class Suite:
     """A library's tests: which source distribution, and which files of it."""
 
@@ -52,6 +65,7 @@ class Suite:
     tests: tuple[str, ...]
     deselect: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    known: tuple[Known, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -78,7 +92,9 @@ class Run:
 def suites() -> Iterator[Suite]:
     """Yield the suites of the list."""
     for row in tomllib.loads(LIST.read_text("utf-8"))["suite"]:
-        yield Suite(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+        known = tuple(Known(tuple(each["tests"]), each["why"]) for each in row.pop("known", ()))
+        given = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+        yield Suite(**given, known=known)
 
 
 def sources(suite: Suite, folder: Path, python: str) -> Path:
@@ -174,6 +190,19 @@ def table(runs: list[Run], timed: bool = True) -> Iterator[str]:
             yield from _changed(plain, each)
 
 
+def failures(runs: list[Run], known: dict[str, tuple[Known, ...]]) -> Iterator[str]:
+    """Yield the tests that fail plainly, each with what the list says, and what no longer fails."""
+    for each in (run for run in runs if run.mode == "off" and run.number == 0):
+        of_suite = known.get(each.name, ())
+        failing = [test for test, became in each.outcomes.items() if became in ("failure", "error")]
+        for test in failing:
+            why = next((entry.why for entry in of_suite if entry.has(test)), "NOT ON THE LIST")
+            yield f"- {each.name}, plain: {test}: {why}"
+        for entry in of_suite:
+            if not any(map(entry.has, failing)):
+                yield f"- {each.name}, plain: no test fails of {', '.join(entry.tests)}"
+
+
 def _row(runs: list[Run]) -> list[Any]:
     by_mode: dict[str, list[Run]] = {m: [r for r in runs if r.mode == m] for m in MODES}
     first = {mode: found[0] for mode, found in by_mode.items() if found}
@@ -218,6 +247,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     runs = [each for suite in suites() for each in _runs(suite, options)]
     print("\n".join(table(runs, timed=options.cache is None)))
+    print("\n".join(failures(runs, {suite.name: suite.known for suite in suites()})))
 
 
 def _runs(suite: Suite, options: argparse.Namespace) -> Iterator[Run]:

@@ -17,7 +17,8 @@ class CollectedProgram(Row):
     """A program that a suite compiled: `file` has it, or `why` says why no file can.
 
     `test` is the node id of the first test that ran it, "" for what runs outside of tests: while
-    modules are imported, or in a teardown, which may be that of a whole module.
+    modules are imported, or in a teardown, which may be that of a whole module. `lost` names what
+    the program had and the file has not.
     """
 
     identity: str
@@ -26,6 +27,7 @@ class CollectedProgram(Row):
     test: str
     file: str
     why: str
+    lost: tuple[str, ...] = ()
 
 
 class Collection(Row):

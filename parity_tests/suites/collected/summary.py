@@ -21,11 +21,14 @@ def summary_lines(
         yield "no program ran, so none was written"
     reasons: dict[str, list[CollectedProgram]] = {}
     for row in rows:
+        for lost in row.lost:
+            reasons.setdefault(f"written without {lost}", []).append(row)
         if row.why:
-            reasons.setdefault(row.why, []).append(row)
+            reasons.setdefault(f"not written: {row.why}", []).append(row)
     by_size = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-    for why, without in by_size[:_MOST]:
-        yield f"not written: {_programs(without)}: {why}"
+    for reason, found in by_size[:_MOST]:
+        what, _, why = reason.partition(": ")
+        yield f"{what}: {_programs(found)}{': ' if why else ''}{why}"
     if (more := len(by_size) - _MOST) > 0:
         yield f"and {counted(more, 'more reason')}, in {folder}/{NAME}"
     if stopped:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from engine.ir.jaxprs import bodies_in
 from engine.runtime.watching import Execution
 from parity_tests.exception_texts import named
 from parity_tests.reduce.draft import Array, Draft, Store, unwritable
@@ -28,6 +29,8 @@ from parity_tests.suites.describing import source_of
 from parity_tests.suites.versions import versions
 
 _SECONDS = 90.0  # for each side of a file that runs by itself
+_CUSTOM = frozenset({"custom_jvp_call", "custom_vjp_call"})
+_RULES = "the rules of its custom derivatives: it runs, and raises where it is differentiated"
 _NAME = 60  # characters of a function's name that the name of its file has
 
 
@@ -39,9 +42,11 @@ def candidate(execution: Execution, ran: Ran, root: Path) -> Candidate:
     """
     name = execution.name
     why, written, source = "", None, ""
+    lost: tuple[str, ...] = ()
     try:
         source = _below(root, source_of(execution.closed_jaxpr))
-        written = _written(execution, _header(name, source, ran))
+        lost = _lost(execution)
+        written = _written(execution, _header(name, source, ran, lost))
     except (CannotReadError, CannotWriteError) as error:
         why = str(error)
     # The jaxpr is anybody's, and so are its parameters: what cannot be read must fail no test.
@@ -51,9 +56,23 @@ def candidate(execution: Execution, ran: Ran, root: Path) -> Candidate:
     identity = _digest(name, told_by)
     file = f"{_slug(name)}_{identity}.py" if written else ""
     row = CollectedProgram(
-        identity=identity, name=name, source=source, test=ran.test, file=file, why=why
+        identity=identity,
+        name=name,
+        source=source,
+        test=ran.test,
+        file=file,
+        why=why,
+        lost=lost if written else (),
     )
     return Candidate(row, ran.order, written)
+
+
+def _lost(execution: Execution) -> tuple[str, ...]:
+    """Return what a file of a program has not, in words."""
+    bodies = bodies_in(execution.closed_jaxpr)
+    kinds = {equation.primitive.name for body in bodies for equation in body.eqns}
+    options = [f"its {each}" for each in execution.options()]
+    return (*options, *([_RULES] if kinds & _CUSTOM else []))
 
 
 def _written(execution: Execution, header: str) -> Written:
@@ -72,6 +91,7 @@ def _written(execution: Execution, header: str) -> Written:
             "seconds": _SECONDS,
         },
         all_beside=True,
+        donated=[number for number, each in enumerate(execution.donated) if each],
     )
     # Python has limits too, of nested blocks: a file that cannot be imported would stop a campaign.
     compile(made.program, "<program>", "exec")
@@ -102,7 +122,7 @@ def _host(array: Array, value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(value)
 
 
-def _header(name: str, source: str, ran: Ran) -> str:
+def _header(name: str, source: str, ran: Ran, lost: Sequence[str]) -> str:
     found = versions()
     where = f" ({source})" if source else ""
     by = f"as {ran.test} ran it first" if ran.test else "as the suite ran it outside of a test"
@@ -114,6 +134,7 @@ def _header(name: str, source: str, ran: Ran) -> str:
             f"{found['numpy']}. It runs",
             "itself once on each side, prints what each shows, and exits with 1 where outputs",
             "differ beyond tolerance. `constparity run` on it compares everything else.",
+            *([f"Without {'; '.join(lost)}."] if lost else []),
             "",
         ]
     )

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 from parity_tests.processes.interpreters import InterpreterError
+from parity_tests.suites import reporting
 from parity_tests.suites.stock_runs import arguments
 from parity_tests.suites.stock_runs.interpreters import suite_pythons
 from parity_tests.suites.stock_runs.pairs import Asked, Pair, run_pair
 from parity_tests.suites.stock_runs.replaying import Place, reports_of
 from parity_tests.suites.stock_runs.summary import write_summary
 from parity_tests.suites.stock_runs.verdicts import Verdict, result_of, verdicts_of
-from reports.output.files import ReportPathError, check_writable, write_atomically
+from reports import ReportRequest
 from reports.rows.suite_runs import SuiteRuns
 
 NAME = "constparity-stock-runs"
@@ -59,7 +60,7 @@ class StockRuns:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._reports = [_json_path(each) for each in config.option.constparity_report]
+        self._requests = _requested(config.option.constparity_report)
         self._options = arguments.options_of_children(config)
         self._options["basetemp"] = config.option.basetemp
         self._arguments = arguments.arguments_of_children(config)
@@ -69,6 +70,7 @@ class StockRuns:
         except InterpreterError as error:
             raise pytest.UsageError(f"--constparity-python: {error}") from error
         self._pairs = [Pair(python) for python in pythons]
+        self._said: list[str] = []  # of the reports
         self.result: SuiteRuns | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -76,6 +78,9 @@ class StockRuns:
         """Run the children in the place of the tests, and report what they say."""
         option = session.config.option
         if option.collectonly:
+            # As pytest's --junitxml: a report, which says that no test ran.
+            self.result = result_of([], [], self._arguments)
+            self._said.append("--collect-only: no test ran, so nothing was compared")
             return None
         if session.testsfailed and not option.continue_on_collection_errors:
             return None  # pytest says how many, and stops
@@ -139,32 +144,25 @@ class StockRuns:
         if self.result is not None:
             terminalreporter.section("constparity: stock JAX on both sides")
             write_summary(self.result, terminalreporter.write_line)
+            for line in self._said:
+                terminalreporter.write_line(line)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports; one that could not be written fails the run."""
         if self.result is None:
             return
-        for path in self._reports:
-            try:
-                write_atomically(path, self.result.to_json())
-            except ReportPathError as error:
-                self._tell(str(error))
-                if session.exitstatus == pytest.ExitCode.OK:
-                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        for line, is_written in reporting.written(self._requests, self.result):
+            self._said.append(line)
+            if not is_written and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _json_path(report: str) -> str:
-    format_, _, path = report.partition(":")
-    if format_ != "json" or not path:
-        raise pytest.UsageError(
-            f"--constparity-report={report}: --constparity=jax-both writes json:PATH"
-        )
+def _requested(options: list[str]) -> list[ReportRequest]:
     try:
-        check_writable(path)
-    except ReportPathError as error:
+        return reporting.requested(options)
+    except (ValueError, OSError) as error:
         raise pytest.UsageError(f"--constparity-report: {error}") from error
-    return path
 
 
 def _without_workers(config: pytest.Config) -> None:

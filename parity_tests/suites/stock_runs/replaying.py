@@ -163,10 +163,21 @@ def _note(judged: Judged) -> str:
     compared = judged.compared
     if judged.kind == "not repeatable":
         return f"The sides differed once, and not again: {headline(compared)}"
+    if judged.kind == "fails otherwise":
+        return _otherwise(compared)
     note = f"This test fails alike on both sides of stock {compared.interpreter}."
     if compared.legacy.summary != compared.simplified.summary:
         note += f" On jax-simplified it says: {compared.simplified.summary}"
     return note
+
+
+def _otherwise(compared: SuiteComparison) -> str:
+    """Tell a failure of both sides that has another exception or message on each."""
+    said = f"This test fails on both sides of stock {compared.interpreter}, otherwise on each."
+    lines = [said, *(f"{side:<15} {outcome}" for side, outcome in _sides(compared))]
+    if compared.simplified.text:
+        lines += ["", "---- jax-simplified ----", compared.simplified.text]
+    return "\n".join(lines)
 
 
 def _longrepr(phase: Phase, note: str) -> Any:

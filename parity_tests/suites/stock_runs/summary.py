@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from parity_tests.suites.stock_runs.reasons import without_numbers
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide, SuiteVersionChange
 
 MOST_TESTS = 10  # of a group
 MOST_GROUPS = 20
-_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def summary_lines(result: SuiteRuns) -> Iterator[str]:
@@ -30,6 +29,7 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
         "not repeatable: different once, alike when run again", result.not_repeatable
     )
     yield from _grouped("not compared", result.not_compared)
+    yield from _grouped("fails on both sides, otherwise on each", result.fail_otherwise)
     yield from _grouped("fails alike on both sides", result.fail_alike)
     yield from _changed("alike on both sides, and not in all interpreters", result.version_changes)
 
@@ -37,6 +37,7 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
 def _counts(result: SuiteRuns) -> str:
     counts = {
         "fail alike": result.fail_alike,
+        "fail otherwise": result.fail_otherwise,
         "different": result.differences,
         "not repeatable": result.not_repeatable,
         "not compared": result.not_compared,
@@ -64,7 +65,7 @@ def _grouped(title: str, found: Sequence[SuiteComparison]) -> Iterator[str]:
     """Yield tests by what they say, numbers aside, the largest group first."""
     groups: dict[tuple[str, str], list[SuiteComparison]] = {}
     for each in found:
-        key = (each.interpreter, _NUMBERS.sub("#", _said(each)))
+        key = (each.interpreter, without_numbers(_said(each)))
         groups.setdefault(key, []).append(each)
     yield from _listed(
         title, {_said(group[0]): [each.test for each in group] for group in groups.values()}

@@ -16,10 +16,20 @@ from parity_tests.suites.stock_runs.outcomes import (
     side_record,
 )
 from parity_tests.suites.stock_runs.pairs import Pair, differs, is_repeatable
+from parity_tests.suites.stock_runs.reasons import have_one_reason
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteVersionChange
 
-Kind = Literal["absent", "alike", "not repeatable", "fails alike", "not compared", "different"]
+Kind = Literal[
+    "absent",
+    "alike",
+    "not repeatable",
+    "fails alike",
+    "fails otherwise",
+    "not compared",
+    "different",
+]
 _BY_WEIGHT: tuple[Kind, ...] = get_args(Kind)
+_WITH_ONE_OUTCOME: tuple[Kind, ...] = ("absent", "alike", "fails alike", "fails otherwise")
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,10 @@ def kind_of(compared: SuiteComparison) -> Kind:
         return "absent"
     if differs(compared):
         return "different" if is_repeatable(compared) else "not repeatable"
-    return "alike" if is_good(compared.legacy) else "fails alike"
+    if is_good(compared.legacy):
+        return "alike"
+    same = have_one_reason(compared.legacy, compared.simplified)
+    return "fails alike" if same else "fails otherwise"
 
 
 def verdict_of(test: str, pairs: Iterable[Pair]) -> Verdict:
@@ -119,6 +132,7 @@ def result_of(
         alike=len(of("alike")),
         differences=of("different"),
         not_repeatable=of("not repeatable"),
+        fail_otherwise=of("fails otherwise"),
         fail_alike=of("fails alike"),
         not_compared=of("not compared"),
         version_changes=tuple(filter(None, map(_version_change, verdicts))),
@@ -126,7 +140,7 @@ def result_of(
 
 
 def _version_change(verdict: Verdict) -> SuiteVersionChange | None:
-    if any(each.kind not in ("absent", "alike", "fails alike") for each in verdict.judged):
+    if any(each.kind not in _WITH_ONE_OUTCOME for each in verdict.judged):
         return None
     outcomes = tuple(each.compared.legacy.outcome for each in verdict.judged)
     if len(set(outcomes)) < 2:

@@ -1,5 +1,8 @@
 """The watcher: every execution of an engine program asks it, also of derived and compiled ones."""
 
+import gc
+import weakref
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -123,3 +126,31 @@ def test_an_error_of_a_call_is_the_error_without_a_watcher(executions):
     with pytest.raises(TypeError, match="abstract array"):
         scaled("text")
     assert not executions
+
+
+def test_a_later_call_lowers_nothing_on_either_side(executions, monkeypatch):
+    executed = []
+    stock = api._execute
+    monkeypatch.setattr(api, "_execute", lambda *args: executed.append(args) or stock(*args))
+    other = engine.jit(lambda x: x - TABLE)
+    for value in (2.0, 3.0):
+        expected = value - np.arange(16)
+        np.testing.assert_array_equal(other(value), expected)
+        for side in engine.SIDES:
+            [result] = executions[-1].run_on(side, [value])
+            np.testing.assert_array_equal(result, expected)
+    assert len(executed) == 2
+
+
+def test_what_a_watcher_ran_lives_no_longer_than_its_function():
+    watching.watch(lambda execution: [execution.run_on(s, [2.0]) for s in engine.SIDES].pop())
+    try:
+        program = engine.jit(lambda x: x + TABLE)
+        closed_jaxpr = weakref.ref(program.trace(2.0).jaxpr)
+        program(2.0)
+        assert closed_jaxpr() is not None
+        del program
+        gc.collect()
+        assert closed_jaxpr() is None
+    finally:
+        watching.watch(None)

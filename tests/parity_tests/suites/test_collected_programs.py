@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from parity_tests.reduce.stand_alone_file import Written
 from parity_tests.suites.collected.candidates import Candidate, Ran
 from parity_tests.suites.collected.folder import CollectionFolder, prepare
 from parity_tests.suites.collected.index import CollectedProgram
+from parity_tests.suites.collected.summary import summary_lines
 from parity_tests.suites.collected.writing import candidate
 
 MODULES = ("control_flow", "derivatives", "kinds_of_arrays", "prng", "plain_jax")
@@ -104,3 +106,44 @@ def test_the_same_bits_come_back(name, side, tmp_path):
         assert program.name == Path(rows[0].file).stem
         fun, args, _ = program.build()
         assert bits(engine.jit(fun, constants=side)(*args)) == bits(expected)
+
+
+def test_a_file_donates_what_its_program_did(tmp_path):
+    with collecting(tmp_path) as rows:
+        engine.jit(lambda x, y: (x + y, y), donate_argnums=0)(jnp.ones(4), jnp.ones(4))
+    assert rows[0].lost == ()
+    for _ in range(2):  # each call has arguments of its own
+        [program] = targets.load([str(tmp_path)])
+        assert program.build_with_jit().options["donate_argnums"] == (0,)
+        fun, args, _ = program.build_as_written()
+        np.testing.assert_array_equal(fun(*args)[0], 2.0)
+        assert [each.is_deleted() for each in args] == [True, False]
+
+
+@jax.custom_jvp
+def with_a_rule(x):
+    return 2 * x
+
+
+with_a_rule.defjvp(lambda primals, tangents: (with_a_rule(*primals), 3 * tangents[0]))
+
+
+def test_what_a_file_has_not_is_named_and_raises_rather_than_lies(tmp_path):
+    here = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    with collecting(tmp_path) as rows:
+        engine.jit(lambda x: with_a_rule(x), out_shardings=here)(1.0)
+    [row] = rows
+    of_options, of_rules = row.lost
+    assert of_options == "its out_shardings"
+    assert of_rules.startswith("the rules of its custom derivatives: ")
+    assert f"Without {'; '.join(row.lost)}." in (tmp_path / row.file).read_text()
+    [program] = targets.load([str(tmp_path)])
+    fun, args, _ = program.build()
+    assert fun(*args)[0] == 2
+    with pytest.raises(TypeError):
+        jax.jvp(lambda x: fun(x)[0], (1.0,), (1.0,))
+    assert [line.partition(": ")[0] for line in summary_lines("corpus", rows)] == [
+        "1 program written",
+        "written without its out_shardings",
+        "written without the rules of its custom derivatives",
+    ]

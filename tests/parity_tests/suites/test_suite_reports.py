@@ -86,6 +86,15 @@ def test_a_report_that_could_not_be_written_is_no_success(suite):
     assert (suite.folder / "b.json").exists()
 
 
+def test_a_run_that_only_collects_says_that_no_test_ran(suite):
+    suite.write("def test_one(): assert 0", head="")
+    run = suite.run("--constparity=both", "--constparity-report=md:a.md", "--collect-only")
+    assert run.returncode == 0
+    said = "--collect-only: no test ran, so nothing was compared"
+    assert any(said in line for line in run.section)
+    assert said in (suite.folder / "a.md").read_text().replace("\\", "")
+
+
 def test_the_project_asks_for_reports_below_its_own_folder(suite):
     suite.write(TESTS)
     (suite.folder / "pyproject.toml").write_text(

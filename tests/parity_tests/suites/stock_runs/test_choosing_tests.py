@@ -34,6 +34,14 @@ def test_choosing_is_pytests(run, folder, arguments, last_line):
     assert run(folder, *arguments).last_line == last_line
 
 
+def test_a_run_that_only_collects_says_that_no_test_ran(run, folder):
+    done = run(folder, "--collect-only", "--constparity-report=md:suite.md")
+    assert done.code == 0
+    assert "--collect-only: no test ran, so nothing was compared" in done.printed
+    assert (done.result.tests, done.result.sides) == (0, ())
+    assert (folder / "suite.md").read_text().startswith("# constparity: no test ran")
+
+
 def test_failures_first_are_those_of_the_parent(run, folder):
     run(folder, "-k", "one or two", "--cache-clear")
     kept = json.loads((folder / ".pytest_cache/v/cache/lastfailed").read_text())

@@ -32,7 +32,12 @@ def test_after(): pass
 
 
 def outcomes(result):
-    listed = (*result.differences, *result.fail_alike, *result.not_compared)
+    listed = (
+        *result.differences,
+        *result.fail_otherwise,
+        *result.fail_alike,
+        *result.not_compared,
+    )
     return {
         each.test.partition("::")[2]: (str(each.legacy), str(each.simplified)) for each in listed
     }

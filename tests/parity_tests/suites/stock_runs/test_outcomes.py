@@ -70,7 +70,7 @@ def done(plant, run):
 def outcomes(done):
     """What both sides made of each test that is in a list."""
     result = done.result
-    listed = (*result.differences, *result.fail_alike)
+    listed = (*result.differences, *result.fail_otherwise, *result.fail_alike)
     return {
         each.test.partition("::")[2]: (each.legacy.outcome, each.simplified.outcome)
         for each in listed
@@ -100,7 +100,8 @@ def test_what_differs_is_named_with_both_outcomes(done, outcomes):
 def test_every_test_is_counted_once(done):
     result = done.result
     assert result.tests == 22
-    assert result.alike + len(result.differences) + len(result.fail_alike) == result.tests
+    failing = len(result.fail_otherwise) + len(result.fail_alike)
+    assert result.alike + len(result.differences) + failing == result.tests
     assert result.not_compared == result.not_repeatable == ()
 
 
@@ -116,7 +117,14 @@ def test_a_failure_of_both_sides_stays_the_suites_own(done):
     assert "This test fails alike on both sides of stock JAX" in done.printed
     assert "before it fails" in done.printed  # what it printed is there as ever
     assert "FAILED test_it.py::test_fails - assert 1 == 2" in done.printed
-    assert "On jax-simplified it says: AssertionError: True is the flag" in done.printed
+
+
+def test_a_failure_with_another_reason_is_named_with_both(done):
+    [found] = done.result.fail_otherwise
+    assert found.test == "test_it.py::test_fails_otherwise"
+    assert "fails on both sides of stock JAX 0.10.2, otherwise on each" in done.printed
+    assert "jax-simplified  failed: AssertionError: True is the flag" in done.printed
+    assert "3 fail alike, 1 fail otherwise" in done.printed
 
 
 def test_differences_are_grouped_by_what_they_say(done):

@@ -36,8 +36,8 @@ def test_a_text_that_is_no_record_is_refused():
     ("report", "said"),
     [
         ("json:/dev/null", "it exists and is not a regular file"),
-        ("json:", "writes json:PATH"),
-        ("pdf:a.pdf", "writes json:PATH"),
+        ("json:", "it must be FORMAT:PATH"),
+        ("pdf:a.pdf", "FORMAT one of html, md, comment, junit, sarif, json"),
     ],
 )
 def test_a_report_that_cannot_be_written_is_refused_at_the_start(plant, run, report, said):

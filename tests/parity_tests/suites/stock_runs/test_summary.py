@@ -1,5 +1,8 @@
 """The lines of the summary, read as a person does."""
 
+import pytest
+
+from parity_tests.suites.stock_runs.reasons import have_one_reason
 from parity_tests.suites.stock_runs.summary import MOST_TESTS, summary_lines
 from reports.rows.suite_runs import SuiteComparison, SuiteOutcome, SuiteRuns, SuiteVersionChange
 
@@ -62,3 +65,24 @@ def test_interpreters_that_are_not_alike_are_named():
         "  1 x passed on JAX 0.10.2, failed on JAX 0.12.0.1",
         "    t",
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (("ValueError: 1.5e-3 at 0x7f01", ""), ("ValueError: 2 at 0x7f99", ""), True),
+        (("OSError: /tmp/tmpab12cd_4/x", ""), ("OSError: /tmp/tmpzz12cd_9/x", ""), True),
+        (("ValueError: a", ""), ("KeyError: a", ""), False),
+        (("ValueError: a", ""), ("ValueError: b", ""), False),
+        # Of a message of several lines the summary has the first.
+        (
+            ("AssertionError:", ">  f()\nE   x: [1, -2]"),
+            ("AssertionError:", "E   x: [3,   4]"),
+            True,
+        ),
+        (("AssertionError:", "E   Not equal"), ("AssertionError:", "E   Shapes differ"), False),
+    ],
+)
+def test_a_reason_is_the_exception_and_its_message_numbers_aside(one, other, same):
+    left, right = (SuiteOutcome(outcome="failed", summary=s, text=t) for s, t in (one, other))
+    assert have_one_reason(left, right) is same

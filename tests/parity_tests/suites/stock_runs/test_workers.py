@@ -25,7 +25,7 @@ def counted(result):
     told = result.model_dump(exclude={"created", "arguments"})
     for side in told["sides"]:
         side.update(seconds=0, starts=0)
-    lists = ("differences", "fail_alike", "not_compared", "not_repeatable")
+    lists = ("differences", "fail_otherwise", "fail_alike", "not_compared", "not_repeatable")
     for each in (each for name in lists for each in told[name]):
         each["legacy"].pop("text")
         each["simplified"].pop("text")
