@@ -34,6 +34,7 @@ from parity_tests.cli.schema import schema
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
 from parity_tests.cli.tune import tune
+from parity_tests.cli.watch import watch
 
 
 @dataclass
@@ -136,6 +137,7 @@ def constparity(
 
 for command in (
     run,
+    watch,
     explain,
     matrix,
     compare,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
+from parity_tests.cli.campaign import conclude, remember_failed, run_campaign, start_early
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
@@ -165,6 +165,9 @@ def run(
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
+    # Before any import that takes time. With --jobs, no more processes than it says are alive.
+    if not (list_only or python or jax or with_ or resume or jobs):
+        start_early(context, sides)
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.processes.options import STEADY_CALLS
 
