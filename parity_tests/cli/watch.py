@@ -75,13 +75,17 @@ def _answer_forever(
     early: EarlyStarts,
     display: Display,
 ) -> None:
+    from reports.views.texts import counted
+
     while True:
         files.begin()
         begun = time.time()
         result = _answer(targets, options, files)
         if result is not None:
             _print(result, time.time() - begun, display)
-        print(f"watching {len(files)} files; Ctrl-C ends it", flush=True)
+        elif not len(files):
+            raise typer.Exit(Exit.USAGE)  # a target that names nothing: there is no file to save
+        print(f"watching {counted(len(files), 'file')}; Ctrl-C ends it", flush=True)
         files.wait_for_save(lambda: early.fill(_IMPORTING))
 
 

@@ -122,11 +122,12 @@ class EarlyStarts:
         early.kill()
         return None
 
-    def wait_until_ready(self, work: Work = "run jobs") -> None:
-        """Wait until the processes for a kind of work have imported all: who imports, disturbs."""
+    def wait_until_ready(self) -> None:
+        """Wait until the processes have imported all."""
         end = time.monotonic() + _READY_SECONDS
-        of_work = [each for wanted, each in self._waiting.items() if wanted.work == work]
-        while time.monotonic() < end and not all(each.is_ready() for each in of_work):
+        while time.monotonic() < end and not all(
+            each.is_ready() for each in self._waiting.values()
+        ):
             time.sleep(_POLL_SECONDS)
 
     def kill(self) -> None:
@@ -220,6 +221,6 @@ def take(work: str, side: Side) -> subprocess.Popen[bytes] | None:
 
 
 def wait_until_ready() -> None:
-    """Wait until no process imports that is to measure; at once where none was started early."""
+    """Wait until no process imports, since that would disturb those that measure."""
     for early in _held:
         early.wait_until_ready()

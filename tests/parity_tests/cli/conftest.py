@@ -11,4 +11,5 @@ def _nothing_is_remembered_in_the_working_directory(monkeypatch, tmp_path):
 
 @pytest.fixture(autouse=True)
 def _campaigns_that_are_made_up_start_no_processes(monkeypatch):
-    monkeypatch.setattr(early_starts, "of_campaign", lambda sides: [])
+    for name in ("of_campaign", "of_answers"):
+        monkeypatch.setattr(early_starts, name, lambda sides: [])

@@ -1,5 +1,6 @@
 """`constparity watch` as a process: it answers each save, outlives an error, and leaves nothing."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 from waiting import alive, await_
+
+from parity_tests.cli import app
 
 COMMAND = [sys.executable, "-m", "parity_tests.cli", "watch"]
 PROGRAM = """
@@ -30,6 +33,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.file, self._printed = folder / "watched.py", folder / "printed"
+        self._saves = 0
         (folder / "helper_of_watched.py").touch()
         self.save(PROGRAM.format(name="first"))
         with open(self._printed, "wb") as printed:
@@ -40,7 +44,12 @@ class Server:
             )
 
     def save(self, text: str) -> None:
-        self.file.write_text(text)
+        """Save a text in the second of the save before: a compiled file of that one would do."""
+        part = self.file.with_suffix(".part")
+        part.write_text(text)
+        self._saves += 1
+        os.utime(part, ns=(0, 10**18 + self._saves))
+        part.rename(self.file)
 
     def answer(self, number: int) -> str:
         """Return what was printed for one answer after the other, the first being 0."""
@@ -75,3 +84,10 @@ def test_it_answers_each_save_until_it_is_interrupted(server):
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(60) == 130
     await_(lambda: not any(alive(each.pid) for each in children))
+
+
+def test_a_target_that_names_nothing_is_a_wrong_use(capsys):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # which the command sets
+        assert app.main(["watch", "no_such_file.py"]) == 4
+    assert "no file 'no_such_file.py'" in capsys.readouterr().err
