@@ -12,6 +12,7 @@ from waiting import alive, await_
 
 from parity_tests.cli import app
 
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 COMMAND = [sys.executable, "-m", "parity_tests.cli", "watch"]
 PROGRAM = """
 import numpy as np
@@ -41,6 +42,7 @@ class Server:
                 [*COMMAND, str(self.file), "--sides", "jax-legacy,jax-simplified"],
                 stdout=printed,
                 stderr=subprocess.STDOUT,
+                env={name: value for name, value in os.environ.items() if name != NO_BYTECODE},
             )
 
     def save(self, text: str) -> None:
@@ -88,6 +90,6 @@ def test_it_answers_each_save_until_it_is_interrupted(server):
 
 def test_a_target_that_names_nothing_is_a_wrong_use(capsys):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # which the command sets
+        patch.setenv(NO_BYTECODE, "1")  # which the command sets
         assert app.main(["watch", "no_such_file.py"]) == 4
     assert "no file 'no_such_file.py'" in capsys.readouterr().err
