@@ -16,6 +16,7 @@ from parity_tests.cli.options import (
     ExitZero,
     FailOn,
     Jobs,
+    NoAttribution,
     ProgramTimeout,
     Report,
     ReportUrl,
@@ -109,14 +110,7 @@ def run(
             rich_help_panel=HOW,
         ),
     ] = None,
-    no_attribution: Annotated[
-        bool,
-        typer.Option(
-            "--no-attribution",
-            help="Do not run programs again to find out why outputs are not bitwise equal.",
-            rich_help_panel=HOW,
-        ),
-    ] = False,
+    no_attribution: NoAttribution = False,
     attribution_timeout: AttributionTimeout = 60.0,
     report: Report = None,
     report_url: ReportUrl = None,

@@ -12,7 +12,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
 from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.options import ProgramTimeout, Sides, parse_sides
+from parity_tests.cli.options import NoAttribution, ProgramTimeout, Sides, parse_sides
 
 if TYPE_CHECKING:
     from parity_tests.campaign.options import CampaignOptions
@@ -31,6 +31,7 @@ def watch(
     ],
     sides: Sides = None,
     timeout: ProgramTimeout = 120.0,
+    no_attribution: NoAttribution = False,
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> None:
@@ -60,7 +61,10 @@ def watch(
             source = context.get_parameter_source("sides")
             may_miss = source is not None and source.name == "DEFAULT"
             options = CampaignOptions(
-                sides=on_sides, sides_may_miss=may_miss, timeout=timeout, attribute=True
+                sides=on_sides,
+                sides_may_miss=may_miss,
+                timeout=timeout,
+                attribute=not no_attribution,
             )
             display = Display(1 if verbose else 0, not no_color)
             _answer_forever(targets, options, WatchedFiles(targets), early, display)

@@ -37,10 +37,11 @@ _READY = "ready"  # the file that says so, in the folder of a process
 
 
 class Wanted(NamedTuple):
-    """A process that will be needed: for which work, on which side."""
+    """A process that will be needed: for which work, on which side; a spare one is taken last."""
 
     work: Work
     side: Side
+    is_spare: bool = False
 
 
 # As in `reports.rows`, whose import would take longer than a start.
@@ -59,10 +60,15 @@ def of_campaign(sides: Sequence[str] = SIDES) -> list[Wanted]:
 
 
 def of_answers(sides: Sequence[Side]) -> list[Wanted]:
-    """Return what one answer after the other may need: a campaign, and what explains drift."""
+    """Return what one answer after the other may need: a campaign, and what explains its findings.
+
+    These are found on the two sides of stock JAX, if both are run: there a flip will be felt.
+    """
     stock = [each for each in sides if each.startswith("jax-")]
-    reruns = [Wanted("serve reruns", each) for each in (stock if len(stock) > 1 else sides)]
-    return [*of_campaign(sides), *reruns, Wanted("serve truth", "jax-legacy")]
+    pair = stock if len(stock) > 1 else sides[:2]
+    again = [Wanted("run jobs", each, is_spare=True) for each in pair]
+    reruns = [Wanted("serve reruns", each) for each in pair]
+    return [*of_campaign(sides), *again, *reruns, Wanted("serve truth", "jax-legacy")]
 
 
 def spawn(
@@ -166,7 +172,12 @@ class _Early:
         order = {
             "folder": str(folder),
             "sys_path": conditions.path,
-            "request": {"kind": "wait", **wanted._asdict(), "ready": str(ready)},
+            "request": {
+                "kind": "wait",
+                "work": wanted.work,
+                "side": wanted.side,
+                "ready": str(ready),
+            },
         }
         request.write_text(json.dumps(order))
         process = spawn(request, wanted.side, folder / "log", conditions.environment)
@@ -215,8 +226,8 @@ def take(work: str, side: Side) -> subprocess.Popen[bytes] | None:
     """Hand over a process that was started early for some work on a side; None without one."""
     for early in reversed(_held):
         for each in early.wanted:
-            if (each.work, each.side) == (work, side):
-                return early.take(each)
+            if each[:2] == (work, side) and (process := early.take(each)) is not None:
+                return process
     return None
 
 

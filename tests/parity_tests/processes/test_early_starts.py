@@ -76,6 +76,17 @@ def test_who_is_not_taken_ends_with_the_block(spawned):
     assert not alive(process.pid)
 
 
+def test_a_spare_process_is_taken_last():
+    with started_early([LISTS, LISTS._replace(is_spare=True)]):
+        taken = [early_starts.take(*LISTS[:2]) for _ in range(3)]
+        try:
+            assert taken[2] is None
+            assert len({process.pid for process in taken[:2]}) == 2
+        finally:
+            for process in taken[:2]:
+                process.communicate()  # its stdin closes, and it ends
+
+
 @pytest.mark.parametrize("change", ["environment", "directory", "path", "ended"])
 def test_a_process_of_other_conditions_is_not_taken(spawned, change, monkeypatch, tmp_path):
     with started_early([LISTS]):
@@ -89,7 +100,7 @@ def test_a_process_of_other_conditions_is_not_taken(spawned, change, monkeypatch
         else:
             os.kill(process.pid, 9)
             await_(lambda: not alive(process.pid))
-        assert early_starts.take(*LISTS) is None
+        assert early_starts.take(*LISTS[:2]) is None
         assert not alive(process.pid)
 
 
@@ -104,4 +115,4 @@ def test_no_more_start_at_once_than_may(spawned, tmp_path):
 
 def test_the_sides_are_those_of_the_rows():
     assert early_starts.SIDES == SIDES
-    assert [side for _, side in of_campaign(["legacy", "no side"])] == ["jax-legacy", "legacy"]
+    assert [each.side for each in of_campaign(["legacy", "no side"])] == ["jax-legacy", "legacy"]
