@@ -36,6 +36,7 @@ from parity_tests.cli.schema import schema
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
 from parity_tests.cli.tune import tune
+from parity_tests.cli.watch import watch
 
 
 @dataclass
@@ -138,6 +139,7 @@ def constparity(
 
 for command in (
     run,
+    watch,
     campaign,
     merge,
     explain,

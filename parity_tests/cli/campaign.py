@@ -29,6 +29,17 @@ def selected(context: typer.Context, chosen: Chosen, options: CampaignOptions) -
     return options.model_copy(update={"select": chosen.select, "sides_may_miss": by_default})
 
 
+def start_early(context: typer.Context, sides: str | None) -> None:
+    """Start the processes that a campaign begins with, while the command imports what it needs.
+
+    Those that nobody takes end with the command.
+    """
+    from parity_tests.processes import early_starts
+
+    named = early_starts.SIDES if sides is None else [each.strip() for each in sides.split(",")]
+    context.with_resource(early_starts.started_early(early_starts.of_campaign(named)))
+
+
 def run_campaign(
     context: typer.Context,
     chosen: Chosen,

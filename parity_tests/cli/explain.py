@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.campaign import exit_by_rules, run_campaign
+from parity_tests.cli.campaign import exit_by_rules, run_campaign, start_early
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.options import (
     ExitZero,
@@ -56,6 +56,8 @@ def explain(
 
       constparity explain my_package.programs --sides jax-legacy,jax-simplified
     """
+    if not (list_only or python or jobs):
+        start_early(context, sides)
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import explain_view
 

@@ -111,6 +111,14 @@ Jobs = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+NoAttribution = Annotated[
+    bool,
+    typer.Option(
+        "--no-attribution",
+        help="Do not run programs again to find out why outputs are not bitwise equal.",
+        rich_help_panel=HOW,
+    ),
+]
 AttributionTimeout = Annotated[
     float,
     typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude, remember_failed, run_campaign
+from parity_tests.cli.campaign import conclude, remember_failed, run_campaign, start_early
 from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
 from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
@@ -16,6 +16,7 @@ from parity_tests.cli.options import (
     ExitZero,
     FailOn,
     Jobs,
+    NoAttribution,
     ProgramTimeout,
     Report,
     ReportUrl,
@@ -109,14 +110,7 @@ def run(
             rich_help_panel=HOW,
         ),
     ] = None,
-    no_attribution: Annotated[
-        bool,
-        typer.Option(
-            "--no-attribution",
-            help="Do not run programs again to find out why outputs are not bitwise equal.",
-            rich_help_panel=HOW,
-        ),
-    ] = False,
+    no_attribution: NoAttribution = False,
     attribution_timeout: AttributionTimeout = 60.0,
     report: Report = None,
     report_url: ReportUrl = None,
@@ -165,6 +159,9 @@ def run(
 
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
+    # Before any import that takes time. With --jobs, no more processes than it says are alive.
+    if not (list_only or python or jax or with_ or resume or jobs):
+        start_early(context, sides)
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.processes.options import STEADY_CALLS
 

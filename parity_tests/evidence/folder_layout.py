@@ -6,6 +6,7 @@ has a folder with the next free number::
     campaign.json                    what is measured, and how
     lock                             held by the campaign that is at work here
     listing/                         the process that listed the programs
+        imported.json                    the files of the user that it has imported
     SIDE/1/                          a process of a side
         request.json                 what it was asked to do
         events                       how far it has come
@@ -140,6 +141,11 @@ class ProcessFiles:
     def events(self) -> Path:
         """How far the process has come with its programs."""
         return self.folder / "events"
+
+    @property
+    def imported(self) -> Path:
+        """The files of the user that a process has imported to list programs."""
+        return self.folder / "imported.json"
 
     @property
     def not_kept(self) -> Path:

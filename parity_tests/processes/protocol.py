@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.settings_found import SettingsFound
+from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.experiments import (
@@ -285,8 +286,21 @@ class ServeTruth(Record):
     kind: Literal["serve truth"] = "serve truth"
 
 
+class Wait(Record):
+    """Import what some work needs on a side, say so by the file `ready`, and wait for an order.
+
+    The order comes as a line on stdin, the path of its file.
+    """
+
+    kind: Literal["wait"] = "wait"
+    work: Work
+    side: Side
+    ready: Path
+
+
 Request = Annotated[
-    ListPrograms
+    Wait
+    | ListPrograms
     | DetectHazards
     | ReadsInCalls
     | SettingsAtImport

@@ -17,6 +17,7 @@ from parity_tests.evidence.folder_layout import (
     side_folder,
 )
 from parity_tests.evidence.records import Recorded, log, record_of
+from parity_tests.processes import early_starts
 from parity_tests.processes.kept_files import finish, finished_before, why_not_kept
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import RunOptions
@@ -79,6 +80,7 @@ def run_sides(
         ]
     for number in sorted({number for number, _ in recorded}):
         stop_if_asked(number)
+    early_starts.wait_until_ready()
     supervise(runs, at_once=options.processes or PROCESSES)
     return recorded
 

@@ -21,11 +21,12 @@ from typing import Literal, Protocol
 import psutil
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.processes import early_starts
 from parity_tests.processes.crash_places import crashed_at
 from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
-from parity_tests.processes.side_environment import FOLDER, environment_of, packages_of
+from parity_tests.processes.side_environment import environment_of
 from reports.rows import Failure, Side
 
 PROCESSES = 2
@@ -141,31 +142,26 @@ class Worker:
         """Start a process of a side on a request, which is written to its folder.
 
         It runs in the interpreter `python`, by default this one. It has the environment of its side
-        unless another one is given, and the file descriptors `pass_fds`.
+        unless another one is given, and the file descriptors `pass_fds`. A process that waits for
+        such a request is taken instead of a new one.
         """
         files = ProcessFiles(folder)
-        given = dict(environment_of(side) if environment is None else environment)
-        if python:
-            given.pop("PYTHONHOME", None)  # it is of this interpreter
         paths = user_paths() if python else tuple(sys.path)
         order = Order.model_validate({"folder": folder, "sys_path": paths, "request": request})
         files.request.write_text(order.model_dump_json())
-        with open(files.log, "wb") as log:
-            process = subprocess.Popen(
-                [
-                    str(python or sys.executable),
-                    str(FOLDER / "parity_tests" / "worker" / "entry.py"),
-                    ",".join(packages_of(side)),
-                    str(files.request),
-                ],
-                stdin=subprocess.PIPE,  # held open: the worker ends when this process does
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=given,
-                pass_fds=pass_fds,
-                # Ctrl-C is for the parent, which then kills the whole group.
-                start_new_session=True,
-            )
+        if python is None and environment is None and not pass_fds:
+            waiting = early_starts.take(order.request.kind, side)
+            if waiting is not None:
+                files.log.touch()  # it goes on there
+                worker = cls(waiting, files)
+                worker.give(str(files.request))
+                return worker
+        given = dict(environment_of(side) if environment is None else environment)
+        if python:
+            given.pop("PYTHONHOME", None)  # it is of this interpreter
+        process = early_starts.spawn(
+            files.request, side, files.log, given, python=python, pass_fds=pass_fds
+        )
         return cls(process, files)
 
     def give(self, line: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,11 +38,15 @@ def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
     """List the programs of targets, with the environment they would be measured in."""
     from parity_tests import targets
     from parity_tests.observe.environment import describe, has_flag
+    from parity_tests.observe.users_files import users_files
 
+    before = set(sys.modules)
     try:
         found = targets.load(request.targets)
     except targets.TargetError as error:
+        protocol.write(desk.files.imported, json.dumps(users_files(before, error)))
         return Listing(error=str(error))
+    protocol.write(desk.files.imported, json.dumps(users_files(before)))
     names = unique_names([(each.name, each.target) for each in found])
     return Listing(
         programs=tuple(map(_listed, found, names)), environment=describe(), has_flag=has_flag()

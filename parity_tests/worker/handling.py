@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.processes.early_starts import Work
 from reports.rows import Side
 
 if TYPE_CHECKING:
@@ -50,13 +51,30 @@ TO_RERUN = ("drift.equation_values", "targets", "evidence.values")
 def start_up(side: Side = "jax-legacy", modules: Sequence[str] = TO_MEASURE) -> None:
     """Start JAX, its backend and the tester before the time limit of the first program begins.
 
-    A side of ours starts the engine, too: it could not be imported once a program patched JAX.
-
     On a slow machine with a short limit, the start alone could exceed it. The first program would
     be given up, and so would the next one, because it is the first in the replacement process.
     """
+    _import_all(side, modules)
     import jax
 
+    jax.devices()
+
+
+def prepare(work: Work, side: Side) -> None:
+    """Import what some work will begin with. No device is touched: its memory may be all taken."""
+    if work == "list programs":
+        for name in ("jax", "parity_tests.targets", "parity_tests.observe.environment"):
+            importlib.import_module(name)
+    else:
+        _import_all(side, TO_RERUN if work == "serve reruns" else TO_MEASURE)
+
+
+def _import_all(side: Side, modules: Sequence[str]) -> None:
+    """Import JAX and the tester.
+
+    A side of ours imports the engine, too: it could not be imported once a program patched JAX.
+    """
+    importlib.import_module("jax")
     from parity_tests.observe.jit_on_side import is_ours
 
     for name in modules:
@@ -65,7 +83,6 @@ def start_up(side: Side = "jax-legacy", modules: Sequence[str] = TO_MEASURE) -> 
     importlib.import_module("parity_tests.observe.effects").install()
     if is_ours(side):
         importlib.import_module("engine")
-    jax.devices()
 
 
 @contextmanager

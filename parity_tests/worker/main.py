@@ -14,23 +14,42 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.processes.protocol import Order, to_json, write
+from parity_tests.processes.protocol import Order, Wait, to_json, write
 from parity_tests.worker.handlers import HANDLERS
-from parity_tests.worker.handling import Desk
+from parity_tests.worker.handling import Desk, prepare
 
 
 def main(request: str) -> None:
-    """Handle the request in a file."""
+    """Handle the request in a file, or wait for one there, and for the next."""
     faulthandler.enable()  # so that the record of a crash has its Python frames
     lines: SimpleQueue[str] = SimpleQueue()
     _die_with_parent(lines)
-    order = Order.model_validate_json(Path(request).read_text())
-    sys.path.extend(entry for entry in order.sys_path if entry not in sys.path)
+    order = _read(request)
+    if isinstance(order.request, Wait):
+        prepare(order.request.work, order.request.side)
+        order.request.ready.touch()
+        order = _read(lines.get().strip())
+        _print_to(ProcessFiles(order.folder).log)
     files = ProcessFiles(order.folder)
     # Nothing is caught here: the parent says how the process ended, and has its traceback.
     answer = HANDLERS[type(order.request)](order.request, Desk(files, lines))
     if answer is not None:
         write(files.answer, to_json(answer))
+
+
+def _read(request: str) -> Order:
+    order = Order.model_validate_json(Path(request).read_text())
+    sys.path.extend(entry for entry in order.sys_path if entry not in sys.path)
+    return order
+
+
+def _print_to(log: Path) -> None:
+    """Have this process print to another file, as if it had been started so."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with open(log, "ab") as file:
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
 
 
 def _die_with_parent(lines: SimpleQueue[str]) -> None:
