@@ -30,6 +30,7 @@ from engine.ir.inlining import inline
 from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
 from engine.ir.lifting import lift
 from engine.ir.unsupported import refuse_unsupported
+from engine.jax_internals import replaced
 from engine.pipeline import LoweringPlan
 from simplified_consts.hoisting.deduplication import Deduplication
 from simplified_consts.hoisting.embed_threshold import Selection, select
@@ -108,6 +109,8 @@ def _hoist(
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     converted = conversion.body(live, constants)
+    if converted is live:  # a table of plans, keyed weakly by programs, must not keep its key alive
+        converted = replaced(live)
     const_args = constants.values()
     if selection.chosen:
         inlined = selection.is_inlined_by_policy

@@ -70,10 +70,10 @@ class _TracingFor:
 
     def __init__(self, side: Side) -> None:
         simplified = side == "simplified"
-        self._held = (
-            _program_side.local(side),
-            use_simplified_constants._state.local(simplified),
-            jax_internals.simplified_jaxprs(simplified),
+        self._held = jax_internals.held(
+            (_program_side, side),
+            (use_simplified_constants._state, simplified),
+            jax_internals.form_of_jaxprs(simplified),
         )
 
     def __enter__(self) -> None:
@@ -81,12 +81,10 @@ class _TracingFor:
         if self._is_outermost:
             flag = use_simplified_constants._state.get_local()
             _outside.settings = _program_side.get_local(), flag
-        for setting in self._held:
-            setting.__enter__()
+        self._held.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        for setting in reversed(self._held):
-            setting.__exit__(*error)
+        self._held.__exit__(*error)
         if self._is_outermost:
             _outside.settings = None
 
@@ -104,10 +102,10 @@ def executing() -> Iterator[None]:
     program_side, flag = _outside.settings
     before, _outside.settings = _outside.settings, None
     try:
-        with (
-            _program_side.local(program_side),
-            use_simplified_constants._state.local(flag),
-            jax_internals.jaxprs_as_jax_decides(),
+        with jax_internals.held(
+            (_program_side, program_side),
+            (use_simplified_constants._state, flag),
+            jax_internals.form_of_jaxprs(None),
         ):
             yield
     finally:

@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 from jax.sharding import PartitionSpec
 
 from engine import jax_internals
+from engine.ir.contents import contents_of
 from engine.ir.jaxprs import Body, JaxprEqn, Literal, Var, bodies_of, consts_of
 from engine.jax_internals import is_body, open_part, replaced
 
@@ -168,6 +169,11 @@ class Conversion:
             for key, value in self.needs(jaxpr).items():
                 found.setdefault(key, value)
             return found
+        literals, nested = contents_of(body)
+        if not nested:  # then they are in program order, and no equation can hold others
+            for literal in literals:
+                self._add(literal.val, found)
+            return found
         for atom in body.outvars:
             if isinstance(atom, Literal):
                 self._add(atom.val, found)
@@ -241,14 +247,16 @@ class Conversion:
     ) -> Body:
         """Replace wanted Literals, and the Vars in `substitution`, with the Vars of constants."""
 
+        keys = self._keys
+
         def read(atoms: Sequence[Any]) -> list:
             atoms = list(atoms)
             for i, atom in enumerate(atoms):
-                if not isinstance(atom, Literal):
-                    if substitution:
-                        atoms[i] = substitution.get(atom, atom)
-                elif (key := self._keys[id(atom.val)][1]) is not None:
-                    atoms[i] = const_lowering[key]
+                if isinstance(atom, Literal):
+                    if (key := keys[id(atom.val)][1]) is not None:
+                        atoms[i] = const_lowering[key]
+                elif substitution:
+                    atoms[i] = substitution.get(atom, atom)
             return atoms
 
         def close(bodies: Sequence[Body]) -> tuple[list[Body], list[Var]]:
@@ -262,7 +270,7 @@ class Conversion:
         eqns = []
         for eqn in body.eqns:
             invars, params = read(eqn.invars), eqn.params
-            rule = self.rules.get(eqn.primitive.name)
+            rule = self.rules.get(eqn.primitive.name) if params else None
             if rule is not None and any(map(self.needs, bodies_of(eqn))):
                 invars, changed = rule(eqn.replace(invars=invars), close)
                 params = {**eqn.params, **changed}

@@ -9,7 +9,7 @@ or output that uses it. Names follow JAX's note "Handling of closed-over constan
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import jax
@@ -97,18 +97,17 @@ def constant_key(value: Any) -> Hashable:
     return id(value)
 
 
-def bodies_in(closed_jaxpr: ClosedJaxpr) -> Iterator[Body]:
-    """Yield a program and the bodies within it, at any depth, each once."""
-    # A list of what is left to visit: a recursive inner function would be a reference cycle, which
-    # keeps the arrays alive until garbage is collected.
-    bodies: list[Body] = [closed_jaxpr]
-    seen: set[int] = set()
-    for body in bodies:
-        if id(body) not in seen:
-            seen.add(id(body))
-            yield body
-            for _, inner in contents_of(body).nested:
-                bodies.extend(inner)
+def bodies_in(closed_jaxpr: ClosedJaxpr) -> list[Body]:
+    """Return a program and the bodies within it, at any depth, each once."""
+    found: dict[int, Body] = {id(closed_jaxpr): closed_jaxpr}
+    pending = contents_of(closed_jaxpr).nested
+    # Level by level, and not by recursion: a recursive inner function would be a reference cycle,
+    # which keeps the arrays alive until garbage is collected.
+    while pending:
+        new = {id(body): body for _, bodies in pending for body in bodies if id(body) not in found}
+        found.update(new)
+        pending = [each for body in new.values() for each in contents_of(body).nested]
+    return list(found.values())
 
 
 def values_in(closed_jaxpr: ClosedJaxpr) -> list[Any]:

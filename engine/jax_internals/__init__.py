@@ -89,11 +89,7 @@ from engine.jax_internals.jaxprs import (
     stand_in_for,
     typeof,
 )
-from engine.jax_internals.literals import (
-    jax_emits_simplified_jaxprs,
-    jaxprs_as_jax_decides,
-    simplified_jaxprs,
-)
+from engine.jax_internals.literals import form_of_jaxprs, jax_emits_simplified_jaxprs
 from engine.jax_internals.lowering import (
     Computation,
     Hoisted,
@@ -121,6 +117,7 @@ from engine.jax_internals.placement import (
 from engine.jax_internals.settings import (
     TracedSetting,
     captured_constants_warn_bytes,
+    held,
     jax_embedded_constants_max_bytes,
     settings,
 )

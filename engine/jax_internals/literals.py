@@ -8,13 +8,12 @@ that programs of plain JAX share their traces with the engine's.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax._src import array, core
+from jax._src import array, config, core
 
 from engine.jax_internals.settings import TracedSetting
 
@@ -43,14 +42,12 @@ def decide(stock: Callable[..., bool]) -> Callable[..., bool]:
     return is_literalable
 
 
-def simplified_jaxprs(enabled: bool) -> contextlib.AbstractContextManager[None]:
-    """Choose, for this thread, which of its two forms JAX's tracer emits."""
-    return _literals.local(None if _of_jax() is enabled else enabled)
+def form_of_jaxprs(simplified: bool | None) -> tuple[TracedSetting, bool | None]:
+    """Return the setting that chooses the form that JAX's tracer emits, and its value, for `held`.
 
-
-def jaxprs_as_jax_decides() -> contextlib.AbstractContextManager[None]:
-    """Leave the form of jaxprs to JAX, in this thread."""
-    return _literals.local(None)
+    None leaves the form to JAX.
+    """
+    return _literals, None if _of_jax() is simplified else simplified
 
 
 def jax_emits_simplified_jaxprs() -> bool:
@@ -63,5 +60,11 @@ def _of_jax() -> bool | None:
 
     Where the flag was set when JAX was imported and is not set now, 0-d arrays alone are Literals.
     """
-    simplified: bool = getattr(core.is_literalable, "__wrapped__", core.is_literalable)(_SOME_ARRAY)
+    flag = getattr(config, "use_simplified_jaxpr_constants", None)
+    # A JAX without the flag is asked, which takes longer.
+    simplified: bool = flag.value if flag is not None else _stock()(_SOME_ARRAY)
     return None if not simplified and array.ArrayImpl in core.literalable_types else simplified
+
+
+def _stock() -> Callable[..., bool]:
+    return getattr(core.is_literalable, "__wrapped__", core.is_literalable)

@@ -17,10 +17,10 @@ from jax._src.sharding_impls import UNSPECIFIED
 from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.const_marks import mark_const_args
-from engine.jax_internals.literals import simplified_jaxprs
+from engine.jax_internals.literals import form_of_jaxprs
 from engine.jax_internals.names import LoweringParameters
 from engine.jax_internals.placement import devices_of
-from engine.jax_internals.settings import jax_flag_in_lowering
+from engine.jax_internals.settings import held, jax_flag_in_lowering
 
 
 class Hoisted(NamedTuple):
@@ -84,10 +84,12 @@ def lower(
             lowering_parameters, hoist_constants_as_args=hoisted.says_hoisted
         )
     with (
-        simplified_jaxprs(hoisted.simplified),
+        held(
+            form_of_jaxprs(hoisted.simplified),
+            (config.embedded_constants_max_bytes, hoisted.embed_threshold),
+            (config.captured_constants_warn_bytes, -1),  # captured_constants.py warns
+        ),
         jax_flag_in_lowering(hoisted.leaves_arrays),
-        config.embedded_constants_max_bytes(hoisted.embed_threshold),
-        config.captured_constants_warn_bytes(-1),  # captured_constants.py warns, in both modes
     ):
         lowered = pjit._resolve_and_lower(
             [*_const_types(hoisted, types, params), *types],

@@ -97,16 +97,16 @@ class _FirstSeen(Generic[T]):
         is_known = key in self._seen_once or key in self._seen_twice
         if not (is_known or self._evicted.pop(hash(key), False)):
             self._seen_once[key] = self._reference_to(first)
-        else:
-            others = [each for each in self._with_key(key) if each is not first]
-            self._seen_once.pop(key, None)
-            self._seen_twice[key] = [*others, first][-MAX_PER_KEY:]
-            self._seen_twice.move_to_end(key)
-        while len(self._seen_once) > MAX_SEEN_ONCE:
-            evicted, _ = self._seen_once.popitem(last=False)
-            self._evicted[hash(evicted)] = True
-        while len(self._evicted) > MAX_EVICTED:
-            self._evicted.popitem(last=False)
+            while len(self._seen_once) > MAX_SEEN_ONCE:
+                evicted, _ = self._seen_once.popitem(last=False)
+                self._evicted[hash(evicted)] = True
+            while len(self._evicted) > MAX_EVICTED:
+                self._evicted.popitem(last=False)
+            return
+        others = [each for each in self._with_key(key) if each is not first]
+        self._seen_once.pop(key, None)
+        self._seen_twice[key] = [*others, first][-MAX_PER_KEY:]
+        self._seen_twice.move_to_end(key)
         while sum(map(len, self._seen_twice.values())) > MAX_SEEN_TWICE:
             self._seen_twice.popitem(last=False)
 
@@ -177,14 +177,15 @@ def as_lowered_first(closed_jaxpr: ClosedJaxpr, num_const_args: int) -> ClosedJa
 
         closed_jaxpr = as_lowered_first(plan.closed_jaxpr, plan.num_const_args)
     """
-    if closed_jaxpr not in _lowered_instead:
-        first = closed_jaxpr
-        if _shares.get() and (outline := program_equality.outline(closed_jaxpr)) is not None:
-            key = num_const_args, jax_internals.settings(), outline
-            copied = program_equality.kept if outline.to_be_copied else lambda own: own
-            first = _programs.first_like(closed_jaxpr, key, program_equality.are_equal, copied)
-        _lowered_instead.setdefault(closed_jaxpr, None if first is closed_jaxpr else first)
-    return _lowered_instead[closed_jaxpr] or closed_jaxpr
+    if closed_jaxpr in _lowered_instead:
+        return _lowered_instead[closed_jaxpr] or closed_jaxpr
+    first = closed_jaxpr
+    if _shares.get() and (outline := program_equality.outline(closed_jaxpr)) is not None:
+        key = num_const_args, outline.number, jax_internals.settings()
+        copied = program_equality.kept if outline.to_be_copied else lambda own: own
+        first = _programs.first_like(closed_jaxpr, key, program_equality.are_equal, copied)
+    instead = None if first is closed_jaxpr else first
+    return _lowered_instead.setdefault(closed_jaxpr, instead) or closed_jaxpr
 
 
 def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable:

@@ -82,6 +82,8 @@ def outline(closed_jaxpr: ClosedJaxpr) -> Outline | None:
             for atom in eqn.invars:
                 if isinstance(atom, Literal):
                     embedded.append(atom.val)
+            if not eqn.params:  # as of most equations
+                continue
             unread = UNREAD.get(eqn.primitive.name, _ALL_READ)
             to_be_copied = to_be_copied or bool(unread)
             for name, value in eqn.params.items():

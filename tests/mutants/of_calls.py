@@ -1,7 +1,6 @@
 """Mutants of caches, of the ways to call a program, and of the placement of constants."""
 
 import contextlib
-import types
 
 import jax
 import jax.numpy as jnp
@@ -28,19 +27,23 @@ FLAG = "jax_use_simplified_jaxpr_constants"
     says="simplified: its first call was answered from the cache of legacy",
 )
 def cache_key_without_the_flag():
-    state = types.SimpleNamespace(value=False)
+    class Variable:
+        value = False
 
-    @contextlib.contextmanager
-    def local(value):
-        before, state.value = state.value, value
-        try:
-            yield
-        finally:
-            state.value = before
+        def get_local(self):
+            return self.value
 
-    state.local = local
-    state.get_local = lambda: state.value
-    with attribute(settings.use_simplified_constants, "_state", state):
+        def set_local(self, value):
+            self.value = value
+
+        def swap_local(self, value):
+            before, self.value = self.value, value
+            return before
+
+        def local(self, value):
+            return jax_internals.held((self, value))
+
+    with attribute(settings.use_simplified_constants, "_state", Variable()):
         yield
 
 
@@ -71,13 +74,14 @@ def stale_side_after_a_flip():
     metric="settings left alone",
 )
 def flag_not_put_back():
-    @contextlib.contextmanager
-    def leaking(enabled):
-        jax.config.update(FLAG, enabled)
-        yield
+    stock = jax_internals.form_of_jaxprs
+
+    def leaking(simplified):
+        jax.config.update(FLAG, simplified)
+        return stock(simplified)
 
     try:
-        with replaced(jax_internals.simplified_jaxprs, leaking):
+        with replaced(stock, leaking):
             yield
     finally:
         jax.config.update(FLAG, False)

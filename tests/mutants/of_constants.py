@@ -450,7 +450,7 @@ def simplified_lifts():
     says="2 array literals where legacy has none",
 )
 def legacy_leaves_literals():
-    stock = jax_internals.simplified_jaxprs
+    stock = jax_internals.form_of_jaxprs
     with (
         replaced(stock, lambda enabled: stock(True)),
         step("legacy", normalize=lambda closed: closed),

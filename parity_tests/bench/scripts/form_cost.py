@@ -31,12 +31,12 @@ TURNS = 40
 @contextlib.contextmanager
 def other_form() -> Iterator[None]:
     """Let JAX's tracer emit the form of the other side within a block."""
-    stock = jax_internals.simplified_jaxprs
-    jax_internals.simplified_jaxprs = lambda enabled: stock(not enabled)
+    stock = jax_internals.form_of_jaxprs
+    jax_internals.form_of_jaxprs = lambda simplified: stock(not simplified)
     try:
         yield
     finally:
-        jax_internals.simplified_jaxprs = stock
+        jax_internals.form_of_jaxprs = stock
 
 
 def chained(equations: int, arrays: int) -> Callable[..., Any]:

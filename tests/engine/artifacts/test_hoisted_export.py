@@ -207,7 +207,8 @@ def test_an_array_of_an_export_is_one_constant_of_the_program_around_it(traced_b
     x = jnp.ones(64)
     inner = jax.jit(exported(lambda x: x * table, x).call)
     if traced_by_jax_before:  # then the engine's program contains a body that JAX traced
-        with engine.use_simplified_constants(True), engine.jax_internals.simplified_jaxprs(True):
+        form = engine.jax_internals.form_of_jaxprs(True)
+        with engine.use_simplified_constants(True), engine.jax_internals.held(form):
             inner(x)
     alone = exported(lambda x: inner(x).sum(), x)
     beside = exported(lambda x: (inner(x) + table * x).sum(), x)
