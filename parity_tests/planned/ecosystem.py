@@ -7,10 +7,12 @@ compiles to a file. These files stand alone, so every environment of the campaig
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import shutil
 import subprocess
 import tarfile
+import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from parity_tests.observe.environment import version
 from parity_tests.planned.spec import CorpusSpec, LibrarySpec, Spec, SpecError
 from parity_tests.processes.protocol import Record, write
 from parity_tests.processes.side_environment import FOLDER
+from reports.views.texts import counted
 
 Say = Callable[[str], None]
 _PASSED, _FAILED = 0, 1  # what pytest exits with when the suite has run
@@ -36,6 +39,7 @@ class Gathered(Record):
     library: LibrarySpec
     exit_status: int
     programs: int
+    failures: tuple[str, ...]  # that are not known, as "class::test"
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,11 @@ class _Place:
     def programs(self) -> Path:
         """The programs that the suite compiled."""
         return self.folder / "programs"
+
+    @property
+    def results(self) -> Path:
+        """The outcomes of the tests, as JUnit XML."""
+        return self.folder / "junit.xml"
 
     @property
     def log(self) -> Path:
@@ -107,8 +116,12 @@ def gather(library: LibrarySpec, folder: Path, jax: str, say: Say) -> Path:
             f"library {library.name!r}: its suite wrote no programs (exit status {status}); see "
             f"{place.log}"
         )
-    say(f"{library.name} {library.version}: {programs:,} programs")
-    found = Gathered(library=library, exit_status=status, programs=programs)
+    failures = _failures(library, place)
+    said = (
+        f"; {len(failures)} tests fail that are not known to, as {failures[0]}" if failures else ""
+    )
+    say(f"{library.name} {library.version}: {counted(programs, 'program')}{said}")
+    found = Gathered(library=library, exit_status=status, programs=programs, failures=failures)
     write(place.marker, found.model_dump_json(by_alias=True))
     return place.programs
 
@@ -150,7 +163,8 @@ def _run_suite(library: LibrarySpec, place: _Place, root: Path, python: Path) ->
     command = [
         str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=",
         "--constparity=both", f"--constparity-collect={place.programs.absolute()}",
-        *(f"--deselect={each.test}" for each in library.known), *library.tests,
+        f"--junitxml={place.results.absolute()}",
+        *(f"--deselect={each}" for each in library.deselect), *library.tests,
     ]  # fmt: skip
     with open(place.log, "wb") as log:
         try:
@@ -164,6 +178,20 @@ def _run_suite(library: LibrarySpec, place: _Place, root: Path, python: Path) ->
                 f"seconds; name fewer tests, or a larger suite_timeout; see {place.log}"
             ) from error
     return ran.returncode
+
+
+def _failures(library: LibrarySpec, place: _Place) -> tuple[str, ...]:
+    """Return the tests that failed, and that are not known to fail anyway."""
+    known = [glob for each in library.known for glob in each.tests]
+    cases = ElementTree.parse(place.results).iter("testcase")
+    failed = [
+        f"{case.get('classname', '')}::{case.get('name', '')}"
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+    return tuple(
+        name for name in failed if not any(fnmatch.fnmatchcase(name, glob) for glob in known)
+    )
 
 
 def libraries_that_match(spec: Spec, takes: Callable[[Sequence[str]], bool]) -> Spec:

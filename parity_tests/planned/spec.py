@@ -55,19 +55,19 @@ class CorpusSpec(Record):
         return self
 
 
-class KnownFailure(Record):
-    """A test of a library that is left out, and why."""
+class KnownFailures(Record):
+    """Tests of a library that fail on stock JAX, too, and why: globs of "class::test"."""
 
-    test: str
+    tests: tuple[str, ...]
     why: str
 
 
 class LibrarySpec(Record):
     """A third-party library, whose own test-suite is a corpus of the programs that it compiles.
 
-    `with` are packages that its tests need beside it; `tests` are paths in its source distribution.
-    Tests that are `known` to fail anyway are left out. Without `jax` the suite runs on the JAX of
-    constparity. `suite_timeout` is in seconds.
+    `with` are packages that its tests need beside it; `tests` are paths in its source distribution,
+    without those to `deselect`. A test that fails and is not among the `known` is said. Without
+    `jax` the suite runs on the JAX of constparity. `suite_timeout` is in seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -76,7 +76,8 @@ class LibrarySpec(Record):
     version: str
     with_: tuple[str, ...] = Field(default=(), alias="with")
     tests: tuple[str, ...] = ()
-    known: tuple[KnownFailure, ...] = ()
+    deselect: tuple[str, ...] = ()
+    known: tuple[KnownFailures, ...] = ()
     jax: str = ""
     suite_timeout: float = Field(default=3600.0, gt=0)
 

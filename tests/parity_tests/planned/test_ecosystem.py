@@ -51,7 +51,7 @@ def library(tmp_path, monkeypatch):
     spec = LibrarySpec(
         name="table",
         version="1.0",
-        known=[{"test": "test_table.py::test_fails_anyway", "why": "it always has"}],
+        known=[{"tests": ["*::test_fails_anyway"], "why": "it always has"}],
     )
     return SimpleNamespace(spec=spec, fetched=fetched)
 
@@ -66,7 +66,14 @@ def test_the_programs_of_a_suite_are_a_corpus_and_are_gathered_once(library, tmp
     [program] = Path(corpus.targets[0]).glob("*.py")
     assert "test_uses_a_table" in program.read_text()
     assert library.fetched == ["table==1.0"]
-    assert said == ["table 1.0: running its test-suite", "table 1.0: 1 programs"]
+    assert said == ["table 1.0: running its test-suite", "table 1.0: 1 program"]
+
+
+def test_a_test_that_is_not_known_to_fail_is_said(library, tmp_path):
+    spec = Spec(library=(library.spec.model_copy(update={"known": ()}),))
+    said = []
+    with_libraries(spec, tmp_path / "e", "0.10.2", said.append)
+    assert said[-1].endswith("1 tests fail that are not known to, as test_table::test_fails_anyway")
 
 
 def test_a_library_that_cannot_be_fetched_is_named(library, tmp_path):
