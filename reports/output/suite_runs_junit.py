@@ -12,7 +12,15 @@ from xml.etree.ElementTree import Element, SubElement
 
 from reports.output.junit_file import counted, document, legal_text, outcome, properties
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide
-from reports.views.suite_runs_page import again_of, answer, doubt_of, judged, said_of, sides_of
+from reports.views.suite_runs_page import (
+    again_of,
+    answer,
+    doubt_of,
+    is_another_side,
+    judged,
+    said_of,
+    sides_of,
+)
 
 _KINDS = {"different": "failure", "fails otherwise": "failure", "not compared": "error"}
 
@@ -45,7 +53,7 @@ def _side(suite: Element, side: SuiteSide) -> None:
     case = _case(suite, side.side, side.interpreter, side.seconds)
     properties(case, _of_side(side))
     if doubt := doubt_of(side):
-        if side.ending or not side.is_proven:
+        if side.ending or is_another_side(side):
             outcome(case, "error", "side", [doubt])
         else:
             SubElement(case, "system-out").text = legal_text(doubt)

@@ -134,10 +134,15 @@ def again_of(row: SuiteComparison) -> str:
     return f"Again in fresh processes: {legacy} on jax-legacy, {simplified} on jax-simplified"
 
 
+def is_another_side(side: SuiteSide) -> bool:
+    """Say whether JAX's own flag was not that of the side when its processes ended."""
+    return side.flag_at_end is not None and not side.is_proven
+
+
 def doubt_of(side: SuiteSide) -> str:
     """Return why a side may not be what it should be; "" where it is."""
     doubts = []
-    if side.flag_at_end is not None and not side.is_proven:
+    if is_another_side(side):
         doubts.append(f"its flag was {side.flag_at_end} at the end: a test has changed it")
     if side.starts > 1:
         doubts.append(f"tests ended {side.starts - 1} of its {side.starts} processes")
