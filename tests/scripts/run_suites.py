@@ -1,4 +1,4 @@
-"""Run the test-suites of `suites.toml` plainly and on our pipelines, and compare the outcomes.
+"""Run the test-suites of the ecosystem list plainly and on our pipelines, and compare the outcomes.
 
     python tests/scripts/run_suites.py --python VENV/bin/python --sources DIR --out DIR \\
         [--only NAME]... [--mode MODE]... [--repeat N] [--cache DIR]
@@ -30,7 +30,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-LIST = Path(__file__).with_name("suites.toml")
+LIST = Path(__file__).parents[2] / "docs" / "ecosystem.toml"
 MODES = ("off", "legacy", "simplified", "both")
 
 COLUMNS = (
@@ -91,10 +91,11 @@ class Run:
 
 def suites() -> Iterator[Suite]:
     """Yield the suites of the list."""
-    for row in tomllib.loads(LIST.read_text("utf-8"))["suite"]:
+    for row in tomllib.loads(LIST.read_text("utf-8"))["library"]:
         known = tuple(Known(tuple(each["tests"]), each["why"]) for each in row.pop("known", ()))
+        extras = tuple(row.pop("with", ()))
         given = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
-        yield Suite(**given, known=known)
+        yield Suite(**given, extras=extras, known=known)
 
 
 def sources(suite: Suite, folder: Path, python: str) -> Path:

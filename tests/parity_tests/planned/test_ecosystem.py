@@ -10,7 +10,7 @@ import pytest
 from parity_tests.campaign.name_expression import parse
 from parity_tests.planned import ecosystem
 from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
-from parity_tests.planned.spec import LibrarySpec, Spec, SpecError
+from parity_tests.planned.spec import LibrarySpec, Spec, SpecError, read_spec
 
 TESTS = """
 import jax, jax.numpy as jnp
@@ -86,6 +86,12 @@ def test_a_suite_that_writes_no_programs_is_an_error_with_its_output(library, tm
     spec = Spec(library=(library.spec.model_copy(update={"tests": ("no_such_file.py",)}),))
     with pytest.raises(SpecError, match=r"wrote no programs \(exit status 4\); see .*pytest\.log"):
         with_libraries(spec, tmp_path / "e", "0.10.2", str)
+
+
+def test_the_ecosystem_list_is_a_spec_of_libraries():
+    spec = read_spec(Path(__file__).parents[3] / "docs" / "ecosystem.toml")
+    assert len(spec.library) >= 8
+    assert all(each.version and each.tests for each in spec.library)
 
 
 def test_an_expression_takes_libraries_before_they_are_fetched():
