@@ -11,6 +11,7 @@ from parity_tests.processes.interpreters import FOR_RELOAD, missing_in
 
 # The extras for users, and what each is for.
 FOR_USERS = {
+    "cluster": "constparity campaign --scheduler",
     "corpus": "programs of other libraries in the built-in corpus",
     "fuzz": "constparity fuzz",
     "init": "constparity init in a project with a .gitlab-ci.yml",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -151,6 +152,11 @@ def _of_corpus(
 
 
 def _generated(corpus: CorpusSpec, label: str, folder: Path) -> Iterator[PlannedProgram]:
+    if importlib.util.find_spec("hypothesis") is None:
+        raise SpecError(
+            f"corpus {corpus.name!r}: generating programs needs hypothesis: install "
+            "constparity[fuzz]"
+        )
     kept = read(folder / corpus.kept) if corpus.kept else Interesting()
     for number in range(corpus.generated):
         # Others are drawn as if nothing had been kept, or the search would stay where it began.

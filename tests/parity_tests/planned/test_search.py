@@ -1,0 +1,120 @@
+"""A search counts what it covers, keeps what is new and goes on from it; failures get smaller."""
+
+import pytest
+
+from parity_tests.fuzz import campaign as fuzzing
+from parity_tests.fuzz import coverage
+from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
+from parity_tests.fuzz.validity import is_valid
+from parity_tests.fuzz.variation import varied
+from parity_tests.planned.generated import read_recipe, write_recipe
+from parity_tests.planned.going import go_on
+from parity_tests.planned.interesting import Interesting, keep, read
+from parity_tests.planned.plan import Plan
+from parity_tests.planned.searching import leave, smaller_programs, with_files
+from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
+from parity_tests.planned.tasks import Ran
+from reports.output import json_file
+from reports.store.plan_report import plan_report
+from tests.helpers.quick_tasks import result, row
+
+SCALE, COND = coverage.OPERATIONS[0], coverage.WITH_BODIES[0]
+
+
+def recipe(*constructs, outside="nothing", **array):
+    """Make a program of operations, each with one captured array."""
+    pieces = tuple(Piece(each.name, (0,) * each.captured) for each in constructs)
+    return Recipe(pieces, (RecipeArray(**array),) * 4, outside=outside)
+
+
+ONE, OTHER = recipe(coverage.OPERATIONS[0]), recipe(coverage.OPERATIONS[1], outside="grad")
+
+
+def test_the_features_of_a_program_are_its_combinations():
+    inner = Piece(SCALE.name, (0,) * SCALE.captured)
+    bodies = ((inner,),) * COND.bodies
+    found = coverage.features(
+        Recipe((Piece(COND.name, (0,) * COND.captured, bodies),), (RecipeArray("int8"),) * 4)
+    )
+    assert f"nesting: {SCALE.name} in {COND.name}" in found
+    assert f"transformation: {COND.name} under nothing" in found
+    assert coverage.counted(found)["nesting"] == 1
+    if SCALE.captured:
+        assert f"constant: int8 matrix in jax for {SCALE.name}" in found
+
+
+def test_a_program_that_covers_nothing_new_is_not_kept(tmp_path):
+    found = Interesting().with_new([ONE, ONE, OTHER])
+    assert found.recipes == (ONE, OTHER)
+    assert found.with_new([ONE]) == found
+    keep(found, tmp_path / "kept.json")
+    assert read(tmp_path / "kept.json") == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", '{"format": 9, "recipes": []}', '{"format": 1, "recipes": [{"pieces": 3}]}',
+     '{"format": 1, "recipes": [{"pieces": [{"construct": "__import__"}]}]}'],
+)  # fmt: skip
+def test_a_damaged_file_of_a_search_is_named(tmp_path, text):
+    file = tmp_path / "kept.json"
+    file.write_text(text)
+    with pytest.raises(SpecError, match=r"kept\.json' has no programs of a search .*remove it"):
+        read(file)
+    assert file.read_text() == text
+
+
+def test_variations_are_programs_of_jax_that_cover_something_new():
+    kept = Interesting().with_new([ONE, OTHER])
+    found = [varied(kept.recipes, kept.covered, 7, number) for number in range(40)]
+    assert all(map(is_valid, found))
+    assert sum(not coverage.features(each) <= kept.covered for each in found) > 30
+    assert found == [varied(kept.recipes, kept.covered, 7, number) for number in range(40)]
+    assert all(read_recipe(write_recipe(each)) == each for each in found)
+
+
+@pytest.fixture
+def searched(writer, tasks, planned, tmp_path):
+    """A plan of three generated programs, of which two break for one cause."""
+    recipes = {"first": ONE, "second": OTHER, "third": OTHER}
+
+    def ran(task):
+        return tuple(
+            Ran(
+                place=each.place,
+                row=json_file.render_program(
+                    row(each.name, "safe" if each.name == "first" else "different")
+                ),
+                recipe=write_recipe(recipes[each.name]),
+            )
+            for each in task.programs
+        )
+
+    def run(waiting):
+        for task in waiting:
+            yield task, result(task).model_copy(update={"programs": ran(task)})
+
+    spec = Spec(corpus=(CorpusSpec(name="models", generated=3, kept="kept.json"),))
+    plan = Plan(spec=spec, environments=(), programs=tuple(planned(recipes)))
+    with writer(list(recipes)) as found:
+        go_on(found, tasks(list(recipes)), run)
+        found.finish()
+        leave(found, plan, tmp_path)
+    return found
+
+
+def test_what_a_search_covers_is_in_its_report_and_kept_for_the_next(searched, tmp_path):
+    report = plan_report(searched.path)
+    assert report.states == {"breaks": 2, "safe": 1}
+    assert report.coverage["transformation"] == 2
+    assert report.coverage["possible transformation"] == coverage.count_possible()
+    assert read(tmp_path / "kept.json").recipes == (ONE, OTHER)
+
+
+def test_one_program_of_each_cause_is_made_smaller(searched, monkeypatch):
+    monkeypatch.setattr(fuzzing, "reduced", lambda recipe, *others: ONE)
+    [file] = smaller_programs(searched.path, searched.plan, timeout=1)
+    assert "A generated program, made smaller" in file.read_text()
+    report = with_files(searched.path, plan_report(searched.path))
+    assert [(len(each.programs), each.target) for each in report.causes] == [(2, str(file))]
+    assert list(smaller_programs(searched.path, searched.plan, timeout=1)) == []
