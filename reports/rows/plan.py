@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from reports.rows.headline import agreement_of
 from reports.rows.program_row import Environment, ProgramRow
 from reports.rows.row import Row, Side
 
@@ -112,7 +113,7 @@ def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) ->
         return "unavailable"
     if differs_from_itself or row.verdict == "not repeatable":
         return "not repeatable"
-    if row.verdict == "difference":
+    if agreement_of(row) == "differ":
         return "disagree"
     outcome = row.flip.outcome if row.flip else None
     if outcome == "different":

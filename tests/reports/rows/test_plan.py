@@ -1,0 +1,40 @@
+"""Each row comes to one state, whichever sides differ."""
+
+import pytest
+
+from reports.rows import Comparison
+from reports.rows.plan import state_of
+from tests.helpers.quick_tasks import row
+
+
+def differing(left, right):
+    return Comparison(
+        metric="outputs", left=left, right=right, outcome="different", left_value="1",
+        right_value="2",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, "safe"),
+        ({"flip": "numerics drift, explained"}, "at a price"),
+        ({"flip": "different"}, "breaks"),
+        ({"flip": "could not compare"}, "could not compare"),
+        ({"flip": "not repeatable"}, "not repeatable"),
+        ({"verdict": "not repeatable"}, "not repeatable"),
+        ({"observations": ()}, "unavailable"),
+        ({"pair": ("simplified", "jax-simplified")}, "disagree"),
+        # What our two sides do alike with stock JAX's two is the flip's.
+        ({"pair": ("legacy", "simplified"), "flip": "different"}, "breaks"),
+    ],
+)
+def test_a_row_is_in_the_state_that_is_worst(changes, state):
+    flip, pair = changes.pop("flip", "safe"), changes.pop("pair", None)
+    if pair:
+        changes |= {"comparisons": (differing(*pair),), "verdict": "difference"}
+    found = row("step", flip).model_copy(update=changes)
+    assert state_of(found, differs_from_itself=False, is_refused=False) == state
+    assert state_of(found, differs_from_itself=False, is_refused=True) == "refused"
+    if state == "safe":
+        assert state_of(found, differs_from_itself=True, is_refused=False) == "not repeatable"
