@@ -23,7 +23,7 @@ from reports.store.columns import program_of, storable
 from reports.store.database import opened_for_reading, opened_for_writing, transaction
 from reports.store.errors import store_error
 from reports.store.statements import put
-from reports.views.causes import seen
+from reports.views.causes import between_pipelines, seen
 
 NOT_RUN: State = "not run"
 # What all sides could run: times are judged in a phase of its own.
@@ -226,6 +226,8 @@ class PlanWriter:
             )
             if state not in ("safe", "unavailable"):
                 action, member = seen(row)
+                if state == "disagree":  # the flip has no part in it
+                    action, member = "", between_pipelines(row)
                 # The file of a generated program is of its task alone, and no line of a user's.
                 where = "" if ran.recipe else member.where
                 symptom, equation = member.symptom, _equation(row)

@@ -109,7 +109,7 @@ def of_pipelines(campaign: Campaign) -> tuple[Cause, ...]:
         [len(each.members) for each in of_pipelines(campaign)] == [2]
     """
     rows = [row for row in campaign.programs if agreement_of(row) == "differ"]
-    return _grouped([("", _by_verdict(row)) for row in rows])
+    return _grouped([("", between_pipelines(row)) for row in rows])
 
 
 def _causes(rows: Sequence[ProgramRow]) -> tuple[Cause, ...]:
@@ -130,8 +130,22 @@ def seen(row: ProgramRow) -> tuple[str, Member]:
     return reason.action, Member(row.name, row.source, _symptom(row, reason), what, reason.where)
 
 
-def _by_verdict(row: ProgramRow) -> Member:
-    what = " ".join(next(iter(row.reasons), row.verdict).split())
+def between_pipelines(row: ProgramRow) -> Member:
+    """Return what was seen of a program on which a pipeline of ours differs from stock JAX.
+
+    Example::
+
+        between_pipelines(row).symptom == "simplified and jax-simplified: output bits"
+    """
+    of_one_mode = [each for each in row.reasons if each.startswith(_ONE_MODE)]
+    return _by_verdict(row, next(iter(of_one_mode), None))
+
+
+_ONE_MODE = ("legacy and jax-legacy:", "simplified and jax-simplified:")
+
+
+def _by_verdict(row: ProgramRow, reason: str | None = None) -> Member:
+    what = " ".join((reason or next(iter(row.reasons), row.verdict)).split())
     return Member(row.name, row.source, _named(what.partition("; ")[0]), what)
 
 

@@ -4,12 +4,15 @@ import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
+from parity_tests.planned.tasks import Ran
+from reports.output import json_file
+from reports.rows import Comparison
 from reports.store.errors import StoreError
 from reports.store.plan_merge import merge
 from reports.store.plan_report import plan_report
 from reports.store.plans import PlannedText, opened_plan, planned_names, seconds_by_name
 from reports.store.reading import list_runs, load_run
-from tests.helpers.quick_tasks import result
+from tests.helpers.quick_tasks import result, row
 
 NAMES = ("first", "second", "third", "fourth", "fifth")
 
@@ -63,6 +66,32 @@ def test_states_are_run_again_on_request(begin, tasks, tmp_path):
         assert plan_report(plan.path).finished == ""
         go_on(plan, tasks(NAMES), run)
     assert plan_report(plan.path).states == {"safe": 5}
+
+
+def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, tasks, tmp_path):
+    reasons = (
+        "legacy and simplified: outputs differ",
+        "simplified and jax-simplified: const args: 1 against 2",
+    )
+    differs = Comparison(
+        metric="const args", left="simplified", right="jax-simplified", outcome="different",
+        left_value="1", right_value="2",
+    )  # fmt: skip
+    changes = {"verdict": "difference", "reasons": reasons, "comparisons": (differs,)}
+
+    def run(waiting):
+        for task in waiting:
+            found = row(task.programs[0].name).model_copy(update=changes)
+            ran = Ran(place=task.programs[0].place, row=json_file.render_program(found))
+            yield task, result(task).model_copy(update={"programs": (ran,)})
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
+        go_on(plan, tasks(NAMES[:1]), run)
+    [cause] = plan_report(plan.path).causes
+    assert (cause.state, cause.symptom) == (
+        "disagree",
+        "simplified and jax-simplified: const args: … against …",
+    )
 
 
 def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
