@@ -103,6 +103,8 @@ def run_campaign(
             writer.finish()
             leave(writer, plan, asked.folder)
         shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another campaign is at work there
+            folder.parent.rmdir()
         return writer.plan
 
 

@@ -36,6 +36,7 @@ class PlannedProgram(Record):
     number: int | None = None
     recipe: str = ""
     source: str = ""
+    digest: str = ""  # of the file that it is written in
     summary: str = ""
     tags: tuple[str, ...] = ()
     unavailable: str = ""
@@ -143,6 +144,7 @@ def _of_corpus(
             name=each.name,
             target=each.target,
             source=each.source,
+            digest=each.digest,
             summary=each.summary,
             tags=each.tags,
             unavailable=each.unavailable or "",

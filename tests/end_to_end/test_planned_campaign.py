@@ -105,7 +105,12 @@ def test_a_campaign_that_is_killed_goes_on_and_each_program_is_there_once(folder
     ]
     assert sorted(done(folder)) == [("lookup",), ("raises",), ("scale",)]
     assert "1 could not be compared" in (folder / "comment.md").read_text()
-    assert not list((folder / "small.db.work").glob("campaign-1/*/"))
+    assert not (folder / "small.db.work").exists()
+
+    (folder / "programs.py").write_text(PROGRAMS + "# changed\n")
+    refused = start(folder)
+    assert "programs have changed since; begin another one with --anew" in refused.communicate()[1]
+    assert refused.returncode == 4
 
     listed = start(folder, "--list", "could not compare")
     assert listed.communicate()[0] == "raises\n"

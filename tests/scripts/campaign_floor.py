@@ -1,0 +1,76 @@
+"""Measure the floor of a campaign of generated programs: what JAX itself takes on each side.
+
+    python tests/scripts/campaign_floor.py SEED FIRST COUNT
+
+For each of the four sides a fresh process traces, lowers and compiles the programs, and nothing
+else. Prints the processor time of that, without the start of the process. That of a
+campaign of the same programs is in its report.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from parity_tests.planned.generated import name_of, recipe_of, write_module
+from parity_tests.processes.side_environment import environment_of
+from reports.rows import SIDES
+
+
+def main() -> None:
+    if len(sys.argv) == 5:
+        print(of_side(sys.argv[4], Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+        return
+    seed, first, count = map(int, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "generated.py"
+        numbers = range(first, first + count)
+        write_module({name_of(seed, each): recipe_of(seed, each) for each in numbers}, file)
+        whole = 0.0
+        for side in SIDES:
+            command = [sys.executable, __file__, str(file), str(seed), str(first), side]
+            environment = {**environment_of(side), "PYTHONPATH": os.pathsep.join(sys.path)}
+            done = subprocess.run(command, env=environment, capture_output=True, check=True)
+            seconds = float(done.stdout.split()[-1])
+            print(f"{side}: {seconds:.1f} s")
+            whole += seconds
+        print(f"all: {whole:.1f} s, {whole / count:.2f} s a program")
+
+
+def of_side(side: str, file: Path, seed: int, first: int) -> float:
+    """Return the processor time of tracing, lowering and compiling all programs of a module."""
+    import jax
+
+    jit: Callable[..., Any] = jax.jit
+    if not side.startswith("jax-"):
+        import engine
+
+        jit = functools.partial(engine.jit, constants=side)
+    spec = importlib.util.spec_from_file_location("generated", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    jit(lambda x: x).trace(1.0).lower().compile()  # the backend starts
+    begun = time.process_time()
+    number = first
+    while factory := getattr(module, name_of(seed, number), None):
+        try:
+            fun, args = factory(jit)
+            jit(fun).trace(*args).lower().compile()
+        except (TypeError, ValueError):  # stock JAX refuses some
+            pass
+        number += 1
+    return time.process_time() - begun
+
+
+if __name__ == "__main__":
+    main()
