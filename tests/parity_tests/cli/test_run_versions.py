@@ -60,7 +60,7 @@ def test_the_exit_status_is_the_worst_of_all_versions(canned, last, code, capsys
 def test_a_format_that_a_grid_does_not_have_is_refused_before_anything_runs(monkeypatch, capsys):
     monkeypatch.setattr(each_version, "run_each", lambda *args, **options: pytest.fail("it ran"))
     assert run("--report", "sarif:-") == 4
-    assert "the formats of a grid are html, md" in capsys.readouterr().err
+    assert "the formats of a grid over versions of JAX are html, md" in capsys.readouterr().err
 
 
 def test_a_difference_is_worse_than_what_could_not_be_compared(canned):

@@ -66,7 +66,7 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path, interruptible):
     server = Server(tmp_path)
     yield server
     server.process.kill()

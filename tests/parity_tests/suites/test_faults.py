@@ -53,11 +53,10 @@ def test_hangs():
     assert "lost: main in test_planted.py::test_hangs" in run.output
 
 
-def test_an_interrupted_run_has_its_summary(suite):
+def test_an_interrupted_run_has_its_summary(suite, interruptible):
     tests = """
 def test_hangs():
     import os, signal, time
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
 """
