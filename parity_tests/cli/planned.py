@@ -302,7 +302,7 @@ def _environments(
 
 
 def _print_list(store: Path, states: Sequence[State]) -> None:
-    from reports.store.plans import planned_names
+    from reports.store.plan_reading import planned_names
 
     for name in planned_names(store, states):
         print(name)

@@ -22,7 +22,9 @@ from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
 from reports.rows.plan import State
-from reports.store.plans import PlanBegin, PlannedText, opened_plan, seconds_by_name
+from reports.store.plan_reading import seconds_by_name
+from reports.store.plan_records import PlanBegin, PlannedText
+from reports.store.plans import opened_plan
 from reports.views.texts import counted
 
 

@@ -10,7 +10,8 @@ from typing import Protocol
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult, halves
 from reports.rows.plan import State
-from reports.store.plans import Finished, PlanWriter, TaskEnd
+from reports.store.plan_records import Finished, TaskEnd
+from reports.store.plans import PlanWriter
 
 Outcome = tuple[Task, TaskResult | TaskLost]
 

@@ -15,8 +15,9 @@ from parity_tests.planned.plan import Plan
 from parity_tests.processes.protocol import write
 from reports.rows.plan import CauseGroup, PlanReport, State
 from reports.store.database import opened_for_writing
+from reports.store.plan_reading import recipes_of
 from reports.store.plan_report import plan_report
-from reports.store.plans import PlanWriter, recipes_of
+from reports.store.plans import PlanWriter
 from reports.store.reading import load_program
 
 # States whose programs are made smaller; those that are lost are no rows to be like.

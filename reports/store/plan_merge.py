@@ -11,8 +11,9 @@ from pathlib import Path
 
 from reports.store.database import opened_for_reading, opened_for_writing, transaction
 from reports.store.errors import store_error
+from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
-from reports.store.plans import PlanWriter, StoredPlan
+from reports.store.plans import PlanWriter
 from reports.store.statements import METRIC_COLUMNS
 
 # The columns of each table that are copied as they are, behind the number of the run or plan.

@@ -11,7 +11,8 @@ from reports.output import json_file
 from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, State
 from reports.store.database import opened_for_reading
 from reports.store.errors import store_error
-from reports.store.plans import StoredPlan, list_plans
+from reports.store.plan_reading import list_plans
+from reports.store.plan_records import StoredPlan
 
 # States that have nothing to explain, or whose cause is not in the program.
 _WITHOUT_CAUSE = frozenset({"safe", "not run", "refused"})

@@ -15,95 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.output import json_file
-from reports.rows import SIDES, Environment, ProgramRow, Side
+from reports.rows import ProgramRow
 from reports.rows.history import RunBegin
 from reports.rows.plan import STATES, State, state_of
 from reports.store import writing
 from reports.store.columns import program_of, storable
-from reports.store.database import opened_for_reading, opened_for_writing, transaction
+from reports.store.database import opened_for_writing, transaction
 from reports.store.errors import store_error
+from reports.store.plan_records import Finished, PlanBegin, TaskEnd
 from reports.store.statements import put
 from reports.views.causes import between_pipelines, seen
 
 NOT_RUN: State = "not run"
 # What all sides could run: times are judged in a phase of its own.
 _TIMED: tuple[State, ...] = ("safe", "at a price", "breaks", "disagree")
-
-
-@dataclass(frozen=True)
-class PlannedText:
-    """A planned program as the store has it: `text` is its record, which the store does not read.
-
-    `environment` is the place of its environment in the plan, and `target` what loads the program.
-    """
-
-    place: int
-    environment: int
-    name: str
-    text: str
-    target: str = ""
-    unavailable: str = ""
-
-
-@dataclass(frozen=True)
-class PlanBegin:
-    """What is known of a plan before it begins.
-
-    `digest` identifies the spec, `whole` all programs of all shards, of which there are `total`.
-    """
-
-    name: str
-    digest: str
-    whole: str
-    total: int
-    spec: str
-    sides: tuple[Side, ...]
-    environments: tuple[Environment, ...]
-    settings: dict[str, str]
-    programs: Sequence[PlannedText]
-    machine: str = ""
-    shard: str = ""
-
-
-@dataclass(frozen=True)
-class StoredPlan:
-    """A plan of a store; `finished` is "" while it has programs that are not run."""
-
-    id: int
-    name: str
-    digest: str
-    whole: str
-    total: int
-    shard: str
-    sides: tuple[Side, ...]
-    spec: str
-    started: str
-    finished: str
-    coverage: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Finished:
-    """One program that a task has run: its row, or why there is none."""
-
-    place: int
-    row: str = ""
-    missing: str = ""
-    differs_from_itself: str = ""
-    is_refused: bool = False
-    recipe: str = ""  # of a generated program; the store does not read it
-
-
-@dataclass(frozen=True)
-class TaskEnd:
-    """How a task ended, and where; `lost` says how it was lost."""
-
-    key: str
-    machine: str = ""
-    seconds: float = 0.0
-    processor_seconds: float = 0.0
-    floor_seconds: float = 0.0
-    lost: str = ""
 
 
 @dataclass(frozen=True)
@@ -388,96 +313,3 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
         ),
     )
     return plan
-
-
-def list_plans(path: Path) -> list[StoredPlan]:
-    """Return the plans of a store, the first one first. Raises `StoreError`.
-
-    Example::
-
-        list_plans(Path("runs.db"))[-1].name
-    """
-    with opened_for_reading(path) as connection:
-        found = connection.execute(
-            "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
-            "coalesce(finished, ''), coverage FROM plans ORDER BY id"
-        ).fetchall()
-    return [_plan_of(*row) for row in found]
-
-
-def _plan_of(
-    id_: int,
-    name: str,
-    digest: str,
-    whole: str,
-    total: int,
-    shard: str,
-    sides: str,
-    spec: str,
-    started: str,
-    finished: str,
-    coverage: str,
-) -> StoredPlan:
-    return StoredPlan(
-        id=id_,
-        name=name,
-        digest=digest,
-        whole=whole,
-        total=total,
-        shard=shard,
-        sides=tuple(each for each in SIDES if each in json.loads(sides)),
-        spec=spec,
-        started=started,
-        finished=finished,
-        coverage=json.loads(coverage),
-    )
-
-
-def planned_names(path: Path, states: Collection[State]) -> list[str]:
-    """Return the names of the programs of the last plan that are in some states.
-
-    Raises `StoreError`.
-
-    Example::
-
-        planned_names(Path("runs.db"), ["lost"])
-    """
-    marks = ", ".join("?" * len(states))
-    with opened_for_reading(path) as connection:
-        return [
-            name
-            for (name,) in connection.execute(
-                "SELECT name FROM planned WHERE plan = (SELECT max(id) FROM plans) "
-                f"AND state IN ({marks}) ORDER BY place",
-                tuple(states),
-            )
-        ]
-
-
-def seconds_by_name(path: Path) -> dict[str, float]:
-    """Return how long the programs of the last plan of a store took. Raises `StoreError`.
-
-    Example::
-
-        seconds_by_name(Path("last_week.db"))["step"]
-    """
-    query = (
-        "SELECT name, max(seconds) FROM planned WHERE seconds IS NOT NULL "
-        "AND plan = (SELECT max(plan) FROM planned WHERE seconds IS NOT NULL) GROUP BY name"
-    )
-    with opened_for_reading(path) as connection:
-        return dict(connection.execute(query).fetchall())
-
-
-def recipes_of(path: Path, plan: int) -> dict[int, str]:
-    """Return the recipes of the generated programs of a plan, by their places.
-
-    Raises `StoreError`.
-
-    Example::
-
-        recipes_of(Path("runs.db"), plan=1)[0]
-    """
-    query = "SELECT place, recipe FROM planned WHERE plan = ? AND recipe != ''"
-    with opened_for_reading(path) as connection:
-        return dict(connection.execute(query, (plan,)).fetchall())

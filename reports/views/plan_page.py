@@ -96,8 +96,9 @@ def _lines(report: PlanReport) -> Iterator[str]:
     if report.tasks:
         lost = f", of which {report.tasks_lost:,} were lost" if report.tasks_lost else ""
         yield (
-            f"{counted(report.tasks, 'task')}{lost}: {report.processor_seconds:,.0f} s of processor "
-            f"time; the sides traced, lowered and compiled for {report.floor_seconds:,.0f} s"
+            f"{counted(report.tasks, 'task')}{lost}, {report.processor_seconds:,.0f} s of "
+            f"processor time: its sides traced, lowered and compiled for "
+            f"{report.floor_seconds:,.0f} s"
         )
 
 

@@ -25,8 +25,9 @@ from parity_tests.planned.tasks import Cutter, Ran, Task, TaskResult
 from reports.output import json_file, plan_pages
 from reports.rows import Environment
 from reports.store.database import opened_for_reading
+from reports.store.plan_records import PlanBegin, PlannedText
 from reports.store.plan_report import find_plan, plan_report
-from reports.store.plans import PlanBegin, PlannedText, opened_plan
+from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_programs
 
 

@@ -4,7 +4,8 @@ from parity_tests.planned import task_process
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.tasks import Cutter
-from reports.store.plans import PlanBegin, PlannedText, opened_plan
+from reports.store.plan_records import PlanBegin, PlannedText
+from reports.store.plans import opened_plan
 from tests.helpers.built_grids import ENVIRONMENT
 
 

@@ -9,8 +9,10 @@ from reports.output import json_file
 from reports.rows import Comparison
 from reports.store.errors import StoreError
 from reports.store.plan_merge import merge
+from reports.store.plan_reading import planned_names, seconds_by_name
+from reports.store.plan_records import PlannedText
 from reports.store.plan_report import plan_report
-from reports.store.plans import PlannedText, opened_plan, planned_names, seconds_by_name
+from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_run
 from tests.helpers.quick_tasks import result, row
 
