@@ -152,13 +152,13 @@ def campaign(
 
       constparity campaign ecosystem.toml -k numpyro
     """
-    from parity_tests.planned.campaign import Asked, run_campaign
+    from parity_tests.planned.campaign import Asked, digest_of, run_campaign
     from parity_tests.planned.cluster import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
     from reports.store.errors import StoreError
-    from reports.store.plan_report import plan_report
+    from reports.store.plan_report import find_plan, plan_report
 
     display = display_of(quiet, False, no_color)
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS)
@@ -166,10 +166,11 @@ def campaign(
     console = display.console()
     try:
         given = read_spec(spec)
+        if list_ is not None or status:
+            plan = find_plan(file, digest=digest_of(given, expression)).id
         if list_ is not None:
-            _print_list(file, _states(list_))
+            _print_list(file, plan, _states(list_))
             return
-        plan = None
         if not status:
             with display.progress() as shown:
                 asked = Asked(
@@ -301,10 +302,10 @@ def _environments(
     return tuple(found)
 
 
-def _print_list(store: Path, states: Sequence[State]) -> None:
+def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
     from reports.store.plan_reading import planned_names
 
-    for name in planned_names(store, states):
+    for name in planned_names(store, plan, states):
         print(name)
 
 

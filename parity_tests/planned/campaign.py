@@ -15,7 +15,7 @@ from typing import Protocol
 
 from parity_tests.campaign.name_expression import parse
 from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
-from parity_tests.planned.going import Runner, Tally, go_on, programs_of
+from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
 from parity_tests.planned.sharding import Shard, programs_of_shard
@@ -110,6 +110,16 @@ def run_campaign(
         return writer.plan
 
 
+def digest_of(spec: Spec, expression: str) -> str:
+    """Identify the campaign of a spec and an expression among those of a store.
+
+    Example::
+
+        find_plan(store, digest=digest_of(spec, "")).id
+    """
+    return hashlib.sha256(f"{spec.digest} {expression}".encode()).hexdigest()[:16]
+
+
 def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
     pending = programs_of(texts)
     return [
@@ -151,7 +161,7 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
     spec = asked.spec
     return PlanBegin(
         name=spec.campaign.name,
-        digest=hashlib.sha256(f"{spec.digest} {asked.expression}".encode()).hexdigest()[:16],
+        digest=digest_of(spec, asked.expression),
         whole=_digest_of(plan, programs),
         total=len(programs),
         spec=spec.model_dump_json(exclude_defaults=True),
@@ -202,9 +212,9 @@ def _held_folder(store: Path, plan: int) -> Iterator[Path]:
 def _tidied(runner: Runner, folder: Path) -> Runner:
     """Return a runner that removes what a task wrote, when it is committed."""
 
-    def run(tasks: Iterator[Task]) -> Iterator[tuple[Task, object]]:
+    def run(tasks: Iterator[Task]) -> Iterator[Outcome]:
         for task, outcome in runner(tasks):
             yield task, outcome
             shutil.rmtree(folder / task.key, ignore_errors=True)
 
-    return run  # type: ignore[return-value]
+    return run

@@ -55,23 +55,22 @@ def _plan_of(
     )
 
 
-def planned_names(path: Path, states: Collection[State]) -> list[str]:
-    """Return the names of the programs of the last plan that are in some states.
+def planned_names(path: Path, plan: int, states: Collection[State]) -> list[str]:
+    """Return the names of the programs of a plan that are in some states.
 
     Raises `StoreError`.
 
     Example::
 
-        planned_names(Path("runs.db"), ["lost"])
+        planned_names(Path("runs.db"), 1, ["lost"])
     """
     marks = ", ".join("?" * len(states))
     with opened_for_reading(path) as connection:
         return [
             name
             for (name,) in connection.execute(
-                "SELECT name FROM planned WHERE plan = (SELECT max(id) FROM plans) "
-                f"AND state IN ({marks}) ORDER BY place",
-                tuple(states),
+                f"SELECT name FROM planned WHERE plan = ? AND state IN ({marks}) ORDER BY place",
+                (plan, *states),
             )
         ]
 

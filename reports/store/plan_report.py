@@ -103,18 +103,23 @@ def plan_report(path: Path, plan: int | None = None) -> PlanReport:
     )
 
 
-def find_plan(path: Path, plan: int | None = None) -> StoredPlan:
+def find_plan(path: Path, plan: int | None = None, *, digest: str = "") -> StoredPlan:
     """Return a plan of a store, the last one where none is named. Raises `StoreError`.
+
+    With a `digest` it is one of that spec, for several campaigns may have one store.
 
     Example::
 
         find_plan(Path("runs.db")).started
     """
     plans = list_plans(path)
-    found = [each for each in plans if plan is None or each.id == plan]
+    found = [
+        each for each in plans if plan in (None, each.id) and (not digest or each.digest == digest)
+    ]
     if not found:
         there = f"it has {len(plans)} planned campaigns" if plans else "it has none"
         what = "it has no planned campaign" + (f" {plan}" if plan is not None else "")
+        what += " of this spec and expression" if digest else ""
         raise store_error(path, what, f"begin one with constparity campaign; {there}")
     return found[-1]
 

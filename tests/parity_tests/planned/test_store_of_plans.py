@@ -11,7 +11,7 @@ from reports.store.errors import StoreError
 from reports.store.plan_merge import merge
 from reports.store.plan_reading import planned_names, seconds_by_name
 from reports.store.plan_records import PlannedText
-from reports.store.plan_report import plan_report
+from reports.store.plan_report import find_plan, plan_report
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_run
 from tests.helpers.quick_tasks import result, row
@@ -64,7 +64,7 @@ def test_states_are_run_again_on_request(begin, tasks, tmp_path):
         go_on(plan, tasks(NAMES), run)
         plan.finish()
         assert plan.run_again(["safe"]) == 5
-        assert planned_names(plan.path, ["not run"]) == list(NAMES)
+        assert planned_names(plan.path, plan.plan, ["not run"]) == list(NAMES)
         assert plan_report(plan.path).finished == ""
         go_on(plan, tasks(NAMES), run)
     assert plan_report(plan.path).states == {"safe": 5}
@@ -105,6 +105,9 @@ def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
         for part in tasks(NAMES):
             go_on(one, [part], run)
             go_on(other, [part], run)
+    assert find_plan(path, digest="d").id == one.plan
+    with pytest.raises(StoreError, match="no planned campaign of this spec and expression"):
+        find_plan(path, digest="missing")
     assert plan_report(path, one.plan).states == plan_report(path, other.plan).states == {"safe": 5}
 
 
