@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from engine import jax_internals
 from engine.ir.closures import constvars_of
 from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of
 from engine.ir.rewriting import BodyRewriting
 from engine.jax_internals import replaced
 
@@ -30,7 +30,10 @@ def inline(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
         closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="legacy")(1.0)
         assert inline(closed_jaxpr).eqns[0].primitive.name == "inlined_constants"
     """
-    return _Inlining(closed_jaxpr).body(closed_jaxpr)
+    if contents_of(closed_jaxpr).nested:
+        return _Inlining(closed_jaxpr).body(closed_jaxpr)
+    # Most programs have no inner functions, and a first call waits for this.
+    return _with_constants_made(closed_jaxpr, is_main=True)
 
 
 class _Inlining(BodyRewriting):
@@ -44,8 +47,9 @@ class _Inlining(BodyRewriting):
         """Return a body without constants among its constvars."""
         if id(body) not in self._done:
             new = super().body(body)
-            if any(map(_is_constant, consts_of(new))):
-                self._done[id(body)] = body, _inlined(new, is_main=body is self._main)
+            made = _with_constants_made(new, is_main=body is self._main)
+            if made is not new:
+                self._done[id(body)] = body, made
         return super().body(body)
 
     def _with_new_equations(self, body: Body) -> Body:
@@ -56,13 +60,16 @@ class _Inlining(BodyRewriting):
         return super()._equation(eqn) if bodies_of(eqn) else eqn
 
 
-def _inlined(body: Body, *, is_main: bool) -> Body:
+def _with_constants_made(body: B, *, is_main: bool) -> B:
+    """Return a body whose constants an equation makes; the body itself where it has none."""
     inlined: tuple[list[Var], list[Any]] = [], []
     kept: tuple[list[Var], list[Any]] = [], []
     for var, const in constvars_of(body):
         variables, values = inlined if _is_constant(const) else kept
         variables.append(var)
         values.append(const)
+    if not inlined[0]:
+        return body
     constants = jax_internals.inlined_constants(*inlined, drop_unused=is_main)
     return replaced(body, constvars=kept[0], consts=kept[1], eqns=[constants, *body.eqns])
 
