@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from parity_tests.observe.flips import Flips
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
 from reports.rows import SIDES, Side
@@ -109,7 +110,9 @@ class CampaignSpec(Record):
 
     A task has at most `task_size` programs of one corpus in one environment, and is tried at most
     `attempts` times. With `self_comparison` each program runs on its first side twice, before its
-    sides are compared; what differs from itself is set apart.
+    sides are compared; what differs from itself is set apart. `flips` says how legacy takes each
+    program in simplified form once more: "lowered" compiles that for the first program of a process
+    alone.
     """
 
     name: str = "campaign"
@@ -119,6 +122,7 @@ class CampaignSpec(Record):
     rounds: int = Field(default=0, ge=0)
     steady_calls: int = Field(default=0, ge=0)
     attribute: bool = True
+    flips: Flips = "lowered"
     self_comparison: bool = True
     task_size: int = Field(default=TASK_SIZE, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)
