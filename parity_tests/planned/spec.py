@@ -30,6 +30,7 @@ class CorpusSpec(Record):
     targets and without a number of generated programs it is the built-in corpus. `expression` is
     that of `-k`. A search keeps the programs that cover something new in the file `kept`; where
     there are some, every other generated program is a variation of one of them.
+    Generated programs have bodies in bodies, at most `depth` levels of them: 3 if it is not given.
     """
 
     name: str
@@ -38,6 +39,7 @@ class CorpusSpec(Record):
     tags: tuple[str, ...] = ()
     generated: int = Field(default=0, ge=0)
     seed: int = Field(default=0, ge=0)
+    depth: int | None = Field(default=None, ge=0, le=3)
     kept: str = ""
 
     @field_validator("name")
@@ -51,6 +53,8 @@ class CorpusSpec(Record):
     def _is_one_kind(self) -> CorpusSpec:
         if self.generated and (self.targets or self.expression or self.tags):
             raise ValueError("generated programs have no targets, no expression and no tags")
+        if self.depth is not None and (self.kept or not self.generated):
+            raise ValueError("depth is of generated programs, and not of variations of kept ones")
         if self.kept and not self.generated:
             raise ValueError("kept is a file of generated programs: say how many are generated")
         return self
