@@ -44,8 +44,8 @@ def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
     )
 
 
-def drawn(number: int, *, of_seed: int) -> Recipe:
-    """Draw one recipe: the same for the same number, seed and version of Hypothesis."""
+def drawn(number: int, *, of_seed: int, depth: int = DEPTH) -> Recipe:
+    """Draw one recipe: the same for the same number, seed, depth and version of Hypothesis."""
     found: list[Recipe] = []
 
     # Hypothesis begins with the simplest example, and from the third on they resemble the second.
@@ -57,7 +57,7 @@ def drawn(number: int, *, of_seed: int) -> Recipe:
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(programs())
+    @given(programs(depth))
     def collect(recipe: Recipe) -> None:
         found.append(recipe)
 

@@ -114,13 +114,17 @@ def _done(work: Counter[str]) -> str:
 
 
 @contextmanager
-def misses_of_dispatch() -> Iterator[list[str]]:
-    """Collect the misses of C++ dispatchers within the block, as files of the functions called."""
+def misses_of_dispatch(on_miss: Callable[[], object] = lambda: None) -> Iterator[list[str]]:
+    """Collect the misses of C++ dispatchers within the block, as files of the functions called.
+
+    What `on_miss` raises ends the call that missed.
+    """
     found: list[str] = []
 
     def note(frame: Any, event: str, argument: object) -> None:
         if event == "call" and frame.f_code.co_name == _MISS:
             found.append(frame.f_code.co_filename)
+            on_miss()
 
     before = sys.getprofile()
     sys.setprofile(note)

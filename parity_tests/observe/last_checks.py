@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from parity_tests.observe import failures
 from parity_tests.observe.checks import flag_flips
+from parity_tests.observe.flips import Flips
 from parity_tests.observe.stages import Built, StageClock
 from reports.rows import Check, Observation
 from reports.rows.check_names import AGREE, FLIPS
 
 
-def take(built: Built, observation: Observation, clock: StageClock) -> tuple[Check, ...]:
+def take(
+    built: Built, observation: Observation, clock: StageClock, flips: Flips = "called"
+) -> tuple[Check, ...]:
     """Take the checks that come last on a side, after its observation; most sides have none."""
     captured = observation.jaxpr.captured_arrays if observation.jaxpr else 0
     if built.side != "legacy" or not captured:  # without captured arrays the two sides are one
@@ -22,5 +25,7 @@ def take(built: Built, observation: Observation, clock: StageClock) -> tuple[Che
     with clock(FLIPS):
         return failures.attempt(
             FLIPS,
-            lambda: flag_flips.check(built.fun, built.args, built.kwargs, stateful=stateful),
+            lambda: flag_flips.check(
+                built.fun, built.args, built.kwargs, stateful=stateful, flips=flips
+            ),
         )

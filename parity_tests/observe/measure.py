@@ -26,6 +26,7 @@ from parity_tests.observe.arguments import described
 from parity_tests.observe.checks import const_args, overwritten_arrays, round_trips
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
+from parity_tests.observe.flips import Flips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.observation import observation_of
@@ -61,6 +62,7 @@ def measure(
     steady_calls: int = 0,
     fresh: bool = False,
     reload: bool = False,
+    flips: Flips = "called",
 ) -> Measured:
     """Take one program through trace, lower, compile and call on one side.
 
@@ -71,7 +73,8 @@ def measure(
     was measured before the last checks begin, because these may take the process along.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
-    the program is exported and read back, and called from a persistent cache.
+    the program is exported and read back, and called from a persistent cache. `flips` says whether
+    the other form is compiled and called in the last checks.
 
     Example::
 
@@ -91,7 +94,7 @@ def measure(
         failure = failures.exception(error, clock.current)
         return Measured(_failed(name, side, failure))
     on_measured(found)
-    last = last_checks.take(built, found.observation, clock)
+    last = last_checks.take(built, found.observation, clock, flips)
     checks = (*found.observation.checks, *last)
     return replace(found, observation=found.observation.model_copy(update={"checks": checks}))
 

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from parity_tests.planned.interesting import Interesting
 
 
-def name_of(seed: int, number: int) -> str:
-    """Name a generated program.
+def name_of(seed: int, number: int, depth: int | None = None) -> str:
+    """Name a generated program, by the depth of its bodies, too, where one was asked for.
 
     Example::
 
-        >>> name_of(7, 12)
-        'seed_7_program_12'
+        >>> name_of(7, 12), name_of(7, 12, depth=1)
+        ('seed_7_program_12', 'seed_7_depth_1_program_12')
     """
-    return f"seed_{seed}_program_{number}"
+    return f"seed_{seed}_{'' if depth is None else f'depth_{depth}_'}program_{number}"
 
 
-def recipe_of(seed: int, number: int, text: str = "") -> Recipe:
+def recipe_of(seed: int, number: int, text: str = "", depth: int | None = None) -> Recipe:
     """Return the program that `text` is, or draw one: the same seed and number, the same program.
 
-    Raises `ModuleNotFoundError` where hypothesis is not installed.
+    It has at most `depth` levels of bodies in bodies. Raises `ModuleNotFoundError` where hypothesis
+    is not installed.
 
     Example::
 
@@ -37,7 +38,8 @@ def recipe_of(seed: int, number: int, text: str = "") -> Recipe:
         return read_recipe(text)
     from parity_tests.fuzz import strategy
 
-    return strategy.drawn(number, of_seed=seed)
+    levels = strategy.DEPTH if depth is None else depth
+    return strategy.drawn(number, of_seed=seed, depth=levels)
 
 
 def variation_of(kept: Interesting, seed: int, number: int) -> str:

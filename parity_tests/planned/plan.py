@@ -23,8 +23,8 @@ from reports.rows import Environment
 class PlannedProgram(Record):
     """One program in one environment; `place` is its number in the plan.
 
-    A generated program has a seed and its number in place of a target; a variation has its
-    `recipe`, as JSON. `unavailable` says why it cannot be run.
+    A generated program has a seed and its number in place of a target, and a depth where one was
+    asked for; a variation has its `recipe`, as JSON. `unavailable` says why it cannot be run.
     """
 
     place: int
@@ -34,6 +34,7 @@ class PlannedProgram(Record):
     target: str = ""
     seed: int = 0
     number: int | None = None
+    depth: int | None = None
     recipe: str = ""
     source: str = ""
     digest: str = ""  # of the file that it is written in
@@ -168,9 +169,10 @@ def _generated(corpus: CorpusSpec, label: str, folder: Path) -> Iterator[Planned
             place=0,
             environment=label,
             corpus=corpus.name,
-            name=name_of(corpus.seed, number),
+            name=name_of(corpus.seed, number, corpus.depth),
             seed=corpus.seed,
             number=number,
+            depth=corpus.depth,
             recipe=recipe,
         )
 

@@ -33,7 +33,7 @@ def run_task(
     """
     begun, before = time.monotonic(), _processor_seconds()
     recipes = {
-        each.place: recipe_of(each.seed, each.number, each.recipe)
+        each.place: recipe_of(each.seed, each.number, each.recipe, each.depth)
         for each in task.programs
         if each.number is not None
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from parity_tests.observe.flips import Flips
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
 from reports.rows import SIDES, Side
@@ -29,6 +30,7 @@ class CorpusSpec(Record):
     targets and without a number of generated programs it is the built-in corpus. `expression` is
     that of `-k`. A search keeps the programs that cover something new in the file `kept`; where
     there are some, every other generated program is a variation of one of them.
+    Generated programs have bodies in bodies, at most `depth` levels of them: 3 if it is not given.
     """
 
     name: str
@@ -37,6 +39,7 @@ class CorpusSpec(Record):
     tags: tuple[str, ...] = ()
     generated: int = Field(default=0, ge=0)
     seed: int = Field(default=0, ge=0)
+    depth: int | None = Field(default=None, ge=0, le=3)
     kept: str = ""
 
     @field_validator("name")
@@ -50,6 +53,8 @@ class CorpusSpec(Record):
     def _is_one_kind(self) -> CorpusSpec:
         if self.generated and (self.targets or self.expression or self.tags):
             raise ValueError("generated programs have no targets, no expression and no tags")
+        if self.depth is not None and (self.kept or not self.generated):
+            raise ValueError("depth is of generated programs, and not of variations of kept ones")
         if self.kept and not self.generated:
             raise ValueError("kept is a file of generated programs: say how many are generated")
         return self
@@ -109,7 +114,9 @@ class CampaignSpec(Record):
 
     A task has at most `task_size` programs of one corpus in one environment, and is tried at most
     `attempts` times. With `self_comparison` each program runs on its first side twice, before its
-    sides are compared; what differs from itself is set apart.
+    sides are compared; what differs from itself is set apart. `flips` says how legacy takes each
+    program in simplified form once more: "lowered" compiles that for the first program of a process
+    alone.
     """
 
     name: str = "campaign"
@@ -119,6 +126,7 @@ class CampaignSpec(Record):
     rounds: int = Field(default=0, ge=0)
     steady_calls: int = Field(default=0, ge=0)
     attribute: bool = True
+    flips: Flips = "lowered"
     self_comparison: bool = True
     task_size: int = Field(default=TASK_SIZE, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)

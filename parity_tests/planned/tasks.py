@@ -55,6 +55,7 @@ class Task(Record):
             rounds=self.rounds,
             steady_calls=given.steady_calls,
             attribute=given.attribute,
+            flips=given.flips,
             processes=1,
             python=self.python,
         )

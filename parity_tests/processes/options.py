@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parity_tests.observe.flips import Flips
 from parity_tests.processes.protocol import Record
 from reports.rows import Side
 
@@ -37,7 +38,8 @@ class RunOptions(Record):
     program, so one side detects them: `hazards_on`. At most `processes` run at once; None means
     `worker_process.PROCESSES`, one of a side at a time. With more processes than sides, the
     programs of a side are divided among several. `python` is the interpreter that they run in; None
-    is the one that asks.
+    is the one that asks. The first program of a process is called in the other form, and so are all
+    unless `flips` says that they are lowered alone.
     """
 
     timeout: float = TIMEOUT
@@ -45,6 +47,7 @@ class RunOptions(Record):
     steady_calls: int = STEADY_CALLS
     fresh: bool = False
     reload: bool = False
+    flips: Flips = "called"
     hazards_on: Side | None = None
     processes: int | None = None
     python: Path | None = None

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.settings_found import SettingsFound
+from parity_tests.observe.flips import Flips
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Side
 from reports.rows.bench import BenchTurn, TurnTaken
@@ -255,7 +256,8 @@ class RunJobs(Record):
     """Run programs on a side one by one, and leave the evidence of each in files.
 
     Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
-    and with `hazards` its hazards are detected.
+    and with `hazards` its hazards are detected. Where the flag flips, the other form of all but the
+    first is `"called"`, or `"lowered"` alone.
     """
 
     kind: Literal["run jobs"] = "run jobs"
@@ -264,6 +266,7 @@ class RunJobs(Record):
     steady_calls: int = 0
     reload: bool = False
     hazards: bool = False
+    flips: Flips = "called"
 
 
 class ServeJobs(Record):

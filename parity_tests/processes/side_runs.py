@@ -196,6 +196,7 @@ class SideRun:
             steady_calls=self.options.steady_calls,
             reload=self.options.reload,
             hazards=self._hazards,
+            flips=self.options.flips,
         )
         return Worker.start(request, next_free(self.folder), self.side, python=self.options.python)
 

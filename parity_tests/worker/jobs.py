@@ -169,6 +169,7 @@ def _measured(
         steady_calls=how.steady_calls,
         fresh=fresh,
         reload=how.reload,
+        flips="called" if fresh else how.flips,
     )
 
 

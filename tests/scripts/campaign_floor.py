@@ -1,6 +1,6 @@
 """Measure the floor of a campaign of generated programs: what JAX itself takes on each side.
 
-    python tests/scripts/campaign_floor.py SEED FIRST COUNT
+    python tests/scripts/campaign_floor.py SEED FIRST COUNT [DEPTH]
 
 For each of the four sides a fresh process traces, lowers and compiles the programs, and nothing
 else. Prints the processor time of that, without the start of the process. That of a
@@ -26,17 +26,19 @@ from reports.rows import SIDES
 
 
 def main() -> None:
-    if len(sys.argv) == 5:
-        print(of_side(sys.argv[4], Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    if sys.argv[1] in SIDES:
+        print(of_side(sys.argv[1], Path(sys.argv[2])))
         return
-    seed, first, count = map(int, sys.argv[1:])
+    seed, first, count, *depths = map(int, sys.argv[1:])
+    depth = depths[0] if depths else None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "generated.py"
         numbers = range(first, first + count)
-        write_module({name_of(seed, each): recipe_of(seed, each) for each in numbers}, file)
+        recipes = {name_of(seed, each): recipe_of(seed, each, "", depth) for each in numbers}
+        write_module(recipes, file)
         whole = 0.0
         for side in SIDES:
-            command = [sys.executable, __file__, str(file), str(seed), str(first), side]
+            command = [sys.executable, __file__, side, str(file)]
             environment = {**environment_of(side), "PYTHONPATH": os.pathsep.join(sys.path)}
             done = subprocess.run(command, env=environment, capture_output=True, check=True)
             seconds = float(done.stdout.split()[-1])
@@ -45,7 +47,7 @@ def main() -> None:
         print(f"all: {whole:.1f} s, {whole / count:.2f} s a program")
 
 
-def of_side(side: str, file: Path, seed: int, first: int) -> float:
+def of_side(side: str, file: Path) -> float:
     """Return the processor time of tracing, lowering and compiling all programs of a module."""
     import jax
 
@@ -61,14 +63,12 @@ def of_side(side: str, file: Path, seed: int, first: int) -> float:
     spec.loader.exec_module(module)
     jit(lambda x: x).trace(1.0).lower().compile()  # the backend starts
     begun = time.process_time()
-    number = first
-    while factory := getattr(module, name_of(seed, number), None):
+    for factory in [each for name, each in vars(module).items() if name.startswith("seed_")]:
         try:
             fun, args = factory(jit)
             jit(fun).trace(*args).lower().compile()
         except (TypeError, ValueError):  # stock JAX refuses some
             pass
-        number += 1
     return time.process_time() - begun
 
 

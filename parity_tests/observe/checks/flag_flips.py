@@ -5,12 +5,16 @@ legacy, simplified, legacy, simplified. The check follows the measurement of leg
 by default, so JAX has compiled half of the work already. A cache without the flag in its key would
 answer for the other side. Then a side shows the evidence of the other, or its first call finds an
 answer in the C++ dispatcher.
+
+Most of the time goes into compiling the other form. `"lowered"` does without: simplified is traced
+and lowered, and its calls end where they miss the C++ dispatcher. All else is compared, but not the
+results of simplified before and after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +23,22 @@ import jax
 from parity_tests.jaxpr import counts
 from parity_tests.observe import stablehlo
 from parity_tests.observe.calls import Result, misses_of_dispatch, without_addresses, work_of_jax
+from parity_tests.observe.flips import Flips
 from parity_tests.observe.proof_of_side import prove
 from reports.rows import Check, Side
 from reports.rows.check_names import FLIPS, SETTINGS
 
+_HOLDS: dict[Flips, str] = {
+    "called": "each side comes back",
+    "lowered": "each side comes back; simplified was lowered, and not called",
+}
+
 
 @dataclass(frozen=True)
 class _Turn:
-    """The evidence of one side at one turn of the flag."""
+    """The evidence of one side at one turn of the flag; no result where it was not compiled."""
 
-    result: Result
+    result: Result | None
     jaxpr: str
     module: stablehlo.ModuleCounts
     misses: int
@@ -36,12 +46,22 @@ class _Turn:
     statement: str  # what contradicts the side; "" where nothing does
 
 
+class _Missed(Exception):
+    """A call was not answered by the C++ dispatcher, and it ends there."""
+
+
 def check(
-    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, stateful: bool
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    stateful: bool,
+    flips: Flips = "called",
 ) -> tuple[Check, ...]:
     """Call a function under the flag in turns, and compare each side with what it showed before.
 
-    The results of a program with state of its own, `stateful`, are not compared.
+    The results of a program with state of its own, `stateful`, are not compared. Where the function
+    is to be `"lowered"` alone, simplified is not compiled.
     """
     import engine
 
@@ -51,14 +71,15 @@ def check(
     for _ in range(2):
         for side, seen in turns.items():
             with _flag(side == "simplified"):
-                seen.append(_turn(jitted, side, args, kwargs))
+                is_called = side == "legacy" or flips == "called"
+                seen.append(_turn(jitted, side, args, kwargs, is_called=is_called))
     found = [each for side, seen in turns.items() for each in _against(side, seen, stateful)]
     # Where the very first call finds an answer, this process has flipped the function before.
     if turns["legacy"][0].misses and not turns["simplified"][0].misses:
         found.append("simplified: its first call was answered from the cache of legacy")
     after = _settings()
     return (
-        Check(name=FLIPS, holds=not found, statement="; ".join(found) or "each side comes back"),
+        Check(name=FLIPS, holds=not found, statement="; ".join(found) or _HOLDS[flips]),
         Check(
             name=SETTINGS,
             holds=before == after,
@@ -76,12 +97,21 @@ def _flag(simplified: bool) -> AbstractContextManager[None]:
     return engine.use_simplified_constants(simplified)
 
 
-def _turn(jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Turn:
+def _turn(
+    jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any], *, is_called: bool
+) -> _Turn:
     import engine
 
+    result = None
     # The call comes first, since it is the one whose cache is in C++.
-    with work_of_jax() as work, misses_of_dispatch() as misses, _cheap_compilation():
-        result = jax.block_until_ready(jitted(*args, **kwargs))
+    with work_of_jax() as work, _cheap_compilation():
+        if is_called:
+            with misses_of_dispatch() as misses:
+                result = jax.block_until_ready(jitted(*args, **kwargs))
+        else:
+            with suppress(_Missed), misses_of_dispatch(_end_call) as misses:
+                jitted(*args, **kwargs)
+            jitted.trace(*args, **kwargs)
     traced = jitted.trace(*args, **kwargs)
     embed_threshold = engine.config.embedded_constants_max_bytes
     facts = counts.count(traced.jaxpr, embed_threshold=embed_threshold)
@@ -89,13 +119,17 @@ def _turn(jitted: Any, side: Side, args: tuple[Any, ...], kwargs: dict[str, Any]
     # Dead code is of no interest here: as many arrays are taken to be live as there are const args.
     proof = prove(side, facts, module, live_captured=min(module.const_args, len(facts.captured)))
     return _Turn(
-        Result.read(result),
+        Result.read(result) if is_called else None,
         without_addresses(str(traced.jaxpr)),
         module,
         len(misses),
         work["trace"],
         "" if proof.holds else proof.statement,
     )
+
+
+def _end_call() -> None:
+    raise _Missed
 
 
 @contextmanager
@@ -122,7 +156,8 @@ def _against(side: Side, turns: list[_Turn], stateful: bool) -> list[str]:
         found.append(f"{side}: another jaxpr after the flag came back")
     if first.module != second.module:
         found.append(f"{side}: another module after the flag came back")
-    if not stateful and (apart := first.result.differs(second.result)):
+    apart = first.result.differs(second.result) if first.result and second.result else ""
+    if apart and not stateful:
         found.append(f"{side}: the result after the flag came back differs {apart}")
     return list(dict.fromkeys(found))
 

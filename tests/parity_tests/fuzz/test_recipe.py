@@ -108,6 +108,16 @@ def test_a_seed_and_a_number_name_a_program():
     assert first == again != other
 
 
+def test_a_depth_bounds_the_bodies_in_bodies():
+    def levels(block):
+        return max((1 + levels(body) for piece in block for body in piece.bodies), default=0)
+
+    for depth in (0, 1, 3):
+        drawn = [strategy.drawn(number, of_seed=11, depth=depth) for number in range(40)]
+        assert max(levels(each.pieces) for each in drawn) == depth
+    assert drawn[5] == strategy.drawn(5, of_seed=11)
+
+
 def test_candidates_are_smaller_and_come_to_an_end():
     recipe = NESTED
     while smaller := reduction.candidates(recipe):

@@ -45,6 +45,8 @@ def test_a_spec_is_read(tmp_path):
         ("[[corpus]]\nname = 'a/b'", "corpus 1 name: a name has no slash"),
         ("[[corpus]]\nname = 'a'\ngenerated = -1", "corpus 1 generated: Input should be greater"),
         ("[[corpus]]\nname = 'a'\ngenerated = 1\ntargets = ['m.py']", "have no targets"),
+        ("[[corpus]]\nname = 'a'\ndepth = 1", "depth is of generated programs"),
+        ("[[corpus]]\nname = 'a'\ngenerated = 1\ndepth = 4", "corpus 1 depth: Input should"),
         ("[[corpus]]\nname = 'a'\n[campaign]\nsides = ['legacy']", "name two sides or more"),
         ("[[corpus]]\nname = 'a'\n[campaign]\nround = 5", "campaign round: Extra inputs"),
         ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
