@@ -55,14 +55,15 @@ class RunOptions(Record):
     def once_more(self, **otherwise: Any) -> RunOptions:
         """Return how programs run another time: within the same limits, in the same interpreter.
 
-        Hazards are not detected again, and `reload` is over. Fields of `otherwise` are others.
+        The flag flips as it did. Hazards are not detected again, and `reload` is over. Fields of
+        `otherwise` are others.
 
         Example::
 
             options.once_more(fresh=True).python == options.python
         """
-        same = {"timeout": self.timeout, "memory_limit": self.memory_limit, "python": self.python}
-        return RunOptions(**{**same, **otherwise})
+        kept = ("timeout", "memory_limit", "python", "flips")
+        return RunOptions(**{**{name: getattr(self, name) for name in kept}, **otherwise})
 
     @property
     def limits(self) -> Limits:
