@@ -126,7 +126,7 @@ class CampaignSpec(Record):
     rounds: int = Field(default=0, ge=0)
     steady_calls: int = Field(default=0, ge=0)
     attribute: bool = True
-    flips: Flips = "lowered"
+    flips: Flips = "called"
     self_comparison: bool = True
     task_size: int = Field(default=TASK_SIZE, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)
