@@ -8,12 +8,12 @@ When not to use it: on a jaxpr that a user will read, or that is still to be tra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from engine import jax_internals
-from engine.ir.closures import constvars_of
 from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of
 from engine.ir.rewriting import BodyRewriting
 from engine.jax_internals import replaced
 
@@ -62,19 +62,27 @@ class _Inlining(BodyRewriting):
 
 def _with_constants_made(body: B, *, is_main: bool) -> B:
     """Return a body whose constants an equation makes; the body itself where it has none."""
-    inlined: tuple[list[Var], list[Any]] = [], []
-    kept: tuple[list[Var], list[Any]] = [], []
-    for var, const in constvars_of(body):
-        variables, values = inlined if _is_constant(const) else kept
-        variables.append(var)
-        values.append(const)
-    if not inlined[0]:
+    values = consts_of(body)
+    if not values:
         return body
-    constants = jax_internals.inlined_constants(*inlined, drop_unused=is_main)
-    return replaced(body, constvars=kept[0], consts=kept[1], eqns=[constants, *body.eqns])
+    variables: Sequence[Var] = body.constvars
+    kept: list[tuple[Var, Any]] = []
+    if not jax_internals.are_plain_arrays(values):  # the question for all at once: mostly yes
+        pairs = list(zip(variables, values, strict=True))
+        kept = [pair for pair in pairs if not _is_constant(pair[1])]
+        if len(kept) == len(pairs):
+            return body
+        variables, values = zip(*(pair for pair in pairs if _is_constant(pair[1])), strict=True)
+    return replaced(
+        body,
+        constvars=[var for var, _ in kept],
+        consts=[value for _, value in kept],
+        eqns=[
+            jax_internals.inlined_constants(variables, values, drop_unused=is_main),
+            *body.eqns,
+        ],
+    )
 
 
 def _is_constant(value: Any) -> bool:
-    return jax_internals.is_plain_array(value) or not (
-        jax_internals.is_tracer(value) or jax_internals.is_reference(value)
-    )
+    return not (jax_internals.is_tracer(value) or jax_internals.is_reference(value))

@@ -99,8 +99,10 @@ def constant_key(value: Any) -> Hashable:
 
 def bodies_in(closed_jaxpr: ClosedJaxpr) -> list[Body]:
     """Return a program and the bodies within it, at any depth, each once."""
-    found: dict[int, Body] = {id(closed_jaxpr): closed_jaxpr}
     pending = contents_of(closed_jaxpr).nested
+    if not pending:
+        return [closed_jaxpr]
+    found: dict[int, Body] = {id(closed_jaxpr): closed_jaxpr}
     # Level by level, and not by recursion: a recursive inner function would be a reference cycle,
     # which keeps the arrays alive until garbage is collected.
     while pending:

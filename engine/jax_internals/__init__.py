@@ -74,6 +74,7 @@ from engine.jax_internals.export_parts import (
 from engine.jax_internals.inlined_constants import inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,
+    are_plain_arrays,
     argument_names,
     give_type_to,
     is_plain_array,

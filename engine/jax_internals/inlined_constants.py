@@ -64,12 +64,7 @@ def _abstract_eval(*, arrays: Arrays, drop_unused: bool) -> list[Any]:
 
 def _lower(ctx: mlir.LoweringRuleContext, *, arrays: Arrays, drop_unused: bool) -> list[Any]:
     del drop_unused
-    emitted: dict[int, Any] = {}
-    for array, aval in zip(arrays, ctx.avals_out, strict=True):
-        if id(array) not in emitted:
-            values = mlir.ir_constants(array, aval=aval)
-            emitted[id(array)] = values[0] if len(values) == 1 else values
-    return [emitted[id(array)] for array in arrays]
+    return mlir.ir_consts(arrays, ctx.avals_out)
 
 
 # A lowering that JAX caches is a function of its own, which it then inlines.

@@ -43,7 +43,7 @@ def typeof(value: Any) -> Any:
     return core.typeof(value)
 
 
-_PLAIN_ARRAYS = (array.ArrayImpl, np.ndarray)
+_PLAIN_ARRAYS = frozenset({array.ArrayImpl, np.ndarray})
 
 
 def nbytes(value: Any) -> int:
@@ -61,6 +61,11 @@ def _nbytes(aval: Any) -> int:
 def is_plain_array(value: Any) -> bool:
     """Say whether a value is an array of JAX or NumPy: neither traced nor a reference."""
     return type(value) in _PLAIN_ARRAYS
+
+
+def are_plain_arrays(values: Sequence[Any]) -> bool:
+    """Say whether all values are arrays of JAX or NumPy."""
+    return _PLAIN_ARRAYS.issuperset(map(type, values))
 
 
 def is_reference(value: Any) -> bool:
