@@ -50,7 +50,8 @@ def of(values: Iterable[Any]) -> Buffers:
 def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[Any]) -> int:
     """Return the bytes of the captured arrays and of the buffers that are new since `alive()`.
 
-    Buffers of results are left out. Captured values that nobody holds on a device, such as
+    Buffers of results are left out, the words of typed PRNG keys among them. So are 0-d arrays,
+    which no form passes as const args. Captured values that nobody holds on a device, such as
     constants within an executable, are not counted.
 
     Example::
@@ -58,13 +59,15 @@ def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[
         due_to_constants(before, jax.tree.leaves(result), captured)
     """
     captured = list(captured)
-    returned, constants = of(results), of(captured)
+    returned = of(map(_words, results))
+    constants = of(each for each in captured if np.ndim(each))
     # A CPU may compute in the memory of a NumPy array, and have done so for a program before.
     own = {each.ctypes.data for each in captured if isinstance(each, np.ndarray)}
     others = {key for key in of(each() for each in before) if key[1] not in own} | returned.keys()
 
     def new() -> Buffers:
-        return {key: size for key, size in of(jax.live_arrays()).items() if key not in others}
+        arrays = (each for each in jax.live_arrays() if each.ndim)
+        return {key: size for key, size in of(arrays).items() if key not in others}
 
     # Garbage of tracing is rare, and to collect it every time would cost more than to measure. Of
     # a NumPy array, one buffer is expected, or none where it was inlined.
@@ -73,3 +76,11 @@ def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[
     if unexplained not in (0, expected):
         gc.collect()
     return sum({**new(), **constants}.values())
+
+
+def _words(value: Any) -> Any:
+    """Return the array that typed PRNG keys wrap; any other value as it is."""
+    is_key = isinstance(value, jax.Array) and jax.dtypes.issubdtype(
+        value.dtype, jax.dtypes.prng_key
+    )
+    return jax.random.key_data(value) if is_key and not value.is_deleted() else value

@@ -36,6 +36,14 @@ def test_new_buffers_count_and_results_and_garbage_do_not():
     assert device_buffers.due_to_constants(before, [result, kept], []) == 0
 
 
+def test_words_of_returned_keys_and_arrays_without_dimensions_do_not_count():
+    before = device_buffers.alive()
+    returned = jax.random.split(jax.random.key(0), 3)
+    kept = [jax.random.split(jax.random.key(1), 3), jnp.array(2.0)]
+    assert device_buffers.due_to_constants(before, [returned], kept[1:]) == 3 * 8
+    assert device_buffers.due_to_constants(before, [returned, kept[0]], kept[1:]) == 0
+
+
 def test_garbage_that_is_smaller_than_what_is_expected_does_not_count_either():
     before = device_buffers.alive()
     garbage = [jnp.array(KIBIBYTE[:64])]
