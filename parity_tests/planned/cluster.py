@@ -95,6 +95,9 @@ class ClusterRunner:
         for task in in_hand.values():
             futures.add(self._submit(client, task))
         self._fill(client, futures, tasks, in_hand)
+        if in_hand and not self._fit(client):
+            log.warning("constparity: the scheduler %s has no workers; tasks wait for the first",
+                        self.address)  # fmt: skip
         for future in futures:
             task = in_hand[self._key_of(future)]
             outcome = _outcome(task, future)

@@ -5,6 +5,7 @@ with real processes, and without the seconds that JAX takes to start.
 """
 
 import os
+import resource
 import signal
 import sys
 import time
@@ -61,6 +62,9 @@ def main(folder):
             os.kill(os.getpid(), signal.SIGKILL)
         if name.startswith("hangs"):
             time.sleep(600)
+        if name.startswith("grows"):
+            resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+            bytearray(2**30)
         if name.startswith("slow"):
             time.sleep(1.0)
         if name.startswith("once fills") and first:

@@ -124,6 +124,26 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
     assert [each.programs for each in report.causes] == [("dies",)]
 
 
+def test_tasks_that_hang_or_run_out_of_memory_are_given_up(
+    cluster, writer, tasks, marks, monkeypatch
+):
+    monkeypatch.setenv("QUICK_START_SECONDS", "1.0")
+    cluster.start_worker()
+    cluster.start_worker()
+    names = ["first", "hangs", "third", "grows", "fifth", "sixth"]
+    with writer(names) as plan:
+        run(cluster, plan, tasks(names, attempts=2, timeout=0.3))
+        assert plan.finish()
+    report = plan_report(plan.path)
+    assert report.states == {"lost": 2, "safe": 4}
+    assert {each.programs: each.symptom for each in report.causes} == {
+        ("hangs",): "no step of it ended in 2.2 seconds",
+        ("grows",): "its process ended with exit status 1: MemoryError",
+    }
+    # In a task of two, then alone.
+    assert [len(tasks_here(marks, name)) for name in names] == [2] * 4 + [1] * 2
+
+
 def test_a_worker_that_cannot_run_tasks_leaves_them_to_others(cluster, writer, tasks, marks):
     cluster.start_worker()
     cluster.start_worker()
@@ -132,6 +152,19 @@ def test_a_worker_that_cannot_run_tasks_leaves_them_to_others(cluster, writer, t
         run(cluster, plan, tasks(names, attempts=1))
     assert plan_report(plan.path).states == {"safe": 3}
     assert len(set(tasks_here(marks, "once fills"))) == 2
+
+
+def test_a_scheduler_without_workers_is_named_and_waited_for(cluster, writer, tasks, caplog):
+    names = ["first", "second"]
+
+    def trouble():
+        await_(lambda: "has no workers; tasks wait for the first" in caplog.text)
+        cluster.start_worker()
+
+    with writer(names) as plan:
+        with meanwhile(trouble):
+            run(cluster, plan, tasks(names))
+        assert plan.finish()
 
 
 def test_a_scheduler_that_is_not_there_is_named():
