@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jax._src import core, source_info_util
+from jax._src import config, core, source_info_util
 from jax._src.interpreters import mlir
 from jax._src.interpreters import partial_eval as _partial_eval
 
 from engine.jax_internals.differences import dead_code_rule
+from engine.jax_internals.settings import held
 
 
 class Arrays(tuple):
@@ -32,6 +33,14 @@ inlined_constants_p = core.Primitive("inlined_constants")
 inlined_constants_p.multiple_results = True
 
 
+# JAX marks what an equation returns with the metadata and the compute type around it, but no
+# constant that it inlines by itself (jax 0.10.2 to 0.12.0.1).
+_UNMARKED = (
+    (config.xla_metadata_context_manager, None),
+    (config.compute_on_context_manager, None),
+)
+
+
 def inlined_constants(
     variables: Sequence[core.Var], values: Sequence[Any], *, drop_unused: bool
 ) -> core.JaxprEqn:
@@ -40,14 +49,15 @@ def inlined_constants(
     JAX drops the constants of main that nothing reads, and inlines all others of each inner
     function (jax 0.10.2): `drop_unused` says which of the two is to happen.
     """
-    return core.new_jaxpr_eqn(
-        [],
-        list(variables),
-        inlined_constants_p,
-        {"arrays": Arrays(values), "drop_unused": drop_unused},
-        core.no_effects,
-        source_info_util.new_source_info(),
-    )
+    with held(*_UNMARKED):
+        return core.new_jaxpr_eqn(
+            [],
+            list(variables),
+            inlined_constants_p,
+            {"arrays": Arrays(values), "drop_unused": drop_unused},
+            core.no_effects,
+            source_info_util.new_source_info(),
+        )
 
 
 @inlined_constants_p.def_impl

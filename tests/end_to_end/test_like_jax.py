@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
@@ -48,6 +49,14 @@ def test_a_cache_miss_is_counted_where_jax_counts_one(jit, monkeypatch):
     assert count() == 1
     jitted(ON_HOST)
     assert count() == 1
+
+
+def test_metadata_marks_equations_and_no_inlined_constants(jit):
+    with set_xla_metadata(mark="planted"):
+        text = jit(lambda x: x * TABLE).lower(ON_HOST).as_text()
+    lines = text.splitlines()
+    assert all("planted" in line for line in lines if "stablehlo.multiply" in line)
+    assert not any("planted" in line for line in lines if "stablehlo.constant" in line)
 
 
 @pytest.mark.parametrize(
