@@ -1,13 +1,14 @@
 """Run the test-suites of the ecosystem list plainly and on our pipelines, and compare the outcomes.
 
     python tests/scripts/run_suites.py --python VENV/bin/python --sources DIR --out DIR \\
-        [--only NAME]... [--mode MODE]... [--repeat N] [--cache DIR]
+        [--list FILE] [--only NAME]... [--mode MODE]... [--repeat N] [--cache DIR]
 
 The interpreter has constparity, pytest, and the packages of the list installed; this script
 installs nothing. Source distributions that are not unpacked in `--sources` are downloaded there.
 Each run leaves its terminal output, its JUnit XML and a JSON record in `--out`, and a run that has
-a record is not repeated. The table is printed from all records at the end. With `--cache` all runs
-share JAX's compilation cache: fast, but the times then mean nothing.
+a record is not repeated; one in which pytest ran no test gets none, and ends this script. The table
+is printed from all records at the end. With `--cache` all runs share JAX's compilation cache: fast,
+but the times then mean nothing. `--list` names another list, as of whole suites.
 """
 
 from __future__ import annotations
@@ -89,9 +90,9 @@ class Run:
     different: int = 0
 
 
-def suites() -> Iterator[Suite]:
-    """Yield the suites of the list."""
-    for row in tomllib.loads(LIST.read_text("utf-8"))["library"]:
+def suites(file: Path = LIST) -> Iterator[Suite]:
+    """Yield the suites of a list."""
+    for row in tomllib.loads(file.read_text("utf-8"))["library"]:
         known = tuple(Known(tuple(each["tests"]), each["why"]) for each in row.pop("known", ()))
         extras = tuple(row.pop("with", ()))
         given = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
@@ -240,15 +241,17 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--list", type=Path, default=LIST)
     parser.add_argument("--only", action="append")
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--cache", type=Path)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    runs = [each for suite in suites() for each in _runs(suite, options)]
+    listed = list(suites(options.list))
+    runs = [each for suite in listed for each in _runs(suite, options)]
     print("\n".join(table(runs, timed=options.cache is None)))
-    print("\n".join(failures(runs, {suite.name: suite.known for suite in suites()})))
+    print("\n".join(failures(runs, {suite.name: suite.known for suite in listed})))
 
 
 def _runs(suite: Suite, options: argparse.Namespace) -> Iterator[Run]:
@@ -265,6 +268,11 @@ def _runs(suite: Suite, options: argparse.Namespace) -> Iterator[Run]:
                 root = sources(suite, options.sources, options.python)
                 began = time.monotonic()
                 done = run(suite, mode, number, root, options)
+                if not done.outcomes:
+                    text = record.with_suffix(".txt")
+                    sys.exit(
+                        f"{suite.name} {mode}: no test ran (exit {done.exit_code}); see {text}"
+                    )
                 record.with_suffix(".new").write_text(json.dumps(asdict(done)), "utf-8")
                 shutil.move(record.with_suffix(".new"), record)
                 took = time.monotonic() - began
