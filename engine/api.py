@@ -34,6 +34,7 @@ _jax_make_jaxpr: Any = jax.make_jaxpr
 _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, None)}
 
 
+@functools.cache  # an import statement takes longer, also of what is imported
 def pipeline_of(side: Side) -> Pipeline:
     """Import and return a side's pipeline, late: pipelines import the engine's lower layers."""
     if side == "legacy":
@@ -193,9 +194,9 @@ def make_jaxpr(
 
 # -- tracing and calling ---------------------------------------------------------------------------
 
-# Each traced program in the form of each side; None means the program itself, because a value must
-# not hold its key: JAX frees a traced program with its function, and this table must not delay it.
-_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | None]] = (
+# Each traced program in the form of each side, where that is another program. JAX frees a traced
+# program with its function, and this table must not delay it.
+_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -215,7 +216,7 @@ class _Tracing:
     first call waits for it.
     """
 
-    __slots__ = ("_constants", "_contexts", "_keywords")
+    __slots__ = ("_constants", "_keywords", "_tracing", "_while_tracing")
 
     def __init__(self, constants: Side | None, keywords: JitKeywords) -> None:
         self._constants, self._keywords = constants, keywords
@@ -223,14 +224,14 @@ class _Tracing:
     def __enter__(self) -> _InForce:
         side, choices = side_now(self._constants), choices_now(self._keywords)
         pipeline = pipeline_of(side)
-        self._contexts = tracing_for(side), while_tracing()
-        for context in self._contexts:
-            context.__enter__()
+        self._tracing, self._while_tracing = tracing_for(side), while_tracing()
+        self._tracing.__enter__()
+        self._while_tracing.__enter__()
         return _InForce(pipeline, choices)
 
     def __exit__(self, *error: Any) -> None:
-        for context in reversed(self._contexts):
-            context.__exit__(*error)
+        self._while_tracing.__exit__(*error)
+        self._tracing.__exit__(*error)
 
 
 def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_internals.PjitParams:
@@ -246,11 +247,13 @@ def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_interna
 
 def _in_form_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """Return a program in the form of a side, each time the same object."""
-    by_side = _normalized.setdefault(closed_jaxpr, {})
-    if pipeline.side not in by_side:
-        normalized = snapshot(pipeline.normalize(closed_jaxpr))
-        by_side[pipeline.side] = None if normalized is closed_jaxpr else normalized
-    return by_side[pipeline.side] or closed_jaxpr
+    by_side = _normalized.get(closed_jaxpr)
+    if by_side is not None and pipeline.side in by_side:
+        return by_side[pipeline.side]
+    normalized = snapshot(pipeline.normalize(closed_jaxpr))
+    if normalized is closed_jaxpr:
+        return closed_jaxpr  # quick to find out; in the table it would keep its own key alive
+    return _normalized.setdefault(closed_jaxpr, {}).setdefault(pipeline.side, normalized)
 
 
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
@@ -46,23 +46,27 @@ class LoweringPlan:
         return len(self.const_args)
 
 
-@dataclass(frozen=True)
-class ConstArgsRequest:
-    """One lowering that needs const args, and the services of the runtime for computing them.
+class ConstArgsRequest(Protocol):
+    """One lowering that needs const args, and the services of the runtime for computing them."""
 
-    - `donated`: the avals of the arguments that the program donates.
-    - `circumstances`: mesh and compiler options; const args computed under others are not reused.
-    - `find_device()`: the device that the program will run on, or None where there is none.
-    - `plan_of(closed_jaxpr)`: plan another program in this pipeline, with `NO_CHOICES`.
-    - `run(closed_jaxpr, device)`: run a program without arguments; return its results and its
-      const args.
-    """
+    @property
+    def donated(self) -> Sequence[Any]:
+        """The avals of the arguments that the program donates."""
 
-    donated: Sequence[Any]
-    circumstances: Hashable
-    find_device: Callable[[], jax.Device | None]
-    plan_of: Callable[[ClosedJaxpr], LoweringPlan]
-    run: Callable[[ClosedJaxpr, jax.Device], tuple[Sequence[Any], Sequence[Any]]]
+    @property
+    def circumstances(self) -> Hashable:
+        """Mesh and compiler options; const args computed under others are not reused."""
+
+    def find_device(self) -> jax.Device | None:
+        """Return the device that the program will run on, or None where there is none."""
+
+    def plan_of(self, closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
+        """Plan another program in this pipeline, with `NO_CHOICES`."""
+
+    def run(
+        self, closed_jaxpr: ClosedJaxpr, device: jax.Device
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Run a program without arguments; return its results and its const args."""
 
 
 @dataclass(frozen=True)

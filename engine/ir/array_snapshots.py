@@ -106,9 +106,10 @@ def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     Returns its argument if no constvar holds such an array.
     """
     # Check first: nearly all programs need no copy, and rewriting takes several times as long.
-    for value in values_in(closed_jaxpr):
-        if isinstance(value, np.ndarray) and _may_change(value):
-            return _Snapshot().body(closed_jaxpr)
+    values = values_in(closed_jaxpr)
+    has_numpy_arrays = any(issubclass(each, np.ndarray) for each in set(map(type, values)))
+    if has_numpy_arrays and any(map(_may_change, values)):
+        return _Snapshot().body(closed_jaxpr)
     return closed_jaxpr
 
 

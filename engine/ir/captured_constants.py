@@ -9,6 +9,7 @@ mode misses programs that the other one reports.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -120,18 +121,24 @@ def _uses(closed_jaxpr: ClosedJaxpr) -> Iterator[_Use]:
                 yield _Use(value, atom.aval, user, body.debug_info)
 
 
-def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> bool:
+# Programs whose large constants were reported: the same program is lowered for several placements.
+_reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
+
+
+def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> None:
     """Warn (UserWarning) if the captured arrays of a program reach the limit in JAX's settings.
 
-    Says whether it did. JAX writes the text, so that it has the words of the installed version.
+    Once for each program. JAX writes the text, so that it has the words of the installed version.
     """
     limit = jax_internals.captured_constants_warn_bytes()
     if limit < 0:
-        return False
+        return
     # This sum counts an array at each use, so it is an upper bound of the total. Nearly all
     # programs stay below the limit; only the others pay for the search by array and place.
     if sum(map(jax_internals.nbytes, values_in(closed_jaxpr))) < limit:
-        return False
+        return
+    if closed_jaxpr in _reported:
+        return
     users_of: dict[Hashable, tuple[_Use, list[tuple[JaxprEqn, Any]]]] = {}
     for use in _uses(closed_jaxpr):
         _, users = users_of.setdefault(constant_key(use.value), (use, []))
@@ -139,7 +146,7 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> bool:
             users.append((use.eqn, use.debug_info))
     total = sum(jax_internals.nbytes(use.value) for use, _ in users_of.values())
     if not total or total < limit:
-        return False
+        return
     for each, users in users_of.values():
         if jax_internals.nbytes(each.value) >= max(limit, 1):
             for eqn, debug_info in users:
@@ -147,4 +154,4 @@ def warn_of_large_constants(closed_jaxpr: ClosedJaxpr) -> bool:
     jax_internals.warn_of_total(
         [(each.value, each.aval, [eqn for eqn, _ in users]) for each, users in users_of.values()]
     )
-    return True
+    _reported.add(closed_jaxpr)

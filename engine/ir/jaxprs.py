@@ -114,8 +114,9 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> list[Body]:
 
 def values_in(closed_jaxpr: ClosedJaxpr) -> list[Any]:
     """Return the consts and Literal values of a program and its bodies, one for each occurrence."""
-    values: list[Any] = []
-    for body in bodies_in(closed_jaxpr):
+    literals, nested = contents_of(closed_jaxpr)
+    values = [*consts_of(closed_jaxpr), *[literal.val for literal in literals]]
+    for body in bodies_in(closed_jaxpr)[1:] if nested else ():
         values += consts_of(body)
         values += [literal.val for literal in contents_of(body).literals]
     return values

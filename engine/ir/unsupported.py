@@ -22,6 +22,8 @@ def refuse_unsupported(closed_jaxpr: ClosedJaxpr, is_hoisted: Callable[[Any], bo
 
     `is_hoisted` says which arrays are passed; all others are inlined into the reducer.
     """
+    if not contents_of(closed_jaxpr).nested:
+        return
     for outer in bodies_in(closed_jaxpr):
         for eqn, bodies in contents_of(outer).nested:
             if eqn.primitive.name in REDUCERS:

@@ -33,12 +33,12 @@ inlined_constants_p = core.Primitive("inlined_constants")
 inlined_constants_p.multiple_results = True
 
 
-# JAX marks what an equation returns with the metadata and the compute type around it, but no
-# constant that it inlines by itself (jax 0.10.2 to 0.12.0.1).
-_UNMARKED = (
-    (config.xla_metadata_context_manager, None),
-    (config.compute_on_context_manager, None),
-)
+# The same for all equations of this primitive, because its rule asks no setting. JAX marks what an
+# equation returns with the metadata and the compute type that its context has, but no constant that
+# it inlines by itself (jax 0.10.2 to 0.12.0.1).
+with held((config.xla_metadata_context_manager, None), (config.compute_on_context_manager, None)):
+    _CONTEXT = core.JaxprEqnContext()
+_NOWHERE = source_info_util.new_source_info()
 
 
 def inlined_constants(
@@ -49,15 +49,15 @@ def inlined_constants(
     JAX drops the constants of main that nothing reads, and inlines all others of each inner
     function (jax 0.10.2): `drop_unused` says which of the two is to happen.
     """
-    with held(*_UNMARKED):
-        return core.new_jaxpr_eqn(
-            [],
-            list(variables),
-            inlined_constants_p,
-            {"arrays": Arrays(values), "drop_unused": drop_unused},
-            core.no_effects,
-            source_info_util.new_source_info(),
-        )
+    return core.new_jaxpr_eqn(
+        [],
+        list(variables),
+        inlined_constants_p,
+        {"arrays": Arrays(values), "drop_unused": drop_unused},
+        core.no_effects,
+        _NOWHERE,
+        _CONTEXT,
+    )
 
 
 @inlined_constants_p.def_impl

@@ -83,13 +83,11 @@ def lower(
         lowering_parameters = dataclasses.replace(
             lowering_parameters, hoist_constants_as_args=hoisted.says_hoisted
         )
-    with (
-        held(
-            form_of_jaxprs(hoisted.simplified),
-            (config.embedded_constants_max_bytes, hoisted.embed_threshold),
-            (config.captured_constants_warn_bytes, -1),  # captured_constants.py warns
-        ),
-        jax_flag_in_lowering(hoisted.leaves_arrays),
+    with held(
+        form_of_jaxprs(hoisted.simplified),
+        (config.embedded_constants_max_bytes, hoisted.embed_threshold),
+        (config.captured_constants_warn_bytes, -1),  # captured_constants.py warns
+        *jax_flag_in_lowering(hoisted.leaves_arrays),
     ):
         lowered = pjit._resolve_and_lower(
             [*_const_types(hoisted, types, params), *types],
@@ -121,6 +119,8 @@ def _mark_kept(lowered: pxla.MeshComputation, num_const_args: int) -> None:
 
 def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict) -> list:
     """Return the types of const args, without placement where one follows arguments elsewhere."""
+    if not hoisted.const_args:
+        return []
     const_types = list(map(_const_type, hoisted.const_args))
     if not hoisted.follow_arguments or all(t.sharding is None for t in const_types):
         return const_types

@@ -59,17 +59,15 @@ def jax_embedded_constants_max_bytes() -> int:
     return config.embedded_constants_max_bytes.value
 
 
-_NOTHING = contextlib.nullcontext()
+def jax_flag_in_lowering(simplified: bool) -> Sequence[tuple[Any, Any]]:
+    """Return JAX's own flag and its value for `held`, where JAX lowers Literals of arrays.
 
-
-def jax_flag_in_lowering(simplified: bool) -> contextlib.AbstractContextManager[None]:
-    """Set JAX's own flag in this thread while JAX lowers Literals of arrays, which it then finds.
-
-    A JAX without the flag always does. Tracing does not depend on it: see `literals.py`.
+    JAX finds them with the flag set; a JAX without the flag always does. Tracing does not depend on
+    it: see `literals.py`.
     """
     if not simplified or not hasattr(config, "use_simplified_jaxpr_constants"):
-        return _NOTHING
-    return config.use_simplified_jaxpr_constants(True)
+        return ()
+    return ((config.use_simplified_jaxpr_constants, True),)
 
 
 def captured_constants_warn_bytes() -> int:

@@ -113,7 +113,7 @@ class ProgramName(str):
 
     def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
         """Name a program that was traced for `side` with `choices`."""
-        self = super().__new__(cls, name)
+        self = str.__new__(cls, name)
         self.side = side
         self.choices = choices
         return self

@@ -6,8 +6,8 @@ The pipeline decides what becomes a const arg; this file does what both pipeline
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 
@@ -17,12 +17,9 @@ from engine.configuration.parsing import Side
 from engine.configuration.settings import embedded_constants_max_bytes, strict_placement
 from engine.ir.captured_constants import warn_of_large_constants
 from engine.ir.jaxprs import ClosedJaxpr
-from engine.pipeline import ConstArgsRequest, LoweringPlan, Pipeline
+from engine.pipeline import LoweringPlan, Pipeline
 from engine.runtime.executable_cache import as_lowered_first
 from engine.runtime.execution import run
-
-# Programs whose large constants were reported: the same program is lowered for several placements.
-_reported: weakref.WeakSet[ClosedJaxpr] = weakref.WeakSet()
 
 # The plans of each traced program. JAX caches lowerings by the identity of the planned program, so
 # a new plan for each `lower` would compile again. Weak, so that JAX alone keeps a program alive.
@@ -72,15 +69,14 @@ def lower_plan(
     pipeline has no const args for the plan, the program is planned again with `plan.otherwise`.
     """
     donated = _donated_avals(types, params, options.get("lowering_parameters"))
-    request = _request(pipeline, types, params, donated, may_run=lowering_platforms is None)
+    request = _Request(pipeline, types, params, donated, may_run=lowering_platforms is None)
     const_args = pipeline.const_args(plan, request)
     if const_args is None:
         assert plan.otherwise is not None
         plan = plan_of(pipeline, params["jaxpr"], plan.otherwise)
         const_args = pipeline.const_args(plan, request)
         assert const_args is not None
-    if params["jaxpr"] not in _reported and warn_of_large_constants(params["jaxpr"]):
-        _reported.add(params["jaxpr"])
+    warn_of_large_constants(params["jaxpr"])
     return _lower(
         pipeline, plan, const_args, types, params, lowering_platforms=lowering_platforms, **options
     )
@@ -102,6 +98,8 @@ def lower_traced(
 
 
 def _donated_avals(types: list, params: dict, lowering_parameters: Any) -> list:
+    if True not in params["donated_invars"]:
+        return []
     if lowering_parameters is not None and lowering_parameters.for_export:
         return []  # callers of an export donate nothing
     return [
@@ -144,34 +142,39 @@ def _lower(
     )
 
 
-def _request(
-    pipeline: Pipeline, types: list, params: dict, donated: Sequence[Any], *, may_run: bool
-) -> ConstArgsRequest:
-    """Make the request to a pipeline for a lowering's const args, with the runtime's services."""
+class _Request(NamedTuple):
+    """A request to a pipeline for a lowering's const args: a `ConstArgsRequest`.
 
-    def plan_without_choices(closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
-        return plan_of(pipeline, closed_jaxpr, NO_CHOICES)
+    A tuple that computes what it is asked for: most requests are asked for nothing.
+    """
 
-    def run_beside(
-        closed_jaxpr: ClosedJaxpr, device: jax.Device
+    pipeline: Pipeline
+    types: list
+    params: dict
+    donated: Sequence[Any]
+    may_run: bool
+
+    @property
+    def circumstances(self) -> Hashable:
+        return self.params["ctx_mesh"], self.params["compiler_options_kvs"]
+
+    def find_device(self) -> jax.Device | None:
+        return jax_internals.computing_device(self.types, self.params) if self.may_run else None
+
+    def plan_of(self, closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
+        return plan_of(self.pipeline, closed_jaxpr, NO_CHOICES)
+
+    def run(
+        self, closed_jaxpr: ClosedJaxpr, device: jax.Device
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        # A second request: a cycle through the first would live until garbage collection.
-        inner_request = _request(pipeline, [], params, donated, may_run=False)
-        name = f"{params['name']}_preamble"
-        inner_params = jax_internals.without_arguments(params, closed_jaxpr, name)
+        inner_request = self._replace(types=[], may_run=False)
+        name = f"{self.params['name']}_preamble"
+        params = jax_internals.without_arguments(self.params, closed_jaxpr, name)
         # Only the results of the user's program are checked for NaN; a preamble's may contain some.
         with jax.default_device(device), jax.debug_nans(False), jax.debug_infs(False):
-            plan = plan_without_choices(closed_jaxpr)
-            const_args = pipeline.const_args(plan, inner_request)
+            plan = self.plan_of(closed_jaxpr)
+            const_args = self.pipeline.const_args(plan, inner_request)
             assert const_args is not None
-            computation = _lower(pipeline, plan, const_args, [], inner_params)
+            computation = _lower(self.pipeline, plan, const_args, [], params)
             results, _, placed = run(computation, [], plan=None)  # it runs once
         return results, placed
-
-    return ConstArgsRequest(
-        donated=donated,
-        circumstances=(params["ctx_mesh"], params["compiler_options_kvs"]),
-        find_device=lambda: jax_internals.computing_device(types, params) if may_run else None,
-        plan_of=plan_without_choices,
-        run=run_beside,
-    )

@@ -21,7 +21,9 @@ EQUATIONS: dict[Size, Sequence[int]] = {
     "full": (10, 100, 1_000, 10_000),
 }
 MOST_CONSTANTS = 1_000  # nobody has a program of 10,000 arrays
-FEW, MANY = 5, 60  # samples of a process: FEW of slow programs, MANY of fast ones
+# Samples of a process: FEW of slow programs, MANY of fast ones. Python's full garbage collection,
+# as long as tracing 1,000 equations, falls into one or two of five samples: nine are FEW.
+FEW, MANY = 9, 60
 SHARED = 10  # constants of the programs that grow in equations alone
 STAGES = "seconds to trace and lower"
 WITHIN = Target(bound="at most", value=1.1)

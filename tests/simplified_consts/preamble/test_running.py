@@ -1,7 +1,6 @@
 """`precompute_constants`: a preamble runs once, at the right time and place, and unnoticed."""
 
 import concurrent.futures
-import dataclasses
 import gc
 import weakref
 
@@ -39,13 +38,20 @@ def runs(monkeypatch):
     # Otherwise preambles of other tests over the same table would be found.
     monkeypatch.setitem(globals(), "TABLE", jnp.array(TABLE))
 
-    def results_of(preamble, request, captured_arrays):
-        def run(closed_jaxpr, device):
-            results, const_args = request.run(closed_jaxpr, device)
+    class Watched:
+        def __init__(self, request):
+            self._request = request
+
+        def run(self, closed_jaxpr, device):
+            results, const_args = self._request.run(closed_jaxpr, device)
             found.append((device, results, const_args))
             return results, const_args
 
-        return stock(preamble, dataclasses.replace(request, run=run), captured_arrays)
+        def __getattr__(self, name):
+            return getattr(self._request, name)
+
+    def results_of(preamble, request, captured_arrays):
+        return stock(preamble, Watched(request), captured_arrays)
 
     monkeypatch.setattr(execution, "results_of", results_of)
     return found
