@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.display import NoColor
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, complain, fail
 
@@ -45,6 +46,7 @@ def bench(
             min=0.1, metavar="SECONDS", help="From one measurement of a process to its next."
         ),
     ] = 1800.0,
+    no_color: NoColor = False,
 ) -> None:
     """Measure what the engine costs beside stock JAX, each figure with its target.
 
@@ -74,7 +76,7 @@ def bench(
         rounds=rounds,
         size="quick" if quick else "full" if full else "default",
     )
-    console = terminal.console()
+    console = terminal.console(has_color=not no_color)
     turns: list[Bench] = []  # after each turn, the figures of all turns so far
     begun = time.monotonic()
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.display import NoColor
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.experiment_failures import asked
@@ -39,6 +40,7 @@ def culprit(
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
     ] = False,
+    no_color: NoColor = False,
 ) -> None:
     """Name the captured arrays that make a difference by being hoisted instead of inlined.
 
@@ -72,7 +74,7 @@ def culprit(
     )
     if found is None:
         return
-    print_culprits(terminal.console(), found)
+    print_culprits(terminal.console(has_color=not no_color), found)
     context.obj.code = Exit.PARITY if exit_zero else code_of(found.verdict)
 
 

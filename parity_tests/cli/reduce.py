@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.display import NoColor
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import OneTarget
 
@@ -59,6 +60,7 @@ def reduce(
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever was found; errors still count."),
     ] = False,
+    no_color: NoColor = False,
 ) -> None:
     """Shrink a program that differs to a small file that shows the same difference by itself.
 
@@ -88,7 +90,7 @@ def reduce(
     )
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
     _check_writable(file)
-    console = terminal.console()
+    console = terminal.console(has_color=not no_color)
     if (found := _reduced_and_run(context, question, file, console)) is not None:
         print_reduced(console, target, file, found.reduced)
         context.obj.code = _confirmed(console, file, found, exit_zero)
@@ -178,7 +180,10 @@ def _one_program(target: str, program: str | None) -> tuple[str, str]:
     except TargetError as error:
         fail(str(error))
     if name is None:
-        fail(f"{target!r} names no program: write {target}:NAME, or add --program NAME")
+        fail(
+            f"{target!r} names no program: write {target}:NAME, or add --program NAME; "
+            f"`constparity run {target} --list` lists the names"
+        )
     return target, name
 
 

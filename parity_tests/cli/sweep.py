@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.display import NoColor
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.experiment_failures import asked
@@ -46,6 +47,7 @@ def sweep(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole sweep.")
     ] = 600.0,
+    no_color: NoColor = False,
 ) -> None:
     """Measure a program under several embed thresholds, and recommend one.
 
@@ -81,7 +83,7 @@ def sweep(
     )
     if swept is None:
         return
-    console = terminal.console()
+    console = terminal.console(has_color=not no_color)
     print_sweep(console, swept)
     write_texts(context, console, requests, lambda _: swept.model_dump_json(indent=2) + "\n")
     if into is not None:

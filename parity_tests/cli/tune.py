@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.display import NoColor
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
@@ -49,6 +50,7 @@ def tune(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
     ] = 600.0,
+    no_color: NoColor = False,
 ) -> None:
     """Propose a constant policy for a program: which captured arrays to inline for faster calls.
 
@@ -80,7 +82,7 @@ def tune(
     )
     if found is None:
         return
-    console = terminal.console()
+    console = terminal.console(has_color=not no_color)
     print_tuning(console, found)
     write_texts(context, console, requests, lambda format_: _rendered(format_, found))
 

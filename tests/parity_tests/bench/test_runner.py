@@ -71,12 +71,18 @@ def test_a_process_that_fails_is_named_with_its_last_words(monkeypatch):
     assert "KeyError: 99" in str(failed.value)
 
 
-def test_the_command_prints_and_writes_each_figure_with_its_target(turns, tmp_path, capsys):
+def test_the_command_prints_and_writes_each_figure_with_its_target(
+    turns, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("FORCE_COLOR", "1")
     files = [f"--report={kind}:{tmp_path}/out.{kind}" for kind in ("json", "md", "svg")]
-    assert app.main(["bench", "--rows", "10", "--rounds", "4", "--quick", *files]) == Exit.PARITY
+    assert (
+        app.main(["bench", "--rows", "10", "--rounds", "4", "--quick", "--no-color", *files]) == 0
+    )
     said, progress = capsys.readouterr()
     assert "8 turns will take about 2 min by a rule: 1 row in each, at 15 s" in progress
     assert "targets: 1 met, 1 missed, 0 inconclusive" in said
+    assert "\x1b" not in said
 
     found = Bench.model_validate_json((tmp_path / "out.json").read_text())
     assert [(line.contestant, line.outcome) for line in found.lines] == [

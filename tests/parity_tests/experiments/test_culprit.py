@@ -132,10 +132,12 @@ def test_a_factor_holds_in_both_directions(left, right, beyond):
         ("no_such_program", 4, "has no 'no_such_program'"),
     ],
 )
-def test_what_the_command_says_and_exits_with(planted, capsys, name, code, said):
-    assert app.main(["culprit", f"{planted}:{name}"]) == code
+def test_what_the_command_says_and_exits_with(planted, capsys, monkeypatch, name, code, said):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert app.main(["culprit", f"{planted}:{name}", "--no-color"]) == code
     printed = capsys.readouterr()
     assert said in printed.out + printed.err
+    assert "\x1b" not in printed.out
 
 
 def test_the_arrays_are_printed_with_their_lines(planted, tmp_path, monkeypatch, capsys):

@@ -169,9 +169,12 @@ def test_a_report_does_not_replace_the_result(planted, result, capsys):
     assert "would replace the result" in capsys.readouterr().err
 
 
-def test_a_program_without_arrays_has_nothing_to_choose(planted, capsys):
-    assert app.main(["sweep", f"{planted}:nothing", "--samples", "1"]) == 0
-    assert "recommended: no difference" in capsys.readouterr().out
+def test_a_program_without_arrays_has_nothing_to_choose(planted, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert app.main(["sweep", f"{planted}:nothing", "--samples", "1", "--no-color"]) == 0
+    printed = capsys.readouterr().out
+    assert "recommended: no difference" in printed
+    assert "\x1b" not in printed
 
 
 @pytest.mark.parametrize(

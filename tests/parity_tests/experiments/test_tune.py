@@ -305,10 +305,12 @@ def test_the_command_writes_its_reports(planted, tmp_path, capsys):
         ("no_such_program", 4, "has no 'no_such_program'"),
     ],
 )
-def test_what_the_command_says_and_exits_with(planted, capsys, name, code, said):
-    assert app.main(["tune", f"{planted}:{name}", "--samples", "1"]) == code
+def test_what_the_command_says_and_exits_with(planted, capsys, monkeypatch, name, code, said):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert app.main(["tune", f"{planted}:{name}", "--samples", "1", "--no-color"]) == code
     captured = capsys.readouterr()
     assert said in captured.out + captured.err
+    assert "\x1b" not in captured.out
 
 
 @pytest.mark.parametrize(
