@@ -34,7 +34,6 @@ _jax_make_jaxpr: Any = jax.make_jaxpr
 _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, None)}
 
 
-@functools.cache  # an import statement takes longer, also of what is imported
 def pipeline_of(side: Side) -> Pipeline:
     """Import and return a side's pipeline, late: pipelines import the engine's lower layers."""
     if side == "legacy":
