@@ -35,12 +35,20 @@ _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, N
 
 
 def pipeline_of(side: Side) -> Pipeline:
-    """Import and return a side's pipeline, late: pipelines import the engine's lower layers."""
+    """Return a side's pipeline."""
+    return _module_of(side).PIPELINE
+
+
+@functools.cache  # a first call waits for import statements, even for those of imported modules
+def _module_of(side: Side) -> Any:
+    """Import the module of a side's pipeline, late: pipelines import the engine's lower layers."""
     if side == "legacy":
-        from legacy_closedjaxpr.pipeline import PIPELINE
-    else:
-        from simplified_consts.pipeline import PIPELINE
-    return PIPELINE
+        from legacy_closedjaxpr import pipeline as legacy
+
+        return legacy
+    from simplified_consts import pipeline as simplified
+
+    return simplified
 
 
 class _NotGiven:
