@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
+from parity_tests.campaign.run_again import RunAgain
 from parity_tests.campaign.selection import Selection
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, RunOptions
 from reports.rows import SIDES, Side
@@ -24,11 +25,12 @@ class CampaignOptions(RunOptions):
     processes, one at a time.
     `save` is a file for the results; the arrays of all outputs are written beside it, so that both
     can be judged again. With `attribute`, both sides of a program whose outputs are not bitwise
-    equal are run again to find out why, for at most `attribution_timeout` seconds. `select` says
-    which of the programs of the targets are run. With `sides_may_miss`, sides are left out
-    that cannot run under the JAX of the campaign. `store` is a database of runs, which each
-    finished program is written to; `machine` is what it calls this machine, by its own name where
-    it is "".
+    equal are run again to find out why, for at most `attribution_timeout` seconds. `run_again` says
+    which programs run again because their sides differ: all, or those that our flip and stock JAX's
+    do not show alike. `select` says which of the programs of the targets are run. With
+    `sides_may_miss`, sides are left out that cannot run under the JAX of the campaign. `store` is a
+    database of runs, which each finished program is written to; `machine` is what it calls this
+    machine, by its own name where it is "".
     """
 
     sides: tuple[Side, ...] = SIDES
@@ -39,6 +41,7 @@ class CampaignOptions(RunOptions):
     store: Path | None = None
     machine: str = ""
     attribute: bool = False
+    run_again: RunAgain = "all"
     attribution_timeout: float = ATTRIBUTION_TIMEOUT
     select: Selection = Selection()
 

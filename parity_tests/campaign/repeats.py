@@ -1,8 +1,9 @@
 """Find the programs that do not repeat themselves, where their sides differ.
 
 All programs with sides that differ run again, on two of these sides, in one process for each side.
-A difference that is there again is one of the sides. What does not repeat itself then runs twice
-more, alone in fresh processes: so chance is told from what other programs left in the process.
+A difference that is there again is one of the sides. On request the programs are left out whose
+sides of ours and of stock JAX differ alike. What does not repeat itself then runs twice more, alone
+in fresh processes: so chance is told from what other programs left in the process.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import NotRepeatable
-from parity_tests.judge.repetition import differs_in_one_mode_too, to_run_again
+from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
 from parity_tests.judge.sides import Sides, pairs_of
@@ -51,6 +52,7 @@ def find_unrepeatable(
         number: pair
         for number, draft in enumerate(drafts)
         if (pair := to_run_again(draft.findings, pairs))
+        and not (options.run_again == "unconfirmed" and is_confirmed(draft.findings, pairs))
     }
     again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
     second = again.run_together()

@@ -41,6 +41,22 @@ def to_run_again(findings: Findings, pairs: Sequence[Sides]) -> Sides | None:
     return across_flip if across_flip in differing else next(iter(differing), None)
 
 
+def is_confirmed(findings: Findings, pairs: Sequence[Sides]) -> bool:
+    """Say whether two pairs across the flip differ alike, and no sides of one mode differ.
+
+    Then each mode has run twice, in processes of two implementations, and was twice the same.
+
+    Example::
+
+        is_confirmed(findings, pairs_of(SIDES))
+    """
+    in_one_mode = [pair for pair in pairs if mode_of(pair[0]) == mode_of(pair[1])]
+    flips = [across(findings, pair) for pair in pairs if pair not in in_one_mode]
+    if len(flips) < 2 or any(across(findings, pair) for pair in in_one_mode):
+        return False
+    return bool(flips[0]) and all(each == flips[0] for each in flips[1:])
+
+
 def differs_in_one_mode_too(findings: Findings, pair: Sides, pairs: Sequence[Sides]) -> bool:
     """Say whether a pair differs across modes while sides of one mode differ, too."""
     if mode_of(pair[0]) == mode_of(pair[1]):

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from parity_tests.campaign.run_again import RunAgain
 from parity_tests.observe.flips import Flips
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
@@ -116,7 +117,8 @@ class CampaignSpec(Record):
     `attempts` times. With `self_comparison` each program runs on its first side twice, before its
     sides are compared; what differs from itself is set apart. `flips` says how legacy takes each
     program in simplified form once more: "lowered" compiles that for the first program of a process
-    alone.
+    alone. `run_again` says which programs run again because their sides differ: "unconfirmed"
+    leaves out those where our sides differ across the flip exactly as those of stock JAX do.
     """
 
     name: str = "campaign"
@@ -127,6 +129,7 @@ class CampaignSpec(Record):
     steady_calls: int = Field(default=0, ge=0)
     attribute: bool = True
     flips: Flips = "called"
+    run_again: RunAgain = "all"
     self_comparison: bool = True
     task_size: int = Field(default=TASK_SIZE, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)

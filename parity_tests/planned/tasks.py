@@ -56,6 +56,7 @@ class Task(Record):
             steady_calls=given.steady_calls,
             attribute=given.attribute,
             flips=given.flips,
+            run_again=given.run_again,
             processes=1,
             python=self.python,
         )

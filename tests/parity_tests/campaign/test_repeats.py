@@ -3,9 +3,14 @@
 import pytest
 from program_files import line_with, program_file
 
-from parity_tests.campaign import run
+from parity_tests.campaign import repeats, run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import Exit, code_of
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.processes.protocol import Job
+from reports.rows import SIDES as ALL_SIDES
+from reports.rows import Failure, Observation
 
 FILE = program_file("trust/unrepeatable")
 SIDES = ("jax-legacy", "jax-simplified")
@@ -87,3 +92,29 @@ def test_a_program_that_repeats_itself_is_at_parity(rows):
 
 def test_a_program_that_crashes_in_every_run_breaks_by_the_flip(rows):
     assert rows["leaves_state"].flip.outcome == "different"
+
+
+@pytest.mark.parametrize(("asked", "again"), [("all", [0, 1]), ("unconfirmed", [1])])
+def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
+    asked, again, monkeypatch, tmp_path
+):
+    failure = Failure(kind="exception", stage="call", type="ValueError", message="no")
+
+    def draft(*failing):
+        observed = (
+            Observation(program="p", side=side, failure=failure if side in failing else None)
+            for side in ALL_SIDES
+        )
+        return RowDraft("p", "model.py:1", "", Findings(tuple(observed)))
+
+    ran = []
+    monkeypatch.setattr(
+        repeats,
+        "run_sides",
+        lambda jobs, *how: ran.extend(job.number for job in jobs) or {},
+    )
+    drafts = [draft("simplified", "jax-simplified"), draft("jax-simplified")]
+    jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
+    options = CampaignOptions(run_again=asked)
+    found = repeats.find_unrepeatable(drafts, jobs, [{}, {}], options, tmp_path)
+    assert (ran, found) == (again, drafts)

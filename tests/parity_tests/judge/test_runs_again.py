@@ -8,7 +8,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.by_chance import without_chance
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.repetition import differs_in_one_mode_too, to_run_again
+from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats
 from parity_tests.judge.sides import PAIRS
 from parity_tests.judge.unrepeated import changes
@@ -145,15 +145,17 @@ def test_a_limit_is_nothing_to_run_again_for_and_says_nothing_of_a_run(kind):
     assert judge_runs(found_between(works, right.first), PAIR, left, right, "") is None
 
 
-def test_the_pair_across_the_flip_is_run_again_where_it_differs():
-    def findings(**by_side):
-        sides = {side: evidence(side.replace("_", "-"), n) for side, n in by_side.items()}
-        of = {name.replace("_", "-"): each for name, each in sides.items()}
-        return Findings(
-            tuple(each.observation for each in of.values()),
-            compare_pairs([(of[a], of[b]) for a, b in PAIRS]),
-        )
+def findings(**by_side):
+    """Four sides by their one output; None fails."""
+    names = {side.replace("_", "-"): n for side, n in by_side.items()}
+    of = {name: failed(name) if n is None else evidence(name, n) for name, n in names.items()}
+    return Findings(
+        tuple(each.observation for each in of.values()),
+        compare_pairs([(of[a], of[b]) for a, b in PAIRS]),
+    )
 
+
+def test_the_pair_across_the_flip_is_run_again_where_it_differs():
     noisy = findings(legacy=1, simplified=2, jax_legacy=3, jax_simplified=4)
     assert to_run_again(noisy, PAIRS) == PAIR
     assert differs_in_one_mode_too(noisy, PAIR, PAIRS)
@@ -166,6 +168,32 @@ def test_the_pair_across_the_flip_is_run_again_where_it_differs():
         to_run_again(findings(legacy=1, simplified=1, jax_legacy=1, jax_simplified=1), PAIRS)
         is None
     )
+
+
+@pytest.mark.parametrize(
+    ("legacy", "simplified", "jax_legacy", "jax_simplified", "confirmed"),
+    [
+        pytest.param(1, 2, 1, 2, True, id="both flips alike"),
+        pytest.param(1, None, 1, None, True, id="both flips fail alike"),
+        pytest.param(1, 1, 1, 2, False, id="stock JAX alone"),
+        pytest.param(1, 2, 1, 1, False, id="ours alone"),
+        pytest.param(1, 2, 3, 4, False, id="noise"),
+        pytest.param(1, 3, 1, 2, False, id="another value in one mode"),
+        pytest.param(1, None, 1, 2, False, id="one of both fails"),
+        pytest.param(1, 1, 1, 1, False, id="nothing"),
+    ],
+)
+def test_a_flip_is_confirmed_where_both_implementations_show_it_alike(
+    legacy, simplified, jax_legacy, jax_simplified, confirmed
+):
+    found = findings(
+        legacy=legacy, simplified=simplified, jax_legacy=jax_legacy, jax_simplified=jax_simplified
+    )
+    assert is_confirmed(found, PAIRS) == confirmed
+    stock = Findings(
+        found.observed, tuple(c for c in found.comparisons if (c.left, c.right) == PAIR)
+    )
+    assert not is_confirmed(stock, [PAIR])  # one pair alone confirms nothing
 
 
 def test_runs_were_fresh_where_both_were_the_first_of_their_process():

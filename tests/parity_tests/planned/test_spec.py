@@ -3,7 +3,8 @@
 import pytest
 
 from parity_tests.planned.sharding import ShardError, read_shard
-from parity_tests.planned.spec import SpecError, read_spec, target_from_here
+from parity_tests.planned.spec import CampaignSpec, SpecError, read_spec, target_from_here
+from parity_tests.planned.tasks import Task
 
 
 def read(tmp_path, text):
@@ -76,3 +77,18 @@ def test_paths_of_a_spec_are_relative_to_its_folder(tmp_path, monkeypatch):
     assert target_from_here("models.py:step", folder) == "specs/models.py:step"
     assert target_from_here("models", folder) == "specs/models"
     assert target_from_here("package.module:step", folder) == "package.module:step"
+
+
+def test_a_task_runs_its_programs_as_the_spec_says():
+    asked = {
+        "sides": ("jax-legacy", "jax-simplified"),
+        "timeout": 7.0,
+        "steady_calls": 3,
+        "attribute": False,
+        "flips": "lowered",
+        "run_again": "unconfirmed",
+    }
+    spec = CampaignSpec(**asked, memory_limit=5)
+    options = Task(key="", campaign=spec, python=None, programs=()).options
+    assert {name: getattr(options, name) for name in asked} == asked
+    assert options.memory_limit == 5 * 2**20
