@@ -20,6 +20,7 @@ _FOR_PROGRAMS = (
     "JAX_COMPILATION_CACHE_DIR",
     "JAX_ENABLE_X64",
     "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS",
+    "PYTEST_ADDOPTS",  # for these tests, and not for those that they run
     "TTY_COMPATIBLE",
 )
 for _name in list(os.environ):
