@@ -1,7 +1,8 @@
-"""Whether the law that the flag may flip between calls compiles the other form, too."""
+"""How the law that the flag may flip between calls takes the other form of each program."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-Flips = Literal["called", "lowered"]
+# "lowered" does not compile it; "first" leaves it out, but for the first program of a process.
+Flips = Literal["called", "lowered", "first"]

@@ -17,9 +17,13 @@ from reports.rows.check_names import AGREE, FLIPS
 def take(
     built: Built, observation: Observation, clock: StageClock, flips: Flips = "called"
 ) -> tuple[Check, ...]:
-    """Take the checks that come last on a side, after its observation; most sides have none."""
+    """Take the checks that come last on a side, after its observation; most sides have none.
+
+    With flips of the "first" program of a process, this program is another, and has none either.
+    """
     captured = observation.jaxpr.captured_arrays if observation.jaxpr else 0
-    if built.side != "legacy" or not captured:  # without captured arrays the two sides are one
+    # Without captured arrays the two sides are one.
+    if built.side != "legacy" or not captured or flips == "first":
         return ()
     stateful = any(each.name == AGREE and not each.holds for each in observation.checks)
     with clock(FLIPS):

@@ -74,7 +74,7 @@ def measure(
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache. `flips` says whether
-    the other form is compiled and called in the last checks.
+    the other form is compiled and called in the last checks, or left out.
 
     Example::
 

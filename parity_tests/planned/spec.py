@@ -117,8 +117,9 @@ class CampaignSpec(Record):
     `attempts` times. With `self_comparison` each program runs on its first side twice, before its
     sides are compared; what differs from itself is set apart. `flips` says how legacy takes each
     program in simplified form once more: "lowered" compiles that for the first program of a process
-    alone. `run_again` says which programs run again because their sides differ: "unconfirmed"
-    leaves out those where our sides differ across the flip exactly as those of stock JAX do.
+    alone, and "first" takes no other. `run_again` says which programs run again because their sides
+    differ: "unconfirmed" leaves out those where our sides differ across the flip exactly as those
+    of stock JAX do.
     """
 
     name: str = "campaign"

@@ -39,7 +39,7 @@ class RunOptions(Record):
     `worker_process.PROCESSES`, one of a side at a time. With more processes than sides, the
     programs of a side are divided among several. `python` is the interpreter that they run in; None
     is the one that asks. The first program of a process is called in the other form, and so are all
-    unless `flips` says that they are lowered alone.
+    unless `flips` says that they are lowered alone, or that it is the first alone.
     """
 
     timeout: float = TIMEOUT

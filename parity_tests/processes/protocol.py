@@ -257,7 +257,7 @@ class RunJobs(Record):
 
     Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
     and with `hazards` its hazards are detected. Where the flag flips, the other form of all but the
-    first is `"called"`, or `"lowered"` alone.
+    first is `"called"`, or `"lowered"` alone, or left out, where it is of the `"first"`.
     """
 
     kind: Literal["run jobs"] = "run jobs"

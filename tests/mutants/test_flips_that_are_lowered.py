@@ -37,3 +37,7 @@ def test_the_other_form_is_compiled_only_where_it_is_called():
         assert ("not called" in check.statement) == (flips == "lowered")
         compiled[flips] = work["compilation"]
     assert compiled["lowered"] < compiled["called"]
+
+
+def test_of_the_first_program_alone_means_none_where_it_is_another():
+    assert FLIPS not in taken("uses_table", "first")
