@@ -143,6 +143,7 @@ class SideRun:
     on_record: Callable[[int, Recorded], object]
     _worker: Worker | None = None
     _given: tuple[Job, ...] = ()  # to the process, which is let go of when it has done them
+    _numbers_given: frozenset[int] = frozenset()
 
     @property
     def finished(self) -> bool:
@@ -170,8 +171,10 @@ class SideRun:
                 return
             self._worker = self._start()
         done = self._worker.listen()
-        self._take(done)
-        if not set(self._given) & set(self.jobs):
+        if done:
+            self._take(done)
+        # Every poll comes by here, and there may be thousands of jobs: only the first is looked at.
+        if not any(job.number in self._numbers_given for job in self.jobs):
             self.kill()  # it may not end by itself, for a thread of a program does not
         elif done and self._worker.is_spent:
             self.kill()  # a program has changed it, and the next one is to run in a new process
@@ -190,6 +193,7 @@ class SideRun:
 
     def _start(self) -> Worker:
         self._given = self.jobs[:1] if self.options.fresh else self.jobs
+        self._numbers_given = frozenset(job.number for job in self._given)
         request = RunJobs(
             side=self.side,
             jobs=self._given,
