@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,18 +33,17 @@ def ledger(
     *,
     const_args: Sequence[Any] | None = None,
     embed_threshold: int,
-    optimised_hlo: Callable[[], str],
+    optimised_hlo: str,
 ) -> tuple[CapturedArray, ...]:
     """Return a row for each array that a closed_jaxpr captured, in the order of their first use.
 
     `live` is the same without dead code, `module` has the counts of its StableHLO. `const_args` are
     the values of main's const args in order; None stands for the ones that stock JAX passes.
-    `embed_threshold` is in bytes. `optimised_hlo` returns the text of the compiled program, and is
-    called only if something was inlined.
+    `embed_threshold` is in bytes. `optimised_hlo` is the text of the compiled program.
 
     Example::
 
-        live, text = live_part(closed), compiled.as_text
+        live, text = live_part(closed), compiled.as_text()
         ledger(closed, live, module, embed_threshold=32, optimised_hlo=text)
     """
     found = captured_uses(closed)

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -129,9 +129,9 @@ def _physical_digest(array: CapturedValue) -> str:
 
 
 class OptimisedConstants:
-    """The constants of the compiled program, whose text is asked for once one is looked for."""
+    """The constants of the compiled program, whose text is searched once one is looked for."""
 
-    def __init__(self, optimised_hlo: Callable[[], str]) -> None:
+    def __init__(self, optimised_hlo: str) -> None:
         self._optimised_hlo = optimised_hlo
 
     def may_have(self, array: CapturedValue) -> bool:
@@ -140,7 +140,7 @@ class OptimisedConstants:
 
     @cached_property
     def _by_elements(self) -> Counter[int]:
-        return _constants_by_elements(self._optimised_hlo())
+        return _constants_by_elements(self._optimised_hlo)
 
 
 _CONSTANT = re.compile(r"= \w+\[([\d,]*)\]\S* constant\(")

@@ -147,7 +147,7 @@ def _ledger_rows(
             counted.module,
             const_args=getattr(lowered.lowered, "const_args", None),
             embed_threshold=built.embed_threshold,
-            optimised_hlo=lambda: compiled.compiled.as_text() or "",
+            optimised_hlo=compiled.text,
         )
 
 

@@ -17,17 +17,23 @@ _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = (\(.*?\)|\S+) ([a-z][\w-]*
 _SHAPE = re.compile(r"^[a-z]+(\d*)[a-z0-9]*\[([\d,]*)\]")
 
 
-def count(compiled: Any) -> ExecutableCounts:
+def printed(compiled: Any) -> str:
+    """Return the optimised HLO of a compiled stage of JAX; "" where the backend prints none."""
+    return compiled.as_text() or ""
+
+
+def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
     """Count over a compiled stage of JAX, on one device or several.
 
-    Sizes are in bytes. `serialized_bytes` is None where the executable cannot be serialized, as
-    with callbacks into Python.
+    `text` is what it prints, where it has been printed already. Sizes are in bytes.
+    `serialized_bytes` is None where the executable cannot be serialized, as with callbacks into
+    Python.
 
     Example::
 
         count(jax.jit(f).lower(x).compile()).fusions
     """
-    found = _INSTRUCTION.findall(compiled.as_text())
+    found = _INSTRUCTION.findall(printed(compiled) if text is None else text)
     names = Counter(opcode for _, opcode in found)
     constants = [_elements_bytes(type_) for type_, opcode in found if opcode == "constant"]
     return ExecutableCounts(

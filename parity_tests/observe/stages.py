@@ -144,9 +144,13 @@ class Counted:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The executable, the peak of host memory while it was compiled, and counts over it."""
+    """The executable, the peak of host memory while it was compiled, and counts over it.
+
+    `text` is the optimised HLO. XLA prints it anew each time that it is asked.
+    """
 
     compiled: Any
+    text: str
     peak: host_memory.Peak
     memory: MemoryStats | None
     executable: ExecutableCounts
@@ -240,8 +244,9 @@ def compile_program(built: Built, made: Lowered, clock: StageClock) -> Compiled:
         compiled = made.lowered.compile()
     with clock("count"):
         memory = _memory(compiled.memory_analysis())
-        executable = optimised_hlo.count(compiled)
-    return Compiled(compiled, peak, memory, executable)
+        text = optimised_hlo.printed(compiled)
+        executable = optimised_hlo.count(compiled, text)
+    return Compiled(compiled, text, peak, memory, executable)
 
 
 def _memory(stats: Any) -> MemoryStats | None:

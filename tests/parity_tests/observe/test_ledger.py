@@ -30,7 +30,7 @@ def rows(fun, *args, side="jax-legacy"):
         stablehlo.count(lowered.compiler_ir(), embed_threshold=32),
         const_args=getattr(lowered, "const_args", None),
         embed_threshold=32,
-        optimised_hlo=lambda: lowered.compile().as_text(),
+        optimised_hlo=lowered.compile().as_text(),
     )
 
 
@@ -167,7 +167,7 @@ def test_const_args_that_are_not_those_of_the_module_are_told_by_type():
     module = stablehlo.count(lowered.compiler_ir(), embed_threshold=32)
     for const_args in ([], [HOST[0]], [WEIGHTS, WEIGHTS]):
         [row] = ledger(
-            closed, closed, module, const_args=const_args, embed_threshold=32, optimised_hlo=str
+            closed, closed, module, const_args=const_args, embed_threshold=32, optimised_hlo=""
         )
         assert (row.fate, row.copies) == ("hoisted", 1)
 
