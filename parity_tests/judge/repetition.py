@@ -42,7 +42,7 @@ def to_run_again(findings: Findings, pairs: Sequence[Sides]) -> Sides | None:
 
 
 def is_confirmed(findings: Findings, pairs: Sequence[Sides]) -> bool:
-    """Say whether two pairs across the flip differ alike, and no sides of one mode differ.
+    """Say whether two pairs across the flip differ alike, and the sides of each mode are alike.
 
     Then each mode has run twice, in processes of two implementations, and was twice the same.
 
@@ -52,7 +52,11 @@ def is_confirmed(findings: Findings, pairs: Sequence[Sides]) -> bool:
     """
     in_one_mode = [pair for pair in pairs if mode_of(pair[0]) == mode_of(pair[1])]
     flips = [across(findings, pair) for pair in pairs if pair not in in_one_mode]
-    if len(flips) < 2 or any(across(findings, pair) for pair in in_one_mode):
+    failures = {each.side: each.failure for each in findings.observed}
+    if len(flips) < 2 or any(
+        across(findings, pair) or not _alike(*(failures.get(side) for side in pair))
+        for pair in in_one_mode
+    ):
         return False
     return bool(flips[0]) and all(each == flips[0] for each in flips[1:])
 

@@ -196,6 +196,15 @@ def test_a_flip_is_confirmed_where_both_implementations_show_it_alike(
     assert not is_confirmed(stock, [PAIR])  # one pair alone confirms nothing
 
 
+def test_a_flip_that_fails_in_another_way_on_each_implementation_is_not_confirmed():
+    found = findings(legacy=1, simplified=None, jax_legacy=1, jax_simplified=None)
+    *others, stock = found.observed
+    assert (stock.side, is_confirmed(found, PAIRS)) == ("jax-simplified", True)
+    crash = stock.failure.model_copy(update={"kind": "crash", "type": "SIGSEGV"})
+    stock = stock.model_copy(update={"failure": crash})
+    assert not is_confirmed(Findings((*others, stock), found.comparisons), PAIRS)
+
+
 def test_runs_were_fresh_where_both_were_the_first_of_their_process():
     def run(fresh):
         memory = HostMemory(trace_and_lower=0, compile=0, fresh=fresh)
