@@ -10,7 +10,7 @@ from pathlib import Path
 from parity_tests.campaign.collection import Collected
 from parity_tests.campaign.lost_hazards import detect_alone
 from parity_tests.campaign.one_program import draft_of
-from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.row_draft import RowDraft
@@ -51,8 +51,10 @@ class FinishedPrograms:
     def _draft(self, number: int, records: Mapping[Side, Recorded]) -> RowDraft:
         program, job = self.collected.programs[number], self.collected.job(number)
         sides, limits = self.options.sides, self.options.time_limit
+        hazards_on = side_with_hazards(self.options)
         if self.is_asked is None:
-            return draft_of(program, records, sides, _no_arbiter_yet, _no_hazards_yet)
+            asks = _no_arbiter_yet, _no_hazards_yet
+            return draft_of(program, records, sides, *asks, hazards_on=hazards_on)
         with warm_arbiter(self.folder, limits, fresh=self.options.fresh) as arbitrate:
             return draft_of(
                 program,
@@ -60,6 +62,7 @@ class FinishedPrograms:
                 sides,
                 partial(arbitrate, job),
                 partial(detect_alone, job, self.folder, limits),
+                hazards_on=hazards_on,
             )
 
 

@@ -48,7 +48,7 @@ class Setup(RunOptions):
 def setup_of(options: CampaignOptions) -> Setup:
     """Return how a campaign with these options measures."""
     given = options.model_dump(include=set(RunOptions.model_fields))
-    return Setup(**{**given, "hazards_on": side_with_hazards(options.sides)})
+    return Setup(**{**given, "hazards_on": side_with_hazards(options)})
 
 
 # Of the folder, with the number of the schema that its records have. It goes up with every change

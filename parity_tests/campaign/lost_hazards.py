@@ -19,15 +19,18 @@ from reports.rows import Failure
 _LOST = ("crash", "timeout", "memory")
 
 # Hazards are read off the traced program. A program that takes too long or too much memory before
-# it is traced is not tried again.
+# it is traced is not tried again, unless it does so after the flip alone: its reads may say why.
 _UNTRACED = ("start of the process", "import", "build", "trace")
 
 
-def may_hide_hazards(failure: Failure | None) -> bool:
-    """Say whether a process was lost with a program whose hazards may still be detected."""
+def may_hide_hazards(failure: Failure | None, *, works_before: bool) -> bool:
+    """Say whether a process was lost with a program whose hazards may still be detected.
+
+    `works_before` says that the program works on stock JAX before the flip.
+    """
     if failure is None or failure.kind not in _LOST:
         return False
-    return failure.kind == "crash" or failure.stage not in _UNTRACED
+    return works_before or failure.kind == "crash" or failure.stage not in _UNTRACED
 
 
 def detect_alone(job: Job, folder: Path, limits: Limits, reads: str = "") -> HazardsFound:

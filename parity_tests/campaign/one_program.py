@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from parity_tests.campaign import unfinished
 from parity_tests.campaign.lost_hazards import may_hide_hazards
-from parity_tests.campaign.options import side_with_hazards
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
 from parity_tests.judge.comparison import compare_pairs
@@ -27,6 +26,7 @@ def draft_of(
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[str], HazardsFound],
     *,
+    hazards_on: Side | None = None,
     time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
     measured_again: tuple[Observation, ...] = (),
@@ -34,7 +34,8 @@ def draft_of(
 ) -> RowDraft:
     """Compare the sides of one program, with its arbiter and its hazards, into a row's draft.
 
-    `recorded` has what each side left. A program that not all `sides` have run is not compared.
+    `recorded` has what each side left, and that of `hazards_on` the hazards. A program that not all
+    `sides` have run is not compared.
 
     Example::
 
@@ -47,7 +48,7 @@ def draft_of(
         findings = Findings(tuple(each.observation for each in evidence.values()), not_run=missing)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
-        found = _hazards(recorded, ask_hazards)
+        found = _hazards(recorded, hazards_on, ask_hazards)
         findings = Findings(
             observed=tuple(each.observation for each in evidence.values()),
             comparisons=comparisons,
@@ -90,16 +91,18 @@ def _compared(
 
 
 def _hazards(
-    recorded: Mapping[Side, Recorded], ask_hazards: Callable[[str], HazardsFound]
+    recorded: Mapping[Side, Recorded],
+    side: Side | None,
+    ask_hazards: Callable[[str], HazardsFound],
 ) -> HazardsFound:
-    """Return the hazards of a program; a program that raises has its failure to say why not."""
-    side = side_with_hazards(recorded)
-    if side is None:
+    """Return the hazards of a program; one that fails by itself has its failure to say why not."""
+    if side is None or side not in recorded:
         return HazardsFound()
     failure, found = recorded[side].observation.failure, recorded[side].hazards()
-    if may_hide_hazards(failure) or found.again:
+    of_itself = recorded.get("jax-legacy", recorded[side]).observation.failure
+    if may_hide_hazards(failure, works_before=of_itself is None) or found.again:
         found = ask_hazards("")
     elif found.reads:
         asked = ask_hazards(found.reads)
         found = asked.model_copy(update={"not_detected": found.not_detected})
-    return found.model_copy(update={"not_detected": ""}) if failure else found
+    return found.model_copy(update={"not_detected": ""}) if of_itself else found

@@ -89,12 +89,15 @@ def _doubt(
 ) -> Literal["", "alone", "chance"]:
     """Say whether a program is in doubt after a second run, and has to run alone to clear it up.
 
-    Runs alone tell chance from what other programs left in the process. Where sides of one mode
-    differ as well, they are more runs of a program that may have repeated itself by luck.
+    Runs alone tell chance from what other programs left in the process, which a side does not have
+    whose process was lost with the program before. Where sides of one mode differ as well, they are
+    more runs of a program that may have repeated itself by luck.
     """
-    if not repeats(findings, pair, *runs):
-        return "chance" if all(each.were_fresh for each in runs) else "alone"
-    return "alone" if differs_in_one_mode_too(findings, pair, pairs) else ""
+    left, right = runs
+    if not repeats(findings, pair, left, right):
+        return "chance" if all((*left.fresh, *right.fresh)) else "alone"
+    began_apart = any({True, False} == set(each) for each in zip(left.fresh, right.fresh))
+    return "alone" if began_apart or differs_in_one_mode_too(findings, pair, pairs) else ""
 
 
 @dataclass(frozen=True)

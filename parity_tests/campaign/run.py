@@ -18,7 +18,7 @@ from parity_tests.campaign.late_settings import with_late_settings
 from parity_tests.campaign.lost_hazards import detect_alone
 from parity_tests.campaign.measured_again import measure_again
 from parity_tests.campaign.one_program import draft_of
-from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.reads_in_calls import with_reads_in_calls
 from parity_tests.campaign.repeats import find_unrepeatable
 from parity_tests.campaign.sides_that_run import with_sides_that_run
@@ -257,6 +257,7 @@ def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> lis
                 options.sides,
                 partial(arbitrate, collected.job(number)),
                 partial(detect_alone, collected.job(number), folder, options.limits),
+                hazards_on=side_with_hazards(options),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 measured_again=measured.again.get(number, ()),

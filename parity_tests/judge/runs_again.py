@@ -37,10 +37,10 @@ class Runs:
     alone: tuple[Evidence, ...] = ()
 
     @property
-    def were_fresh(self) -> bool:
-        """Whether the runs that were not alone were the first of their processes all the same."""
-        memory = [each.observation.host_memory for each in (self.first, self.again)]
-        return all(each is not None and each.fresh for each in memory)
+    def fresh(self) -> tuple[bool | None, bool | None]:
+        """Whether each run that was not alone was the first of its process; None if not known."""
+        first, again = (each.observation.host_memory for each in (self.first, self.again))
+        return first and first.fresh, again and again.fresh
 
     def differences(self) -> Differences:
         """Return what differs between any two of the runs."""

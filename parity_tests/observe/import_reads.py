@@ -15,6 +15,8 @@ from pathlib import Path
 from parity_tests import targets
 from parity_tests.observe.jaxpr_reads import Reads, Seen, Site, recording
 
+# What captured arrays are in legacy form alone.
+_OF_LEGACY = ("consts", "constvars")
 # The source file and the reads of each module, by the name or path that targets have for it.
 _found: dict[str, tuple[str, Reads]] = {}
 
@@ -47,16 +49,34 @@ def reads_reaching(target: str) -> Iterator[tuple[Site, Seen, Seen]]:
 
         list(reads_reaching("my_model:step"))
     """
+    for site, seen in _reaching(target):
+        if site.subject == "flag":
+            yield site, Seen(0), Seen(1)
+        elif site.subject in _OF_LEGACY and seen.count > 0:
+            yield site, seen, Seen(0)
+
+
+def needs_legacy(target: str) -> bool:
+    """Say whether a program depends on a read at import that says nothing in this process.
+
+    In simplified form an import reads no captured arrays where legacy form may have some.
+
+    Example::
+
+        needs_legacy("my_model:step")
+    """
+    reaching = _reaching(target)
+    return any(site.subject in _OF_LEGACY and seen.count == 0 for site, seen in reaching)
+
+
+def _reaching(target: str) -> Iterator[tuple[Site, Seen]]:
+    """Yield the reads at import that a program depends on."""
     module, name = targets.split(target)
     file, reads = _found.get(module, ("", Reads()))
     for site in reads.sites():
-        [seen, *_] = reads.of(site)
-        is_told = site.subject == "flag" or (
-            site.subject in ("consts", "constvars") and seen.count > 0
-        )
-        if is_told and name and name.partition(".")[0] in _names_reached(site, file):
-            is_flag = site.subject == "flag"
-            yield (site, Seen(0), Seen(1)) if is_flag else (site, seen, Seen(0))
+        is_of_either = site.subject in ("flag", *_OF_LEGACY)
+        if is_of_either and name and name.partition(".")[0] in _names_reached(site, file):
+            yield site, reads.of(site)[0]
 
 
 def _names_reached(site: Site, file: str) -> set[str]:

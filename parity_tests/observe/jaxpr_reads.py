@@ -147,7 +147,9 @@ def _recorder(owner: type, name: str, subject: Subject, reads: Reads) -> propert
 
     def read(self: Any) -> Any:
         value = original.__get__(self)
-        reads.note(subject, _seen(value))
+        # JAX reads more than anybody: what it reads is not even looked at.
+        if not _is_machinery(sys._getframe(1).f_code.co_filename):
+            reads.note(subject, _seen(value))
         return value
 
     # A slot is written to as well.
@@ -176,16 +178,18 @@ def _texts(reads: Reads) -> list[tuple[type, str, Any]]:
 def _printer(original: Any, reads: Reads) -> Callable[..., str]:
     def printed(self: Any, *args: Any, **kwargs: Any) -> str:
         text: str = original(self, *args, **kwargs)
-        reads.note("text", Seen(zlib.crc32(_ADDRESS.sub("", text).encode())))
+        if not _is_machinery(sys._getframe(1).f_code.co_filename):
+            reads.note("text", Seen(zlib.crc32(_ADDRESS.sub("", text).encode())))
         return text
 
     return printed
 
 
 def _modules(reads: Reads) -> Iterator[tuple[type, str, Any]]:
-    def on_read(captured: int) -> None:
-        is_passed = getattr(jax.config, FLAG)
-        reads.note("module", Seen(captured if is_passed else 0), above=3)
+    def on_read(captured: Callable[[], int]) -> None:
+        if not _is_machinery(sys._getframe(2).f_code.co_filename):
+            is_passed = getattr(jax.config, FLAG)
+            reads.note("module", Seen(captured() if is_passed else 0), above=3)
 
     return ModuleReads(on_read).replacements()
 
@@ -307,7 +311,7 @@ _SITE_PACKAGES = os.sep + "site-packages" + os.sep
 def _site(subject: Subject, frame: FrameType | None) -> Site | None:
     """Return the line that reads; None where JAX or the tester reads."""
     frame = _reader(frame)
-    if frame is None or kind_of_file(frame.f_code.co_filename) == "machinery":
+    if frame is None or _is_machinery(frame.f_code.co_filename):
         return None
     place, importing = _place(frame), _importing(frame)
     if kind_of_file(frame.f_code.co_filename) == "user":
@@ -328,6 +332,12 @@ def _is_between(file: str) -> bool:
         return True
     # The code of an `exec` is its caller's.
     return file.startswith("<") or (file.startswith(_STDLIB) and _SITE_PACKAGES not in file)
+
+
+@cache
+def _is_machinery(file: str) -> bool:
+    """Whether a file is of JAX or the tester, and does not stand between the reader and us."""
+    return not _is_between(file) and kind_of_file(file) == "machinery"
 
 
 def _is_users(frame: FrameType) -> bool:

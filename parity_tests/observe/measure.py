@@ -18,6 +18,7 @@ from parity_tests.observe import (
     effects,
     failures,
     growth,
+    host_memory,
     last_checks,
     later_calls,
     stages,
@@ -36,6 +37,7 @@ from parity_tests.observe.stages import (
     Compiled,
     Counted,
     Lowered,
+    OnTraced,
     StageClock,
 )
 from parity_tests.program import Program
@@ -59,6 +61,7 @@ def measure(
     name: str | None = None,
     on_stage: Callable[[str], object] = lambda name: None,
     on_measured: Callable[[Measured], object] = lambda measured: None,
+    on_traced: OnTraced | None = None,
     steady_calls: int = 0,
     fresh: bool = False,
     reload: bool = False,
@@ -70,7 +73,8 @@ def measure(
     A stock side must be the one that this process was started for; the proof notices where it is
     not. `name` is the program's name in the observation, unless it is its own. `on_stage` is told
     the name of each stage as it begins, because a crash tells nothing. `on_measured` is given what
-    was measured before the last checks begin, because these may take the process along.
+    was measured before the last checks begin, because these may take the process along. `on_traced`
+    is given the function, its arguments and options, and JAX's traced stage, before it is lowered.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache. `flips` says whether
@@ -86,7 +90,9 @@ def measure(
     try:
         effects.install()
         built = stages.build(program, side, clock)
-        found = _measure(name, built, clock, steady_calls=steady_calls, fresh=fresh, reload=reload)
+        found = _measure(
+            name, built, clock, on_traced, steady_calls=steady_calls, fresh=fresh, reload=reload
+        )
     except failures.WrongSideError as error:
         failure = failures.wrong_side(error, clock.current)
         return Measured(_failed(name, side, failure).model_copy(update={"proof": error.proof}))
@@ -104,13 +110,16 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 
 
 def _measure(
-    name: str, built: Built, clock: StageClock, *, steady_calls: int, fresh: bool, reload: bool
-) -> Measured:
+    name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
+    fresh: bool, reload: bool,
+) -> Measured:  # fmt: skip
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
-    lowered = stages.trace_and_lower(built, clock)
+    # A peak of host memory is judged in a fresh process alone, and untimed programs are many.
+    peaks = host_memory.peak if fresh or steady_calls else host_memory.rough_peak
+    lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
     counted = stages.count(built, lowered, clock)
-    compiled = stages.compile_program(built, lowered, clock)
+    compiled = stages.compile_program(built, lowered, clock, peaks)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
     called = stages.call_program(built, counted, compiled, clock, steady_calls=steady_calls)
     checks = _checks(built, lowered, counted, called, clock)

@@ -25,12 +25,13 @@ READERS: dict[type, tuple[str, ...]] = {
 
 @dataclass
 class ModuleReads:
-    """The traced program of each stage that was made in the block; `on_read` is told their arrays.
+    """The traced program of each stage that was made in the block.
 
-    Stages are held, so that their ids are their own.
+    `on_read` is given a function that counts the captured arrays of what is read. Stages are held,
+    so that their ids are their own.
     """
 
-    on_read: Callable[[int], None]
+    on_read: Callable[[Callable[[], int]], None]
     _traced: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 
     def replacements(self) -> Iterator[tuple[type, str, Any]]:
@@ -61,7 +62,7 @@ class ModuleReads:
         def read(stage: Any, *args: Any, **kwargs: Any) -> Any:
             _, traced = self._traced.get(id(stage), (None, None))
             if traced is not None:
-                self.on_read(_captured(traced))
+                self.on_read(functools.partial(_captured, traced))
             return original(stage, *args, **kwargs)
 
         return read

@@ -14,9 +14,9 @@ import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 from jax.interpreters import mlir
@@ -44,6 +44,11 @@ from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
 from reports.rows.calls import Growth
 from reports.rows.effects import Effects
+
+# Given a program's function with its arguments and options, and JAX's traced stage.
+OnTraced: TypeAlias = Callable[[OwnJit, Any], object]
+# Measures the peak of host memory over a block.
+Peaks: TypeAlias = Callable[[], AbstractContextManager[host_memory.Peak]]
 
 # Where nobody asks for times, a program of short calls is called some more times all the same: it
 # may be right at first.
@@ -191,11 +196,16 @@ def build(program: Program, side: Side, clock: StageClock) -> Built:
     return Built(side, own, jitted, embed_threshold, before)
 
 
-def trace_and_lower(built: Built, clock: StageClock) -> Lowered:
+def trace_and_lower(
+    built: Built, clock: StageClock, peaks: Peaks, on_traced: OnTraced | None
+) -> Lowered:
     """Trace and lower a program, and measure the peak of host memory over both."""
-    with host_memory.peak() as peak:
+    with peaks() as peak:
         with clock("trace"):
             traced = built.jitted.trace(*built.own.args, **built.own.kwargs)
+        if on_traced is not None:
+            with clock("hazards"):
+                on_traced(built.own, traced)
         with staged_alone(built.side), clock("lower"):
             lowered = traced.lower()
     return Lowered(traced, lowered, peak)
@@ -238,9 +248,9 @@ def _live_captured(
     )
 
 
-def compile_program(built: Built, made: Lowered, clock: StageClock) -> Compiled:
+def compile_program(built: Built, made: Lowered, clock: StageClock, peaks: Peaks) -> Compiled:
     """Compile a program, measure the peak of host memory, and read off what XLA made of it."""
-    with host_memory.peak() as peak, staged_alone(built.side), clock("compile"):
+    with peaks() as peak, staged_alone(built.side), clock("compile"):
         compiled = made.lowered.compile()
     with clock("count"):
         memory = _memory(compiled.memory_analysis())

@@ -8,6 +8,9 @@ After "spent N" the process does no program but N.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from parity_tests.evidence.folder_layout import (
@@ -17,6 +20,7 @@ from parity_tests.evidence.folder_layout import (
     rerun_files,
     truth_files,
 )
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.processes.protocol import (
     Job,
     Rerun,
@@ -134,13 +138,27 @@ def run_job(
         write(files.measured, to_json(found))
         if how.hazards:
             say("stage hazards")
-            write(files.hazards, to_json(hazards_of(job.target, files.reads)))
-            changed += process.changes_of_checks()
-            found = found.model_copy(update={"changed_process": changed})
+            hazards = process.traces.found()
+            if hazards is None:
+                hazards = _detected(job, files.reads, found)
+                changed += process.changes_of_checks()
+                found = found.model_copy(update={"changed_process": changed})
+            write(files.hazards, to_json(hazards))
         # The last file: a campaign that goes on takes the program for finished by it.
         finish(files, found)
         files.measured.unlink()
         files.reads.unlink(missing_ok=True)
+
+
+def _detected(job: Job, reads: Path, measured: Observation) -> HazardsFound:
+    """Trace a program once more for its hazards; its import may tell more in legacy form."""
+    from parity_tests.observe.import_reads import needs_legacy
+
+    found = hazards_of(job.target, reads)
+    if measured.side != "jax-simplified":
+        return found
+    fails_here = measured.failure is not None and measured.failure.stage == "import"
+    return found.model_copy(update={"again": fails_here or needs_legacy(job.target)})
 
 
 def _measured(
@@ -150,27 +168,32 @@ def _measured(
     from parity_tests import targets
     from parity_tests.observe import measure
 
-    try:
-        program = load(job.target)
-    except targets.TargetError as error:
-        # It was there when targets were listed: it is its import on this side that fails.
-        failure = Failure(
-            kind="exception", stage="import", type=type(error).__name__, message=str(error)
+    # Recording takes time, and of the first program of a process the peaks of memory are judged.
+    watches = how.hazards and not how.steady_calls and how.side == "jax-simplified"
+    on_traced = partial(process.traces.note, job.target) if watches and not fresh else None
+    with process.traces.watching() if watches else nullcontext():
+        try:
+            program = load(job.target)
+        except targets.TargetError as error:
+            # It was there when targets were listed: it is its import on this side that fails.
+            failure = Failure(
+                kind="exception", stage="import", type=type(error).__name__, message=str(error)
+            )
+            return measure.Measured(Observation(program=job.name, side=how.side, failure=failure))
+        finally:
+            process.has_imported(job.target)
+        return measure.measure(
+            program,
+            how.side,
+            name=job.name,
+            on_stage=lambda name: say(f"stage {name}"),
+            on_measured=keep,
+            on_traced=on_traced,
+            steady_calls=how.steady_calls,
+            fresh=fresh,
+            reload=how.reload,
+            flips="called" if fresh else how.flips,
         )
-        return measure.Measured(Observation(program=job.name, side=how.side, failure=failure))
-    finally:
-        process.has_imported(job.target)
-    return measure.measure(
-        program,
-        how.side,
-        name=job.name,
-        on_stage=lambda name: say(f"stage {name}"),
-        on_measured=keep,
-        steady_calls=how.steady_calls,
-        fresh=fresh,
-        reload=how.reload,
-        flips="called" if fresh else how.flips,
-    )
 
 
 def _save(measured: Measured, files: ProgramFiles) -> None:

@@ -7,13 +7,18 @@ process. What a program changes while it runs is meant for nobody else.
 from __future__ import annotations
 
 from parity_tests import targets
+from parity_tests.observe.hazards import MeasuredTraces
 from parity_tests.observe.process_state import ProcessState
 
 
 class MeasuringProcess:
-    """What the programs of this process have changed in it since it started."""
+    """What the programs of this process have changed in it since it started.
+
+    `traces` are of the programs that it measures.
+    """
 
     def __init__(self) -> None:
+        self.traces = MeasuredTraces()
         self._at_start = self._before = ProcessState.now()
         self._module = ""
         self._import_changes: tuple[str, ...] = ()

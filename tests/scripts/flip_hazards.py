@@ -1,11 +1,13 @@
 """Programs with a hazard, each beside a look-alike without one; for a process of a stock side.
 
 Prints as JSON, for each program, the kinds of hazards that are detected, and what happens when it
-runs.
+runs. After the flip, the hazards are also read off the trace of a measurement.
 """
 
+import functools
 import json
 import os
+import sys
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 
@@ -15,6 +17,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from parity_tests.observe import hazards
+from parity_tests.observe.measure import measure
 from parity_tests.program import from_function
 
 FIRST, SECOND = jax.devices()
@@ -144,11 +147,23 @@ def after_overwriting():
     return float(fun(X)[0])
 
 
+def of_measurement(name, build):
+    traces = hazards.MeasuredTraces()
+    with traces.watching():
+        on_traced = functools.partial(traces.note, name)
+        measure(from_function(build, name), "jax-simplified", on_traced=on_traced)
+    return sorted({h.kind for h in traces.found().hazards})
+
+
 if __name__ == "__main__":
+    assert sys.argv[1:] in (["jax-legacy"], ["jax-simplified"])
     found = {
         name: sorted({h.kind for h in hazards.detect(from_function(build, name))})
         for name, build in PROGRAMS.items()
     }
+    measured = {}
+    if sys.argv[1] == "jax-simplified":
+        measured = {name: of_measurement(name, build) for name, build in PROGRAMS.items()}
     runs = {"overwritten": after_overwriting()}
     runs |= {name: outcome(build) for name, build in PROGRAMS.items()}
-    print(json.dumps({"hazards": found, "runs": runs}))
+    print(json.dumps({"hazards": found, "measured": measured, "runs": runs}))

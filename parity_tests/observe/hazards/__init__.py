@@ -9,3 +9,4 @@ from parity_tests.observe.hazards.detection import changing_reads as changing_re
 from parity_tests.observe.hazards.detection import detect as detect
 from parity_tests.observe.hazards.detection import reads_before_its_end as reads_before_its_end
 from parity_tests.observe.hazards.detection import reads_of_calls as reads_of_calls
+from parity_tests.observe.hazards.measured_trace import MeasuredTraces as MeasuredTraces

@@ -24,6 +24,7 @@ from parity_tests.observe.hazards.traced_program import (
     read_before_its_end,
     traced_in_forms,
 )
+from parity_tests.observe.import_reads import reads_reaching
 from parity_tests.observe.jaxpr_reads import Reads
 from parity_tests.observe.reads_left import read_back
 from parity_tests.program import Program
@@ -60,7 +61,22 @@ def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ..
 
         detect(parity_tests.targets.load_one("my_model:step"))
     """
-    traced, both = traced_in_forms(program, reads_file)
+    return _all_of(*traced_in_forms(program, reads_file))
+
+
+def of_trace(target: str, traced: TracedProgram) -> tuple[Hazard, ...]:
+    """Return the hazards of a program that reads nothing while stock JAX traces it after the flip.
+
+    What the import of its module read is looked at.
+
+    Example::
+
+        of_trace("my_model:step", traced)
+    """
+    return _all_of(traced, BothForms(at_import=tuple(reads_reaching(target))))
+
+
+def _all_of(traced: TracedProgram | None, both: BothForms) -> tuple[Hazard, ...]:
     found = [] if traced is None else [h for find in DETECTORS.values() for h in find(traced)]
     return tuple(map(_with_code, (*found, *_of_reads(both))))
 

@@ -107,8 +107,21 @@ def read_before_its_end(program: Program, simplified: Reads) -> BothForms:
 def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedProgram:
     """Trace a function. A `jax.jit` of its own keeps its options: some arguments are donated."""
     jitted: Any = fun if is_jitted(fun) else STOCK_JIT(fun)
+    return traced_program(fun, args, kwargs, jitted.trace(*args, **kwargs), options_of(jitted))
+
+
+def traced_program(
+    fun: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    traced: Any,
+    options: Mapping[str, Any],
+) -> TracedProgram:
+    """Return the record of a function that stock JAX has traced in simplified form.
+
+    `options` are those of its own `jax.jit`.
+    """
     embed_threshold = stock_embed_threshold()
-    traced = jitted.trace(*args, **kwargs)
     closed = live_part(traced.jaxpr)
     uses = tuple(
         use
@@ -123,7 +136,7 @@ def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedPr
         leaves,
         _donated(leaves, traced.args_info),
         jax.tree.structure(traced.out_info),
-        options_of(jitted),
+        options,
         embed_threshold,
     )
 

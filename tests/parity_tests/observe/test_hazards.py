@@ -25,7 +25,7 @@ MATRIX = jnp.arange(64.0).reshape(8, 8) + 1
 @functools.cache
 def run(side):
     done = subprocess.run(
-        [sys.executable, str(script_file("flip_hazards"))],
+        [sys.executable, str(script_file("flip_hazards")), side],
         env=with_our_packages(environment_of(side)),
         capture_output=True,
         text=True,
@@ -73,6 +73,11 @@ DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
 @pytest.mark.parametrize("side", ["jax-legacy", "jax-simplified"])
 def test_a_hazard_is_detected_and_its_look_alike_is_not(side, program, kinds):
     assert run(side)["hazards"][program] == kinds
+
+
+def test_the_trace_of_a_measurement_tells_the_same_hazards():
+    found = run("jax-simplified")
+    assert found["measured"] == found["hazards"]
 
 
 @pytest.mark.parametrize(
