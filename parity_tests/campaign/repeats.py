@@ -96,7 +96,8 @@ def _doubt(
     left, right = runs
     if not repeats(findings, pair, left, right):
         return "chance" if all((*left.fresh, *right.fresh)) else "alone"
-    began_apart = any({True, False} == set(each) for each in zip(left.fresh, right.fresh))
+    pairs_of_runs = zip(left.fresh, right.fresh, strict=True)
+    began_apart = any(set(fresh) == {True, False} for fresh in pairs_of_runs)
     return "alone" if began_apart or differs_in_one_mode_too(findings, pair, pairs) else ""
 
 

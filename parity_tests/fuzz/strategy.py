@@ -16,6 +16,7 @@ from parity_tests.fuzz.recipe import (
     SHAPES,
     STORAGES,
     Block,
+    Outside,
     Piece,
     Recipe,
     RecipeArray,
@@ -27,13 +28,16 @@ MOST_CAPTURED = 4
 DEPTH = 3
 
 
+@cache
 def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
     """Draw recipes with bodies in bodies, `depth` levels at most.
 
     They shrink to fewer pieces, simpler constructs and fewer captured arrays.
     """
-    return st.sampled_from(OUTSIDES).flatmap(
-        lambda outside: st.builds(
+
+    @cache  # strategies are made and checked once: that took a third of drawing
+    def within(outside: Outside) -> st.SearchStrategy[Recipe]:
+        return st.builds(
             Recipe,
             pieces=_blocks(OUTSIDE_DEMANDS[outside], 2, depth, 4),
             captured=_captured(),
@@ -41,7 +45,8 @@ def programs(depth: int = DEPTH) -> st.SearchStrategy[Recipe]:
             returned=_returned(),
             outside=st.just(outside),
         )
-    )
+
+    return st.sampled_from(OUTSIDES).flatmap(within)
 
 
 def drawn(number: int, *, of_seed: int, depth: int = DEPTH) -> Recipe:
@@ -100,6 +105,7 @@ def _pieces(demands: frozenset[Demand], rank: int, depth: int) -> st.SearchStrat
     def fits(construct: Construct) -> bool:
         return demands <= construct.survives and rank in construct.ranks
 
+    @cache
     def piece(construct: Construct) -> st.SearchStrategy[Piece]:
         rank_within = 1 if construct.by_row else rank
         body = st.deferred(lambda: _blocks(demands | construct.demands, rank_within, depth - 1, 2))

@@ -39,8 +39,7 @@ class Runs:
     @property
     def fresh(self) -> tuple[bool | None, bool | None]:
         """Whether each run that was not alone was the first of its process; None if not known."""
-        first, again = (each.observation.host_memory for each in (self.first, self.again))
-        return first and first.fresh, again and again.fresh
+        return _is_fresh(self.first), _is_fresh(self.again)
 
     def differences(self) -> Differences:
         """Return what differs between any two of the runs."""
@@ -49,6 +48,11 @@ class Runs:
     def differences_alone(self) -> Differences:
         """Return what differs between the runs in fresh processes."""
         return _between(self.alone)
+
+
+def _is_fresh(run: Evidence) -> bool | None:
+    memory = run.observation.host_memory
+    return None if memory is None else memory.fresh
 
 
 def _between(runs: Sequence[Evidence]) -> Differences:

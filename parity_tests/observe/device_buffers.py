@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -71,11 +72,12 @@ def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[
 
     # Garbage of tracing is rare, and to collect it every time would cost more than to measure. Of
     # a NumPy array, one buffer is expected, or none where it was inlined.
-    expected = sum(each.nbytes for each in captured if isinstance(each, np.ndarray))
-    unexplained = sum(size for key, size in new().items() if key not in constants)
-    if unexplained not in (0, expected):
+    expected = Counter(each.nbytes for each in captured if isinstance(each, np.ndarray))
+    found = new()
+    if Counter(size for key, size in found.items() if key not in constants) - expected:
         gc.collect()
-    return sum({**new(), **constants}.values())
+        found = new()
+    return sum({**found, **constants}.values())
 
 
 def _words(value: Any) -> Any:

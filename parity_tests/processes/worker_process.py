@@ -30,7 +30,10 @@ from parity_tests.processes.side_environment import environment_of
 from reports.rows import Failure, Side
 
 PROCESSES = 2
+# One answer is noticed at once. With hundreds of programs, looking takes a hundredth of the time.
 POLL_SECONDS = 0.02
+MOST_POLL_SECONDS = 0.05
+_PART_OF_WAIT = 100
 # Python, JAX and its backend start within this, on top of the first program's time limit.
 START_SECONDS = 60.0
 
@@ -101,6 +104,7 @@ def supervise(work: Sequence[Supervised], *, at_once: int = PROCESSES) -> None:
     """
     waiting: list[Supervised] = list(work)
     going: list[Supervised] = []
+    begun = time.monotonic()
     try:
         while waiting or going:
             while waiting and len(going) < at_once:
@@ -108,7 +112,8 @@ def supervise(work: Sequence[Supervised], *, at_once: int = PROCESSES) -> None:
             for each in going:
                 each.poll()
             going = [each for each in going if not each.finished]
-            time.sleep(POLL_SECONDS)
+            waited = (time.monotonic() - begun) / _PART_OF_WAIT
+            time.sleep(min(max(POLL_SECONDS, waited), MOST_POLL_SECONDS))
     finally:
         for each in going:
             each.kill()

@@ -26,8 +26,14 @@ class MeasuringProcess:
         self._by_program: tuple[str, ...] = ()
 
     def has_imported(self, target: str) -> None:
-        """Note what the process is like when the module of a program is imported."""
-        self._module, _ = targets.split(target)
+        """Note what the process is like when the module of a program is imported.
+
+        The next programs of the module find it like that, or the process is not fit for them.
+        """
+        module, _ = targets.split(target)
+        if module == self._module:
+            return
+        self._module = module
         self._before = ProcessState.now()
         self._import_changes = self._at_start.apart_from_path(self._before)
 

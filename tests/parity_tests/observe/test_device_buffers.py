@@ -52,6 +52,19 @@ def test_garbage_that_is_smaller_than_what_is_expected_does_not_count_either():
     assert device_buffers.due_to_constants(before, [], [KIBIBYTE]) == 0  # which was inlined
 
 
+def test_garbage_is_collected_for_a_buffer_that_no_captured_array_has_the_size_of(monkeypatch):
+    collections = []
+    monkeypatch.setattr(device_buffers.gc, "collect", lambda: collections.append(1))
+    half, quarter = KIBIBYTE[:128], KIBIBYTE[:64]
+    before = device_buffers.alive()
+    kept = [jnp.array(half)]
+    found = device_buffers.due_to_constants(before, [], [half, quarter])  # which was inlined
+    assert (found, collections) == (512, [])
+    kept.append(jnp.array(KIBIBYTE))
+    assert device_buffers.due_to_constants(before, [], [half, quarter]) == 512 + 1024
+    assert collections == [1]
+
+
 def test_a_new_buffer_counts_at_the_address_of_what_was_garbage_before():
     memory = aligned_kibibyte()
     garbage = [jax.device_put(memory, may_alias=True)]
