@@ -135,7 +135,7 @@ def _measure(
         name,
         built,
         (lowered, counted, compiled, called),
-        clock.seconds,
+        clock,
         arguments=arguments,
         ledger=with_written(captured_arrays, counted.facts.captured),
         checks=checks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any, TypeAlias
 
 from parity_tests.evidence import placement
@@ -11,7 +11,7 @@ from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.stablehlo import ModuleCounts
-from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered
+from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered, StageClock
 from reports.rows import (
     ArgumentLeaf,
     CapturedArray,
@@ -34,7 +34,7 @@ def observation_of(
     program: str,
     built: Built,
     records: Records,
-    seconds: Mapping[str, float],
+    clock: StageClock,
     *,
     arguments: tuple[ArgumentLeaf, ...],
     ledger: tuple[CapturedArray, ...],
@@ -42,7 +42,7 @@ def observation_of(
     cached: Cached,
     fresh: bool,
 ) -> Observation:
-    """Put the records of all stages into one row; `seconds` has the times of stages by name."""
+    """Put the records of all stages into one row; `clock` has their times by name."""
     lowered, counted, compiled, called = records
     return Observation(
         program=program,
@@ -56,7 +56,7 @@ def observation_of(
         memory=compiled.memory,
         constant_buffers=called.constant_buffers,
         host_memory=_host_memory(lowered, compiled, fresh),
-        times=_times(seconds, called.times, cached),
+        times=_times(clock, called.times, cached),
         arguments=arguments,
         outputs=called.first.leaves,
         tree=called.first.tree,
@@ -120,7 +120,8 @@ def _host_memory(lowered: Lowered, compiled: Compiled, fresh: bool) -> HostMemor
     return HostMemory(trace_and_lower=lowering, compile=compiling, fresh=fresh)
 
 
-def _times(seconds: Mapping[str, float], times: CallTimes, cached: Cached) -> StageTimes:
+def _times(clock: StageClock, times: CallTimes, cached: Cached) -> StageTimes:
+    seconds = clock.seconds
     return StageTimes(
         trace=seconds["trace"],
         lower=seconds["lower"],
@@ -131,4 +132,5 @@ def _times(seconds: Mapping[str, float], times: CallTimes, cached: Cached) -> St
         call_samples=times.samples,
         cached_compile=cached.seconds,
         call_seconds=times.seconds,
+        processor=sum(clock.processor[name] for name in ("trace", "lower", "compile")),
     )

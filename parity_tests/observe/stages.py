@@ -57,21 +57,26 @@ SHORT = 1.0  # seconds; a busy machine makes less than that of a call of millise
 
 
 class StageClock:
-    """The stage that a program is in, and the seconds that the stages before it took."""
+    """The stage that a program is in, and what the stages before it took.
+
+    `seconds` are those of the clock, `processor` those of the processors.
+    """
 
     def __init__(self, on_stage: Callable[[str], object]) -> None:
         self._on_stage = on_stage
         self.current = "build"
         self.seconds: dict[str, float] = {}
+        self.processor: dict[str, float] = {}
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         """Be in a stage for the time of a block."""
         self.current = name
         self._on_stage(name)
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         yield
         self.seconds[name] = time.perf_counter() - start
+        self.processor[name] = time.process_time() - used
 
 
 # -- the records between stages --------------------------------------------------------------------

@@ -105,9 +105,9 @@ def _ran(
 
 
 def _floor(row: ProgramRow) -> float:
-    """Return what the sides of a program took to trace, lower and compile it, in seconds."""
+    """Return what its sides took of the processors to trace, lower and compile it, in seconds."""
     times = [each.times for each in row.observations if each.times]
-    return sum(each.trace + each.lower + each.compile for each in times)
+    return sum(each.processor or 0.0 for each in times)
 
 
 def _processor_seconds() -> float:

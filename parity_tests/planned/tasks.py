@@ -79,7 +79,7 @@ class Ran(Record):
 class TaskResult(Record):
     """What a task came to, on which machine; seconds are those of the clock and of processors.
 
-    `floor_seconds` are what the sides themselves took to trace, lower and compile.
+    `floor_seconds` are what of the latter the sides themselves took to trace, lower and compile.
     """
 
     key: str

@@ -112,7 +112,8 @@ class StageTimes(Row):
     Each is one sample of one process, judged only where it leaves no doubt. `call` is the median of
     `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
     which may be before its results are there. `cached_compile` is compiling with the program in
-    JAX's persistent compilation cache.
+    JAX's persistent compilation cache. `processor` is what trace, lower and compile together took
+    of the processors, which other work on the machine makes no longer.
     """
 
     trace: float
@@ -124,6 +125,7 @@ class StageTimes(Row):
     call_samples: int
     cached_compile: float | None = None
     call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
+    processor: float | None = None
 
 
 class OutputLeaf(Row):

@@ -75,7 +75,7 @@ class PlanReport(Row):
 
     `differ_from_themselves` has the programs that A/A found, and what differed; they are in no
     other group. Seconds are sums over all tasks: of the clock, of processors, and, as the `floor`,
-    of what the sides took to trace, lower and compile.
+    of what the sides took of the processors to trace, lower and compile.
     """
 
     kind: Literal["planned campaign"] = "planned campaign"

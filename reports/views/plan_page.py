@@ -97,7 +97,7 @@ def _lines(report: PlanReport) -> Iterator[str]:
         lost = f", of which {report.tasks_lost:,} were lost" if report.tasks_lost else ""
         yield (
             f"{counted(report.tasks, 'task')}{lost}, {report.processor_seconds:,.0f} s of "
-            f"processor time: its sides traced, lowered and compiled for "
+            f"processor time, of which its sides traced, lowered and compiled for "
             f"{report.floor_seconds:,.0f} s"
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax.experimental import io_callback
 
-from parity_tests.observe import measure, stages
+from parity_tests.observe import host_memory, measure, stages
 from parity_tests.program import from_function, program
 
 
@@ -40,3 +40,25 @@ def test_a_program_that_is_long_at_first_alone_is_called_on(monkeypatch, long, c
     waits = program(args=(np.float32(1.0),))(lambda x: io_callback(wait, number, x))
     observation = measure.measure(from_function(waits, "here:waits"), "legacy").observation
     assert (observation.growth is not None) == called_on
+
+
+def test_what_tracing_takes_of_the_processors_leaves_out_what_it_waits():
+    def waits(x):
+        time.sleep(1.0)
+        return x
+
+    marked = from_function(program(args=(1.0,))(waits), "here:waits")
+    times = measure.measure(marked, "legacy").observation.times
+    assert times.trace >= 1.0
+    assert 0.0 < times.processor < times.trace + times.lower + times.compile
+
+
+@pytest.mark.parametrize(
+    ("given", "walks"), [({"fresh": True}, 2), ({"steady_calls": 1}, 2), ({}, 0)]
+)
+def test_free_memory_is_given_back_where_a_peak_is_judged(monkeypatch, given, walks):
+    made = []
+    monkeypatch.setattr(host_memory, "give_back", lambda: made.append(1))
+    marked = from_function(program(args=(1.0,))(lambda x: x + 1), "here:adds")
+    assert measure.measure(marked, "legacy", **given).observation.failure is None
+    assert len(made) == walks
