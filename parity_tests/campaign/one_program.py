@@ -19,6 +19,10 @@ from parity_tests.processes.warm_workers import Truth
 from reports.rows import Comparison, Observation, Side, TimeComparison, TimeSamples
 
 
+# What a program does by itself is what it does before the flip.
+_BEFORE: tuple[Side, ...] = ("jax-legacy", "legacy")
+
+
 def draft_of(
     program: Listed,
     recorded: Mapping[Side, Recorded],
@@ -99,7 +103,8 @@ def _hazards(
     if side is None or side not in recorded:
         return HazardsFound()
     failure, found = recorded[side].observation.failure, recorded[side].hazards()
-    of_itself = recorded.get("jax-legacy", recorded[side]).observation.failure
+    before = next((each for each in _BEFORE if each in recorded), side)
+    of_itself = recorded[before].observation.failure
     if may_hide_hazards(failure, works_before=of_itself is None) or found.again:
         found = ask_hazards("")
     elif found.reads:
