@@ -26,7 +26,7 @@ _UNTRACED = ("start of the process", "import", "build", "trace")
 def may_hide_hazards(failure: Failure | None, *, works_before: bool) -> bool:
     """Say whether a process was lost with a program whose hazards may still be detected.
 
-    `works_before` says that the program works on stock JAX before the flip.
+    `works_before` says that the program works before the flip.
     """
     if failure is None or failure.kind not in _LOST:
         return False

@@ -18,7 +18,6 @@ from parity_tests.processes.protocol import Listed
 from parity_tests.processes.warm_workers import Truth
 from reports.rows import Comparison, Observation, Side, TimeComparison, TimeSamples
 
-
 # What a program does by itself is what it does before the flip.
 _BEFORE: tuple[Side, ...] = ("jax-legacy", "legacy")
 
@@ -104,10 +103,13 @@ def _hazards(
         return HazardsFound()
     failure, found = recorded[side].observation.failure, recorded[side].hazards()
     before = next((each for each in _BEFORE if each in recorded), side)
-    of_itself = recorded[before].observation.failure
-    if may_hide_hazards(failure, works_before=of_itself is None) or found.again:
-        found = ask_hazards("")
+    works_before = recorded[before].observation.failure is None
+    if may_hide_hazards(failure, works_before=works_before) or (found.again and works_before):
+        asked = ask_hazards("")
+        # The process may be lost that was asked.
+        known = found.hazards if asked.not_detected else ()
+        found = asked.model_copy(update={"hazards": known or asked.hazards})
     elif found.reads:
         asked = ask_hazards(found.reads)
         found = asked.model_copy(update={"not_detected": found.not_detected})
-    return found.model_copy(update={"not_detected": ""}) if of_itself else found
+    return found if works_before else found.model_copy(update={"not_detected": ""})

@@ -60,7 +60,15 @@ def find_unrepeatable(
         number: doubt
         for number, pair in suspects.items()
         if all((number, side) in second for side in pair)  # the folder took them
-        and (doubt := _doubt(drafts[number].findings, pair, pairs, again.runs(number, second)))
+        and (
+            doubt := _doubt(
+                drafts[number].findings,
+                pair,
+                pairs,
+                again.runs(number, second),
+                began_apart=again.began_apart(number),
+            )
+        )
     }
     unclear = [number for number, doubt in doubted.items() if doubt == "alone"]
     # Most programs by chance are found out on the first of their sides.
@@ -85,19 +93,16 @@ def find_unrepeatable(
 
 
 def _doubt(
-    findings: Findings, pair: Sides, pairs: Sequence[Sides], runs: tuple[Runs, Runs]
-) -> Literal["", "alone", "chance"]:
+    findings: Findings, pair: Sides, pairs: Sequence[Sides], runs: tuple[Runs, Runs], *,
+    began_apart: bool,
+) -> Literal["", "alone", "chance"]:  # fmt: skip
     """Say whether a program is in doubt after a second run, and has to run alone to clear it up.
 
-    Runs alone tell chance from what other programs left in the process, which a side does not have
-    whose process was lost with the program before. Where sides of one mode differ as well, they are
-    more runs of a program that may have repeated itself by luck.
+    Runs alone tell chance from what other programs left in the process. Where sides of one mode
+    differ as well, they are more runs of a program that may have repeated itself by luck.
     """
-    left, right = runs
-    if not repeats(findings, pair, left, right):
-        return "chance" if all((*left.fresh, *right.fresh)) else "alone"
-    pairs_of_runs = zip(left.fresh, right.fresh, strict=True)
-    began_apart = any(set(fresh) == {True, False} for fresh in pairs_of_runs)
+    if not repeats(findings, pair, *runs):
+        return "chance" if all(each.were_fresh for each in runs) else "alone"
     return "alone" if began_apart or differs_in_one_mode_too(findings, pair, pairs) else ""
 
 
@@ -137,6 +142,21 @@ class _Again:
                 if all(job.number in turn for turn in turns)
             }
         return found
+
+    def began_apart(self, number: int) -> bool:
+        """Say whether one side of a program began a process with it, and the other one did not.
+
+        The process before was lost or spent, and what it had left is there for one side alone.
+        """
+        return len({self._begins(number, side) for side in self.suspects[number]} - {None}) > 1
+
+    def _begins(self, number: int, side: Side) -> bool | None:
+        """Say whether a program was the first of its process; None where the process was lost."""
+        files = self.records[number][side].files
+        if files is None:
+            return None
+        others = (each[side].files for each in self.records[:number] if side in each)
+        return all(each is None or each.folder != files.folder for each in others)
 
     def runs(self, number: int, second: _Records, alone: _Alone | None = None) -> tuple[Runs, Runs]:
         """Return the runs of a program on both sides."""

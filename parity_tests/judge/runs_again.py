@@ -37,9 +37,10 @@ class Runs:
     alone: tuple[Evidence, ...] = ()
 
     @property
-    def fresh(self) -> tuple[bool | None, bool | None]:
-        """Whether each run that was not alone was the first of its process; None if not known."""
-        return _is_fresh(self.first), _is_fresh(self.again)
+    def were_fresh(self) -> bool:
+        """Whether the runs that were not alone were the first of their processes all the same."""
+        memory = [each.observation.host_memory for each in (self.first, self.again)]
+        return all(each is not None and each.fresh for each in memory)
 
     def differences(self) -> Differences:
         """Return what differs between any two of the runs."""
@@ -48,11 +49,6 @@ class Runs:
     def differences_alone(self) -> Differences:
         """Return what differs between the runs in fresh processes."""
         return _between(self.alone)
-
-
-def _is_fresh(run: Evidence) -> bool | None:
-    memory = run.observation.host_memory
-    return None if memory is None else memory.fresh
 
 
 def _between(runs: Sequence[Evidence]) -> Differences:

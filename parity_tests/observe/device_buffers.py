@@ -48,12 +48,15 @@ def of(values: Iterable[Any]) -> Buffers:
     return found
 
 
-def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[Any]) -> int:
+def due_to_constants(
+    before: Arrays, results: Iterable[Any], captured: Iterable[Any], *, are_passed: bool = False
+) -> int:
     """Return the bytes of the captured arrays and of the buffers that are new since `alive()`.
 
     Buffers of results are left out, the words of typed PRNG keys among them. So are 0-d arrays,
     which no form passes as const args. Captured values that nobody holds on a device, such as
-    constants within an executable, are not counted.
+    constants within an executable, are not counted. `are_passed` says that the program has const
+    args.
 
     Example::
 
@@ -71,10 +74,12 @@ def due_to_constants(before: Arrays, results: Iterable[Any], captured: Iterable[
         return {key: size for key, size in of(arrays).items() if key not in others}
 
     # Garbage of tracing is rare, and to collect it every time would cost more than to measure. Of
-    # a NumPy array, one buffer is expected, or none where it was inlined.
+    # a NumPy array, one buffer is expected, or none where it was inlined: some may be const args.
     expected = Counter(each.nbytes for each in captured if isinstance(each, np.ndarray))
     found = new()
-    if Counter(size for key, size in found.items() if key not in constants) - expected:
+    unexplained = Counter(size for key, size in found.items() if key not in constants)
+    is_all = unexplained.total() == 0 or unexplained == expected
+    if not is_all and (unexplained - expected or not are_passed):
         gc.collect()
         found = new()
     return sum({**found, **constants}.values())

@@ -56,6 +56,11 @@ def reads_reaching(target: str) -> Iterator[tuple[Site, Seen, Seen]]:
             yield site, seen, Seen(0)
 
 
+def has_read() -> bool:
+    """Say whether any import of this process has read something."""
+    return any(reads for _, reads in _found.values())
+
+
 def needs_legacy(target: str) -> bool:
     """Say whether a program depends on a read at import that says nothing in this process.
 

@@ -186,10 +186,9 @@ def _printer(original: Any, reads: Reads) -> Callable[..., str]:
 
 
 def _modules(reads: Reads) -> Iterator[tuple[type, str, Any]]:
-    def on_read(captured: Callable[[], int]) -> None:
-        if not _is_machinery(sys._getframe(2).f_code.co_filename):
-            is_passed = getattr(jax.config, FLAG)
-            reads.note("module", Seen(captured() if is_passed else 0), above=3)
+    def on_read(captured: int) -> None:
+        is_passed = getattr(jax.config, FLAG)
+        reads.note("module", Seen(captured if is_passed else 0), above=3)
 
     return ModuleReads(on_read).replacements()
 

@@ -63,6 +63,7 @@ def measure(
     on_measured: Callable[[Measured], object] = lambda measured: None,
     on_traced: OnTraced | None = None,
     steady_calls: int = 0,
+    exact_peaks: bool = True,
     fresh: bool = False,
     reload: bool = False,
     flips: Flips = "called",
@@ -76,7 +77,8 @@ def measure(
     was measured before the last checks begin, because these may take the process along. `on_traced`
     is given the function, its arguments and options, and JAX's traced stage, before it is lowered.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
-    persistent cache either. `fresh` says that the process has run no other program. With `reload`
+    persistent cache either. Unless `exact_peaks`, a peak of host memory leaves out what was free in
+    the process before. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache. `flips` says whether
     the other form is compiled and called in the last checks, or left out.
 
@@ -91,7 +93,14 @@ def measure(
         effects.install()
         built = stages.build(program, side, clock)
         found = _measure(
-            name, built, clock, on_traced, steady_calls=steady_calls, fresh=fresh, reload=reload
+            name,
+            built,
+            clock,
+            on_traced,
+            steady_calls=steady_calls,
+            exact_peaks=exact_peaks,
+            fresh=fresh,
+            reload=reload,
         )
     except failures.WrongSideError as error:
         failure = failures.wrong_side(error, clock.current)
@@ -111,12 +120,11 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 
 def _measure(
     name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
-    fresh: bool, reload: bool,
+    exact_peaks: bool, fresh: bool, reload: bool,
 ) -> Measured:  # fmt: skip
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
-    # A peak of host memory is judged in a fresh process alone, and untimed programs are many.
-    peaks = host_memory.peak if fresh or steady_calls else host_memory.rough_peak
+    peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
     lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock, peaks)

@@ -11,10 +11,12 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 
 from parity_tests.jaxpr import counts
+from parity_tests.observe.jit_on_side import stock_embed_threshold
 
 # What tells the two forms apart, by the stage; `in_avals` and shardings leave captured arrays out.
 READERS: dict[type, tuple[str, ...]] = {
@@ -25,14 +27,13 @@ READERS: dict[type, tuple[str, ...]] = {
 
 @dataclass
 class ModuleReads:
-    """The traced program of each stage that was made in the block.
+    """The captured arrays of each stage that was made in the block; `on_read` is told how many.
 
-    `on_read` is given a function that counts the captured arrays of what is read. Stages are held,
-    so that their ids are their own.
+    Stages are not held: what a program lets go of is gone, in the block as elsewhere.
     """
 
-    on_read: Callable[[Callable[[], int]], None]
-    _traced: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    on_read: Callable[[int], None]
+    _captured: WeakKeyDictionary[Any, int] = field(default_factory=WeakKeyDictionary)
 
     def replacements(self) -> Iterator[tuple[type, str, Any]]:
         """Yield what stands in the place of JAX's methods: the class, the name and the method."""
@@ -48,9 +49,9 @@ class ModuleReads:
         @functools.wraps(original)
         def follow(stage: Any, *args: Any, **kwargs: Any) -> Any:
             made = original(stage, *args, **kwargs)
-            program = stage if traced else self._traced.get(id(stage), (None, None))[1]
-            if program is not None:
-                self._traced[id(made)] = (made, program)
+            captured = _captured(stage) if traced else self._captured.get(stage)
+            if captured is not None:
+                self._captured[made] = captured
             return made
 
         return follow
@@ -60,14 +61,13 @@ class ModuleReads:
 
         @functools.wraps(original)
         def read(stage: Any, *args: Any, **kwargs: Any) -> Any:
-            _, traced = self._traced.get(id(stage), (None, None))
-            if traced is not None:
-                self.on_read(functools.partial(_captured, traced))
+            captured = self._captured.get(stage)
+            if captured is not None:
+                self.on_read(captured)
             return original(stage, *args, **kwargs)
 
         return read
 
 
 def _captured(traced: Any) -> int:
-    threshold: int = jax.config.jax_embedded_constants_max_bytes  # type: ignore[attr-defined]
-    return len(counts.count(traced.jaxpr, embed_threshold=threshold).captured)
+    return len(counts.count(traced.jaxpr, embed_threshold=stock_embed_threshold()).captured)

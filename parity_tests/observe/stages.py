@@ -208,7 +208,8 @@ def trace_and_lower(
     with peaks() as peak:
         with clock("trace"):
             traced = built.jitted.trace(*built.own.args, **built.own.kwargs)
-        if on_traced is not None:
+        # What is traced for long is looked at for long: not within the limits of a measurement.
+        if on_traced is not None and clock.seconds["trace"] < SHORT:
             with clock("hazards"):
                 on_traced(built.own, traced)
         with staged_alone(built.side), clock("lower"):
@@ -293,6 +294,7 @@ def call_program(
             built.arrays_before,
             jax.tree.leaves(of_compiled),
             [each.value for each in counted.facts.captured],
+            are_passed=counted.module.const_args > 0,
         )
     again = built.ready()
     with clock("call"), calls.work_of_jax() as work, effects.recording() as of_again:

@@ -107,7 +107,11 @@ def _ran(
 def _floor(row: ProgramRow) -> float:
     """Return what its sides took of the processors to trace, lower and compile it, in seconds."""
     times = [each.times for each in row.observations if each.times]
-    return sum(each.processor or 0.0 for each in times)
+    # A folder that a campaign goes on with may have times of the clock alone.
+    return sum(
+        each.trace + each.lower + each.compile if each.processor is None else each.processor
+        for each in times
+    )
 
 
 def _processor_seconds() -> float:

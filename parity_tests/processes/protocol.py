@@ -257,13 +257,15 @@ class RunJobs(Record):
 
     Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
     and with `hazards` its hazards are detected. Where the flag flips, the other form of all but the
-    first is `"called"`, or `"lowered"` alone, or left out, where it is of the `"first"`.
+    first is `"called"`, or `"lowered"` alone, or left out, where it is of the `"first"`. Peaks of
+    host memory are exact for the first program, and with `exact_peaks` for all.
     """
 
     kind: Literal["run jobs"] = "run jobs"
     side: Side
     jobs: tuple[Job, ...]
     steady_calls: int = 0
+    exact_peaks: bool = True
     reload: bool = False
     hazards: bool = False
     flips: Flips = "called"

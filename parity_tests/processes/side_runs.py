@@ -201,6 +201,8 @@ class SideRun:
             reload=self.options.reload,
             hazards=self._hazards,
             flips=self.options.flips,
+            # Without times and a limit, nobody judges them but in the first program of a process.
+            exact_peaks=bool(self.options.steady_calls or self.options.memory_limit),
         )
         return Worker.start(request, next_free(self.folder), self.side, python=self.options.python)
 

@@ -30,7 +30,8 @@ from parity_tests.processes.side_environment import environment_of
 from reports.rows import Failure, Side
 
 PROCESSES = 2
-# One answer is noticed at once. With hundreds of programs, looking takes a hundredth of the time.
+# A look takes a fifth of a millisecond. The longer the work takes, the longer is the pause between
+# two looks: a hundredth of the time so far, within these limits.
 POLL_SECONDS = 0.02
 MOST_POLL_SECONDS = 0.05
 _PART_OF_WAIT = 100

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -151,14 +150,13 @@ def run_job(
 
 
 def _detected(job: Job, reads: Path, measured: Observation) -> HazardsFound:
-    """Trace a program once more for its hazards; its import may tell more in legacy form."""
+    """Trace a program once more for its hazards; a process in legacy form may tell more."""
     from parity_tests.observe.import_reads import needs_legacy
 
     found = hazards_of(job.target, reads)
     if measured.side != "jax-simplified":
         return found
-    fails_here = measured.failure is not None and measured.failure.stage == "import"
-    return found.model_copy(update={"again": fails_here or needs_legacy(job.target)})
+    return found.model_copy(update={"again": bool(found.not_detected) or needs_legacy(job.target)})
 
 
 def _measured(
@@ -168,10 +166,11 @@ def _measured(
     from parity_tests import targets
     from parity_tests.observe import measure
 
-    # Recording takes time, and of the first program of a process the peaks of memory are judged.
-    watches = how.hazards and not how.steady_calls and how.side == "jax-simplified"
-    on_traced = partial(process.traces.note, job.target) if watches and not fresh else None
-    with process.traces.watching() if watches else nullcontext():
+    # Recording takes time. Of the first program of a process the peaks of memory are judged.
+    traces, is_untimed = process.traces, how.hazards and not how.steady_calls
+    watches = is_untimed and how.side == "jax-simplified" and not traces.has_read
+    on_traced = traces.note if watches and not fresh else None
+    with traces.watching() if watches else nullcontext():
         try:
             program = load(job.target)
         except targets.TargetError as error:
@@ -190,6 +189,7 @@ def _measured(
             on_measured=keep,
             on_traced=on_traced,
             steady_calls=how.steady_calls,
+            exact_peaks=fresh or how.exact_peaks,
             fresh=fresh,
             reload=how.reload,
             flips="called" if fresh else how.flips,

@@ -113,7 +113,7 @@ class StageTimes(Row):
     `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
     which may be before its results are there. `cached_compile` is compiling with the program in
     JAX's persistent compilation cache. `processor` is what trace, lower and compile together took
-    of the processors, which other work on the machine makes no longer.
+    of the processors; other work on the machine does not lengthen it.
     """
 
     trace: float

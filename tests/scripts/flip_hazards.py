@@ -4,7 +4,6 @@ Prints as JSON, for each program, the kinds of hazards that are detected, and wh
 runs. After the flip, the hazards are also read off the trace of a measurement.
 """
 
-import functools
 import json
 import os
 import sys
@@ -150,8 +149,7 @@ def after_overwriting():
 def of_measurement(name, build):
     traces = hazards.MeasuredTraces()
     with traces.watching():
-        on_traced = functools.partial(traces.note, name)
-        measure(from_function(build, name), "jax-simplified", on_traced=on_traced)
+        measure(from_function(build, name), "jax-simplified", on_traced=traces.note)
     return sorted({h.kind for h in traces.found().hazards})
 
 

@@ -24,7 +24,6 @@ from parity_tests.observe.hazards.traced_program import (
     read_before_its_end,
     traced_in_forms,
 )
-from parity_tests.observe.import_reads import reads_reaching
 from parity_tests.observe.jaxpr_reads import Reads
 from parity_tests.observe.reads_left import read_back
 from parity_tests.program import Program
@@ -61,24 +60,19 @@ def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ..
 
         detect(parity_tests.targets.load_one("my_model:step"))
     """
-    return _all_of(*traced_in_forms(program, reads_file))
+    traced, both = traced_in_forms(program, reads_file)
+    found = () if traced is None else of_trace(traced)
+    return (*found, *map(_with_code, _of_reads(both)))
 
 
-def of_trace(target: str, traced: TracedProgram) -> tuple[Hazard, ...]:
+def of_trace(traced: TracedProgram) -> tuple[Hazard, ...]:
     """Return the hazards of a program that reads nothing while stock JAX traces it after the flip.
-
-    What the import of its module read is looked at.
 
     Example::
 
-        of_trace("my_model:step", traced)
+        of_trace(traced)[0].line
     """
-    return _all_of(traced, BothForms(at_import=tuple(reads_reaching(target))))
-
-
-def _all_of(traced: TracedProgram | None, both: BothForms) -> tuple[Hazard, ...]:
-    found = [] if traced is None else [h for find in DETECTORS.values() for h in find(traced)]
-    return tuple(map(_with_code, (*found, *_of_reads(both))))
+    return tuple(_with_code(each) for find in DETECTORS.values() for each in find(traced))
 
 
 def _with_code(hazard: Hazard) -> Hazard:

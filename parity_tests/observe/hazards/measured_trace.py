@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from parity_tests.evidence.hazards_found import HazardsFound
-from parity_tests.observe import failures
+from parity_tests.observe import failures, import_reads
 from parity_tests.observe.hazards.detection import of_trace
 from parity_tests.observe.hazards.traced_program import traced_program
 from parity_tests.observe.jaxpr_reads import recording
@@ -22,10 +22,13 @@ from parity_tests.own_jit import OwnJit
 
 
 class MeasuredTraces:
-    """What the traces of a process tell of hazards, as long as no program of it reads anything."""
+    """What the traces of a process tell of hazards, as long as no program of it reads anything.
+
+    `has_read` says that one did: nothing need be watched any more.
+    """
 
     def __init__(self) -> None:
-        self._has_read = False
+        self.has_read = False
         self._found: HazardsFound | None = None
 
     @contextmanager
@@ -34,10 +37,11 @@ class MeasuredTraces:
         self._found = None
         with recording() as reads:
             yield
-        if reads:
-            self._has_read = True
+        # Of two recordings, one within the other, the outer one misses reads of modules.
+        if reads or import_reads.has_read():
+            self.has_read = True
 
-    def note(self, target: str, own: OwnJit, traced: Any) -> None:
+    def note(self, own: OwnJit, traced: Any) -> None:
         """Detect the hazards of a program that has just been traced in such a block.
 
         Nobody else holds its arrays then, so who holds them tells who can write to them.
@@ -45,7 +49,7 @@ class MeasuredTraces:
         # A detector asks the program's own trees and arrays, which may raise.
         try:
             program = traced_program(own.fun, own.args, own.kwargs, traced, own.options)
-            self._found = HazardsFound(hazards=of_trace(target, program))
+            self._found = HazardsFound(hazards=of_trace(program))
         except Exception as error:  # noqa: BLE001
             self._found = HazardsFound(not_detected=failures.it_raised(error))
 
@@ -55,7 +59,7 @@ class MeasuredTraces:
         Example::
 
             with traces.watching():
-                measure(program, "jax-simplified", on_traced=partial(traces.note, program.target))
+                measure(program, "jax-simplified", on_traced=traces.note)
             traces.found()
         """
-        return None if self._has_read else self._found
+        return None if self.has_read else self._found

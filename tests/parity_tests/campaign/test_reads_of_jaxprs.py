@@ -23,6 +23,7 @@ def flips():
         ("first_constant", "# reads first_constant", CONSTS, "eval_jaxpr"),
         ("number_of_constants", "# reads number_of_constants", CONSTS, "eval_jaxpr"),
         ("in_the_factory", "# reads in_the_factory", CONSTS, "eval_jaxpr"),
+        ("raises_in_the_factory", "# reads raises_in_the_factory", CONSTS, "eval_jaxpr"),
         ("number_of_constvars", "# reads number_of_constvars", "`.constvars`", "eval_jaxpr"),
         ("own_interpreter", "for var in equation.invars", "`.invars` of an eq", "Literal.val"),
         ("operands_of_a_body", "# reads operands_of_a_body", "`.invars` of a jaxpr", "pair"),

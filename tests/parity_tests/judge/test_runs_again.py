@@ -205,13 +205,14 @@ def test_a_flip_that_fails_in_another_way_on_each_implementation_is_not_confirme
     assert not is_confirmed(Findings((*others, stock), found.comparisons), PAIRS)
 
 
-def test_a_run_is_fresh_where_it_was_the_first_of_its_process():
+def test_runs_were_fresh_where_both_were_the_first_of_their_process():
     def run(fresh):
         memory = HostMemory(trace_and_lower=0, compile=0, fresh=fresh)
         return evidence(PAIR[0], 1, host_memory=memory)
 
-    assert Runs(run(False), run(True)).fresh == (False, True)
-    assert Runs(run(True), evidence(PAIR[0], 1)).fresh == (True, None)
+    assert Runs(run(True), run(True)).were_fresh
+    assert not Runs(run(False), run(True)).were_fresh
+    assert not Runs(evidence(PAIR[0], 1), evidence(PAIR[0], 1)).were_fresh
 
 
 # -- what changed ----------------------------------------------------------------------------------

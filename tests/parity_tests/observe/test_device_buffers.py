@@ -58,11 +58,14 @@ def test_garbage_is_collected_for_a_buffer_that_no_captured_array_has_the_size_o
     half, quarter = KIBIBYTE[:128], KIBIBYTE[:64]
     before = device_buffers.alive()
     kept = [jnp.array(half)]
-    found = device_buffers.due_to_constants(before, [], [half, quarter])  # which was inlined
-    assert (found, collections) == (512, [])
+
+    def found(are_passed):
+        return device_buffers.due_to_constants(before, [], [half, quarter], are_passed=are_passed)
+
+    assert (found(are_passed=True), collections) == (512, [])  # the quarter was inlined
+    assert (found(are_passed=False), collections) == (512, [1])
     kept.append(jnp.array(KIBIBYTE))
-    assert device_buffers.due_to_constants(before, [], [half, quarter]) == 512 + 1024
-    assert collections == [1]
+    assert (found(are_passed=True), collections) == (512 + 1024, [1, 1])
 
 
 def test_a_new_buffer_counts_at_the_address_of_what_was_garbage_before():

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -166,3 +167,11 @@ def test_a_read_at_import_reaches_the_programs_that_use_its_name(imported, name,
 def test_a_read_at_import_does_not_reach_the_others(imported):
     reached = {each.name for each in imported if list(reads_reaching(each.target))}
     assert reached == {"counted_at_import", "flag_at_import"}
+
+
+def test_a_recording_holds_no_stage_that_a_program_lets_go_of():
+    with recording():
+        lowered = jax.jit(lambda x: x + 1).lower(1.0)
+        gone = weakref.ref(lowered)
+        del lowered
+        assert gone() is None

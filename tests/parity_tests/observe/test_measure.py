@@ -53,10 +53,8 @@ def test_what_tracing_takes_of_the_processors_leaves_out_what_it_waits():
     assert 0.0 < times.processor < times.trace + times.lower + times.compile
 
 
-@pytest.mark.parametrize(
-    ("given", "walks"), [({"fresh": True}, 2), ({"steady_calls": 1}, 2), ({}, 0)]
-)
-def test_free_memory_is_given_back_where_a_peak_is_judged(monkeypatch, given, walks):
+@pytest.mark.parametrize(("given", "walks"), [({}, 2), ({"exact_peaks": False}, 0)])
+def test_free_memory_is_given_back_for_an_exact_peak(monkeypatch, given, walks):
     made = []
     monkeypatch.setattr(host_memory, "give_back", lambda: made.append(1))
     marked = from_function(program(args=(1.0,))(lambda x: x + 1), "here:adds")

@@ -38,6 +38,12 @@ def in_the_factory():
     return (lambda x: x * sum(each.sum() for each in constants)), (X,)
 
 
+@program
+def raises_in_the_factory():
+    constant = jax.make_jaxpr(model)(X).consts[0]  # reads raises_in_the_factory
+    return (lambda x: x * constant.sum()), (X,)
+
+
 @program(args=(X,))
 def number_of_constvars(x):
     jaxpr = jax.make_jaxpr(model)(x).jaxpr
