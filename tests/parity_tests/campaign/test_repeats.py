@@ -6,6 +6,8 @@ from program_files import line_with, program_file
 from parity_tests.campaign import repeats, run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import Exit, code_of
+from parity_tests.evidence.folder_layout import ProgramFiles
+from parity_tests.evidence.records import Recorded
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.protocol import Job
@@ -118,3 +120,26 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
     options = CampaignOptions(run_again=asked)
     found = repeats.find_unrepeatable(drafts, jobs, [{}, {}], options, tmp_path)
     assert (ran, found) == (again, drafts)
+
+
+@pytest.mark.parametrize(
+    ("processes", "apart"),
+    [
+        ({"jax-legacy": "aaa", "jax-simplified": "aab"}, True),  # the process of one was lost
+        ({"jax-legacy": "aaa", "jax-simplified": "aaa"}, False),
+        ({"jax-legacy": "abb", "jax-simplified": "aab"}, True),
+        ({"jax-legacy": "aab", "jax-simplified": "abc"}, False),
+        ({"jax-legacy": "aaa", "jax-simplified": "aa-"}, False),  # it left nothing
+    ],
+)
+def test_a_program_that_one_side_alone_began_its_process_with_runs_alone(
+    processes, apart, tmp_path
+):
+    def record(side, number):
+        folder = processes[side][number]
+        files = None if folder == "-" else ProgramFiles(tmp_path / side / folder, number)
+        return Recorded(Observation(program="p", side=side), files)
+
+    records = [{side: record(side, number) for side in SIDES} for number in range(3)]
+    again = repeats._Again({}, records, {2: SIDES}, CampaignOptions(), tmp_path)
+    assert again.began_apart(2) == apart

@@ -1,0 +1,76 @@
+"""Hazards that one process cannot tell are asked of another one, and what is known is kept."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from parity_tests.campaign import one_program
+from parity_tests.evidence.hazards_found import HazardsFound
+from reports.rows import Failure, Hazard, Observation
+
+HAZARD = Hazard(
+    kind="captured and donated", file="m.py", line=3, array="a", what="it fails", fix="copy"
+)
+READ = Hazard(kind="reads the flag", file="m.py", line=9, array="a", what="it reads", fix="do not")
+LOST = Failure(kind="timeout", stage="trace", type="TimeLimit", message="too long")
+RAISED = Failure(kind="exception", stage="build", type="IndexError", message="none")
+AFTER = "jax-simplified"
+
+
+@dataclass
+class Record:
+    """What a side left: the parts of `Recorded` that hazards are read off."""
+
+    observation: Observation
+    found: HazardsFound
+
+    def hazards(self):
+        return self.found
+
+
+def found(before, after, told, answer=None):
+    """The hazards of a program with these failures, and what the other process was asked."""
+    asked = []
+
+    def ask(reads):
+        asked.append(reads)
+        return answer or HazardsFound(hazards=(READ,))
+
+    sides = {"jax-legacy": (before, HazardsFound()), AFTER: (after, told)}
+    records = {
+        side: Record(Observation(program="p", side=side, failure=failure), of_side)
+        for side, (failure, of_side) in sides.items()
+    }
+    return one_program._hazards(records, AFTER, ask), asked
+
+
+NOTHING = HazardsFound()
+AGAIN = HazardsFound(not_detected="IndexError: none", again=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told", "hazards", "asked"),
+    [
+        (None, None, HazardsFound(hazards=(HAZARD,)), (HAZARD,), []),
+        (None, LOST, NOTHING, (READ,), [""]),  # its reads may say why
+        (LOST, LOST, NOTHING, (), []),  # it takes too long by itself
+        (None, RAISED, AGAIN, (READ,), [""]),
+        (RAISED, RAISED, AGAIN, (), []),
+    ],
+)
+def test_another_process_is_asked_where_the_program_works_before_the_flip(
+    before, after, told, hazards, asked
+):
+    result, was_asked = found(before, after, told)
+    assert (result.hazards, was_asked) == (hazards, asked)
+
+
+def test_what_was_found_stays_where_the_process_that_is_asked_is_lost():
+    told = HazardsFound(hazards=(HAZARD,), again=True)
+    result, _ = found(None, None, told, HazardsFound(not_detected="signal SIGABRT"))
+    assert (result.hazards, result.not_detected) == ((HAZARD,), "signal SIGABRT")
+
+
+def test_a_program_that_fails_by_itself_has_its_failure_to_say_why():
+    result, _ = found(RAISED, RAISED, AGAIN)
+    assert result.not_detected == ""
