@@ -58,14 +58,18 @@ class Display:
         return terminal.console(has_color=self.has_color)
 
     @contextmanager
-    def progress(self) -> Iterator[Shown]:
-        """Show how far a command is, on stderr; with -q nothing is shown."""
+    def progress(self, *, every: float | None = None) -> Iterator[Shown]:
+        """Show how far a command is, on stderr; with -q nothing is shown.
+
+        `every` is as in `terminal.progress`.
+        """
         from parity_tests.cli import terminal
 
         if not self.details:
             yield terminal.Shown()
             return
-        with terminal.progress(terminal.error_console(has_color=self.has_color)) as shown:
+        console = terminal.error_console(has_color=self.has_color)
+        with terminal.progress(console, every=every) as shown:
             yield shown
 
 

@@ -12,7 +12,8 @@ import typer
 from parity_tests.cli.display import NoColor, Quiet, display_of
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.option_panels import HOW, OUTPUT, WHAT
-from parity_tests.cli.report_option import checked_reports, write_texts
+from parity_tests.cli.options import ReportUrl
+from parity_tests.cli.report_option import checked_reports, write_plan_reports
 from parity_tests.cli.store_option import Store
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from reports.rows.plan import PlanReport, State
 
 _FIRST_ANSWER_SECONDS = 30.0
+_LINE_SECONDS = 60.0  # between two lines of progress in a log
 PLAN_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
 
 
@@ -134,6 +136,7 @@ def campaign(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    report_url: ReportUrl = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -161,7 +164,7 @@ def campaign(
     from reports.store.plan_report import find_plan, plan_report
 
     display = display_of(quiet, False, no_color)
-    requests = checked_reports(context, report or (), formats=PLAN_FORMATS)
+    requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
     file = store or spec.with_suffix(".db")
     console = display.console()
     try:
@@ -172,7 +175,8 @@ def campaign(
             _print_list(file, plan, _states(list_))
             return
         if not status:
-            with display.progress() as shown:
+            with display.progress(every=_LINE_SECONDS) as shown:
+                steps = _Steps(shown)
                 asked = Asked(
                     spec=given,
                     folder=spec.parent,
@@ -186,14 +190,14 @@ def campaign(
                 )
                 plan = run_campaign(
                     asked,
-                    _on_cluster(scheduler) if scheduler else _here(jobs),
+                    _on_cluster(scheduler) if scheduler else _here(jobs, steps),
                     say=shown.say,
-                    on_step=_Steps(shown),
+                    on_step=steps,
                 )
                 if not no_smaller:
                     for made in smaller_programs(file, plan, given.campaign.timeout, say=shown.say):
                         shown.say(f"kept: {made}")
-        found = with_files(file, plan_report(file, plan))
+        found = with_files(file, plan_report(file, plan, given.campaign.rules))
     except (SpecError, ShardError, ClusterError, StoreError) as error:
         fail(str(error))
     except KeyboardInterrupt:
@@ -211,19 +215,18 @@ def conclude_plan(
 ) -> None:
     """Print a planned campaign, write its reports, and set what the process exits with."""
     from parity_tests.cli.planned_view import print_plan
-    from reports.output import plan_pages
 
     print_plan(console, report)
-    write_texts(context, console, requests, lambda kind: plan_pages.render(kind, report))
+    write_plan_reports(context, console, requests, report)
     context.obj.code = max(context.obj.code, _exit_code(report))
 
 
-def _here(jobs: int) -> MakesRunner:
+def _here(jobs: int, steps: _Steps) -> MakesRunner:
     """Run tasks on this machine."""
     from parity_tests.planned.local import run_here
 
     return lambda folder, campaign, *, alone: partial(
-        run_here, folder=folder, jobs=1 if alone else jobs
+        run_here, folder=folder, jobs=1 if alone else jobs, at_work=steps.at_work
     )
 
 
@@ -239,24 +242,42 @@ def _on_cluster(address: str) -> MakesRunner:
 
 
 class _Steps:
-    """Shows how far a campaign is: its rate, what failed by kind, and the time that is left."""
+    """Shows how far a campaign is: its rate, the time that is left, and what failed by kind.
+
+    Programs that tasks of this machine have behind them count before their task has ended, and
+    are no state yet.
+    """
 
     def __init__(self, shown: Shown) -> None:
-        self.shown, self.begun = shown, time.monotonic()
+        self.shown, self.begun = shown, 0.0
+        self.tally: Tally | None = None
 
     def __call__(self, tally: Tally) -> None:
+        if tally is not self.tally:  # times are a phase of their own
+            self.tally, self.begun = tally, time.monotonic()
+        self._show(0.0)
+
+    def at_work(self, programs: float) -> None:
+        if self.tally is not None:
+            self._show(programs)
+
+    def _show(self, at_work: float) -> None:
         from reports.rows.plan import STATES
 
+        assert self.tally is not None
+        done, total, states = self.tally.done, self.tally.total, self.tally.states
         minutes = (time.monotonic() - self.begun) / 60
-        rate = tally.done / minutes if minutes else 0.0
-        left = (tally.total - tally.done) / rate if rate else 0.0
+        rate = (done + at_work) / minutes if minutes else 0.0
+        left = f"{(total - done - at_work) / rate:.0f} min left" if rate else "time not known yet"
         bad = [
-            f"{tally.states[state]:,} {state}"
+            f"{states[state]:,} {state}"
             for state in STATES
-            if tally.states[state] and state not in ("safe", "at a price")
+            if states[state] and state not in ("safe", "at a price")
         ]
-        text = f"{rate:.0f} a minute, {left:.0f} min left; {', '.join(bad) or 'no failures'}"
-        self.shown(tally.done, tally.total, text)
+        stored = "" if done == total else f"{done:,} in the store, "
+        text = f"{stored}{rate:.0f} a minute, {left}; {', '.join(bad) or 'no failures'}"
+        # All are there when the last task has ended, and not when its programs have run.
+        self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)
 
 
 def _states(text: str) -> tuple[State, ...]:
@@ -310,9 +331,10 @@ def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
 
 
 def _exit_code(report: PlanReport) -> Exit:
-    if report.states.get("disagree") or report.states.get("breaks"):
+    statuses = {each.status for each in report.broken}
+    if "difference" in statuses:
         return Exit.DIFFERENCE
-    undecided: tuple[State, ...] = ("not run", "lost", "could not compare", "not repeatable")
-    if any(report.states.get(state) for state in undecided):
+    # Of programs without a result nothing is known, whatever the rules are.
+    if statuses or report.states.get("not run") or report.states.get("lost"):
         return Exit.COULD_NOT_COMPARE
     return Exit.PARITY

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reports.rows import Campaign
     from reports.rows.fail_rules import FailRule
     from reports.rows.grid import Grid
+    from reports.rows.plan import PlanReport
     from reports.rows.suite import SuiteResult
     from reports.rows.suite_runs import SuiteRuns
 
@@ -146,6 +147,21 @@ def write_suite_reports(
 
     def render(request: ReportRequest) -> str:
         return render_suite(request.format, result, request.link)
+
+    _write(context, console, requests, render)
+
+
+def write_plan_reports(
+    context: typer.Context,
+    console: Console,
+    requests: Sequence[ReportRequest],
+    result: PlanReport,
+) -> None:
+    """Write a planned campaign to every requested report, as `write_reports` does."""
+    from reports.output import plan_pages
+
+    def render(request: ReportRequest) -> str:
+        return plan_pages.render(request.format, result, request.link)
 
     _write(context, console, requests, render)
 

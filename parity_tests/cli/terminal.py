@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ DRIFT_STYLES: dict[DriftCause, str] = {
     "a bug": "bold red",
     "not attributed": "yellow",
 }
+_TEXT_LENGTH = 60  # of what is beside a progress bar
+_BAR_LENGTH = 70  # the bar itself, its numbers and its time
 LETTERS: dict[Side, str] = {
     "legacy": "L",
     "simplified": "S",
@@ -126,15 +129,17 @@ class _OnConsole(Shown):
 
 
 @contextmanager
-def progress(console: Console | None = None) -> Iterator[Shown]:
+def progress(console: Console | None = None, *, every: float | None = None) -> Iterator[Shown]:
     """Show a progress bar, or a plain line at every tenth where the console is no terminal.
 
-    It goes to stderr unless a console is given: stdout has the results alone.
+    What takes hours has a line with its text every so many seconds instead, and the text whole. It
+    goes to stderr unless a console is given: stdout has the results alone.
     """
     console = console or error_console()
     if not (console.is_terminal and console.file.isatty()):
-        yield _OnConsole(console, _plain(console))
+        yield _OnConsole(console, _plain(console) if every is None else _lines(console, every))
         return
+    length = _TEXT_LENGTH if every is None else max(_TEXT_LENGTH, console.width - _BAR_LENGTH)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -145,7 +150,9 @@ def progress(console: Console | None = None) -> Iterator[Shown]:
         task = bar.add_task("loading the programs", total=None)
 
         def advance(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total, description=visible(text)[:60].ljust(60))
+            bar.update(
+                task, completed=done, total=total, description=visible(text)[:length].ljust(length)
+            )
 
         yield _OnConsole(console, advance)
 
@@ -154,6 +161,18 @@ def _plain(console: Console) -> Advance:
     def advance(done: int, total: int, text: str) -> None:
         if done and (done == total or done * 10 // total > (done - 1) * 10 // total):
             console.print(f"{done}/{total}", highlight=False)
+
+    return advance
+
+
+def _lines(console: Console, every: float) -> Advance:
+    said = time.monotonic()
+
+    def advance(done: int, total: int, text: str) -> None:
+        nonlocal said
+        if done == total or time.monotonic() - said >= every:
+            said = time.monotonic()
+            say(console, f"{done:,}/{total:,}: {text}")
 
     return advance
 

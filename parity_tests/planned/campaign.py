@@ -82,6 +82,7 @@ def run_campaign(
     programs = _selected(plan.programs, asked.expression)
     with opened_plan(asked.store, _begin(asked, plan, programs), anew=asked.anew) as writer:
         with _held_folder(asked.store, writer.plan) as folder:
+            writer.hold_to(spec.campaign.rules)
             if asked.retry and (again := writer.run_again(asked.retry)):
                 say(f"{again:,} programs run again")
             tasks = _tasks(writer.pending(), plan)
@@ -131,6 +132,8 @@ def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
             environment=environment.spec,
             working_directory=str(Path.cwd()),
             rounds=rounds,
+            jax=environment.found.jax,
+            jaxlib=environment.found.jaxlib,
         ).tasks([each for each in pending if each.environment == environment.label])
     ]
 
@@ -171,6 +174,7 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
         programs=texts,
         machine=platform.node(),
         shard=str(asked.shard or ""),
+        rules=spec.campaign.fail_on,
     )
 
 

@@ -8,12 +8,16 @@ tasks in hand are given to the one that comes back.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import logging
 import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parity_tests.environments.making import environment_for
@@ -50,12 +54,48 @@ def run_on_worker(text: str) -> str:
         if task.environment.jax:
             made = environment_for(task.environment.jax, task.environment.with_)
             task = task.model_copy(update={"python": made.python})
+        _check_versions(task)
         with temporary_folder() as own:
             return perform(task, own / task.key).model_dump_json()
     except (OSError, ValueError) as error:
         address = get_worker().address
         why = f"worker {address} on {platform.node()} runs no tasks: {error}"
         return TaskLost(key=task.key, why=why, unfit_worker=address).model_dump_json()
+
+
+def _check_versions(task: Task) -> None:
+    """Make sure that this machine has the JAX that a task was planned with, for its rows say so.
+
+    Raises `ValueError`, and `OSError` where the interpreter cannot be started.
+    """
+    planned = (task.jax, task.jaxlib)
+    if any(planned) and (found := _versions_of(task.python)) != planned:
+        here, there = (f"jax {jax} with jaxlib {jaxlib}" for jax, jaxlib in (found, planned))
+        raise ValueError(f"its Python has {here}, and the campaign was planned with {there}")
+
+
+@functools.cache
+def _versions_of(python: Path | None) -> tuple[str, str]:
+    """Return the versions of JAX and jaxlib of an interpreter, "none" for what it has not."""
+    command = [str(python or sys.executable), "-c", _LOOK]
+    ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if ran.returncode:
+        raise OSError(f"{command[0]} ends with {ran.returncode}: {ran.stderr.strip()[-200:]}")
+    jax, jaxlib = ran.stdout.split()
+    return jax, jaxlib
+
+
+_LOOK = """
+from importlib import metadata
+
+def version(name):
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+print(version("jax"), version("jaxlib"))
+"""
 
 
 @dataclass

@@ -18,8 +18,12 @@ def main(folder: str) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     files = TaskFiles(Path(folder))
     task = Task.model_validate_json(files.request.read_bytes())
+
+    def beat(done: int, total: int, text: str) -> None:
+        files.beat.write_text(f"{done} {total}")
+
     try:
-        result = run_task(task, files.folder, progress=lambda done, total, text: files.beat.touch())
+        result = run_task(task, files.folder, progress=beat)
         write(files.result, result.model_dump_json())
     except OSError as error:
         # The disk, and no program: whoever runs the tasks has to stop.

@@ -9,8 +9,9 @@ from typing import Protocol
 
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult, halves
+from reports.rows import Environment
 from reports.rows.plan import State
-from reports.store.plan_records import Finished, TaskEnd
+from reports.store.plan_records import TaskEnd
 from reports.store.plans import PlanWriter
 
 Outcome = tuple[Task, TaskResult | TaskLost]
@@ -58,12 +59,12 @@ def go_on(
         while waiting:
             yield waiting.popleft()
 
+    if waiting:
+        on_step(tally)
     while waiting:
         for task, outcome in run(given()):
             if isinstance(outcome, TaskResult):
-                states = writer.commit(
-                    _end(outcome), _finished(outcome), is_timed=bool(task.rounds)
-                )
+                states = writer.commit(_end(outcome), outcome.programs, is_timed=bool(task.rounds))
                 tally.done += len(task.programs)
                 tally.states.update(states)
             else:
@@ -90,14 +91,22 @@ def _end(result: TaskResult) -> TaskEnd:
     return TaskEnd(
         key=result.key,
         machine=result.machine,
+        versions=versions_of(result.environment),
         seconds=result.seconds,
         processor_seconds=result.processor_seconds,
         floor_seconds=result.floor_seconds,
     )
 
 
-def _finished(result: TaskResult) -> list[Finished]:
-    return [Finished(**each.model_dump()) for each in result.programs]
+def versions_of(environment: Environment) -> str:
+    """Name what a task measured with, for machines of a cluster may differ.
+
+    Example::
+
+        versions_of(environment) == "python 3.12.4, jax 0.12.0.1, jaxlib 0.12.0, numpy 2.4.0"
+    """
+    each = environment
+    return f"python {each.python}, jax {each.jax}, jaxlib {each.jaxlib}, numpy {each.numpy}"
 
 
 def programs_of(texts: Sequence[str]) -> list[PlannedProgram]:

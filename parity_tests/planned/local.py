@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from parity_tests.planned.going import Outcome
 from parity_tests.planned.task_process import POLL_SECONDS, TaskProcess, finished_before
 from parity_tests.planned.tasks import Task
 
+_SAY_SECONDS = 1.0
 
-def run_here(tasks: Iterator[Task], folder: Path, *, jobs: int = 1) -> Iterator[Outcome]:
+
+def run_here(
+    tasks: Iterator[Task],
+    folder: Path,
+    *,
+    jobs: int = 1,
+    at_work: Callable[[float], object] = lambda programs: None,
+) -> Iterator[Outcome]:
     """Run tasks as they come, at most `jobs` at a time, and return each as it ends.
 
-    Processes are killed when the iterator is closed. Raises `OSError` where the folder takes no
-    more files.
+    `at_work` is told once a second how many programs the tasks at work have behind them. Processes
+    are killed when the iterator is closed. Raises `OSError` where the folder takes no more files.
 
     Example::
 
         for task, outcome in run_here(iter(tasks), folder, jobs=2): ...
     """
     going: dict[int, TaskProcess] = {}
-    free = list(range(jobs))
+    free, said = list(range(jobs)), 0.0
     try:
         while True:
             while free and (task := next(tasks, None)) is not None:
@@ -39,6 +47,9 @@ def run_here(tasks: Iterator[Task], folder: Path, *, jobs: int = 1) -> Iterator[
                     del going[slot]
                     free.append(slot)
                     yield running.task, outcome
+            if time.monotonic() - said >= _SAY_SECONDS:
+                said = time.monotonic()
+                at_work(sum(each.share() * len(each.task.programs) for each in going.values()))
             time.sleep(POLL_SECONDS)
     finally:
         for running in going.values():

@@ -14,10 +14,11 @@ from parity_tests.judge.refused import is_refused
 from parity_tests.planned.against_itself import differing_from_themselves
 from parity_tests.planned.generated import recipe_of, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
-from parity_tests.planned.tasks import Ran, Task, TaskResult
+from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import Progress
-from reports.output import json_file
 from reports.rows import Environment, ProgramRow
+from reports.store.finished import finished, without_row
+from reports.store.plan_records import Finished
 
 
 def run_task(
@@ -49,7 +50,8 @@ def run_task(
         machine=machine_of(result.environment),
         environment=result.environment,
         programs=tuple(
-            _ran(
+            _finished(
+                task,
                 each,
                 rows.get(targets[each.place]),
                 apart.get(targets[each.place], ""),
@@ -86,18 +88,20 @@ def _targets(task: Task, generated: Mapping[int, Recipe], folder: Path) -> dict[
     }
 
 
-def _ran(
+def _finished(
+    task: Task,
     program: PlannedProgram,
     row: ProgramRow | None,
     differs_from_itself: str,
     recipe: Recipe | None,
-) -> Ran:
+) -> Finished:
+    rules = task.campaign.rules
     if row is None:
-        return Ran(place=program.place, missing="its task has no row of it")
-    named = row.model_copy(update={"name": program.name})
-    return Ran(
-        place=program.place,
-        row=json_file.render_program(named),
+        return without_row(program.place, "its task has no row of it", rules)
+    return finished(
+        program.place,
+        row.model_copy(update={"name": program.name}),
+        rules,
         differs_from_itself=differs_from_itself,
         is_refused=recipe is not None and is_refused(row),
         recipe=write_recipe(recipe) if recipe else "",

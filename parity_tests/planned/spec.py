@@ -15,6 +15,8 @@ from parity_tests.observe.flips import Flips
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
 from reports.rows import SIDES, Side
+from reports.rows.fail_rules import DEFAULT_RULES, FailRule, parse
+from reports.rows.version_rules import of_versions
 
 TASK_SIZE = 100
 ATTEMPTS = 3
@@ -119,7 +121,7 @@ class CampaignSpec(Record):
     program in simplified form once more: "lowered" compiles that for the first program of a process
     alone, and "first" takes no other. `run_again` says which programs run again because their sides
     differ: "unconfirmed" leaves out those where our sides differ across the flip exactly as those
-    of stock JAX do.
+    of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each.
     """
 
     name: str = "campaign"
@@ -134,7 +136,7 @@ class CampaignSpec(Record):
     self_comparison: bool = True
     task_size: int = Field(default=TASK_SIZE, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)
-    fail_on: tuple[str, ...] = ()
+    fail_on: tuple[str, ...] = tuple(each.text for each in DEFAULT_RULES)
 
     @field_validator("sides")
     @classmethod
@@ -142,6 +144,21 @@ class CampaignSpec(Record):
         if len(set(sides)) < len(sides) or len(sides) < 2:
             raise ValueError("name two sides or more, each once")
         return sides
+
+    @field_validator("fail_on")
+    @classmethod
+    def _are_rules(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        rules = parse(",".join(texts))
+        if of_versions(rules):
+            raise ValueError(
+                "version-change is a rule of `run --jax`; a campaign holds each version by itself"
+            )
+        return tuple(each.text for each in rules)
+
+    @property
+    def rules(self) -> tuple[FailRule, ...]:
+        """The rules that programs are held to."""
+        return parse(",".join(self.fail_on))
 
 
 class Spec(Record):
@@ -163,8 +180,12 @@ class Spec(Record):
 
     @property
     def digest(self) -> str:
-        """Identifies the campaign: the same spec goes on where it was interrupted."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+        """Identifies the campaign: the same spec goes on where it was interrupted.
+
+        With other rules it is the same campaign, whose programs are held to them.
+        """
+        text = self.model_dump_json(exclude={"campaign": {"fail_on"}})
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_spec(path: Path) -> Spec:

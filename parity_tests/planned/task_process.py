@@ -43,7 +43,7 @@ class TaskFiles:
 
     @property
     def beat(self) -> Path:
-        """Touched with each step of the task."""
+        """Written with each step of the task: the number of steps, and of all that are known."""
         return self.folder / "beat"
 
     @property
@@ -59,11 +59,12 @@ class TaskFiles:
 
 @dataclass
 class TaskProcess:
-    """The process of a task."""
+    """The process of a task; `most` is the largest share of its programs that it has said."""
 
     task: Task
     files: TaskFiles
     process: subprocess.Popen[bytes]
+    most: float = 0.0
 
     @classmethod
     def start(cls, task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskProcess:
@@ -113,6 +114,14 @@ class TaskProcess:
             raise OSError(f"{self.files.folder} takes no more files: {self._last_line()}")
         ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return self._lost(f"its process ended with {ending}")
+
+    def share(self) -> float:
+        """Return which share of its programs a task at work has behind it, as far as it says."""
+        done, _, total = self.files.beat.read_text().partition(" ")
+        if total.isdecimal() and int(total):  # a beat that is written at this moment is empty
+            # What looks into differences has steps of its own, and begins with none of them.
+            self.most = max(self.most, int(done) / int(total))
+        return self.most
 
     def kill(self) -> None:
         """End the process; the processes of its sides end with it."""

@@ -18,6 +18,7 @@ from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec, EnvironmentSpec
 from parity_tests.processes.protocol import Record
 from reports.rows import Environment
+from reports.store.plan_records import Finished
 
 
 class Task(Record):
@@ -37,6 +38,8 @@ class Task(Record):
     environment: EnvironmentSpec = EnvironmentSpec()
     working_directory: str = ""
     constparity: str = ""
+    jax: str = ""
+    jaxlib: str = ""
 
     def with_key(self) -> Task:
         """Return the task with its key, which is the same on every machine."""
@@ -62,20 +65,6 @@ class Task(Record):
         )
 
 
-class Ran(Record):
-    """What became of one program: its row as a line of JSON, or why it has none.
-
-    `differs_from_itself` says what was different when its first side ran twice.
-    """
-
-    place: int
-    row: str = ""
-    missing: str = ""
-    differs_from_itself: str = ""
-    is_refused: bool = False  # by stock JAX, alike in both modes
-    recipe: str = ""  # of a generated program
-
-
 class TaskResult(Record):
     """What a task came to, on which machine; seconds are those of the clock and of processors.
 
@@ -85,7 +74,7 @@ class TaskResult(Record):
     key: str
     machine: str
     environment: Environment
-    programs: tuple[Ran, ...]
+    programs: tuple[Finished, ...]
     seconds: float
     processor_seconds: float
     floor_seconds: float
@@ -112,6 +101,8 @@ class Cutter:
     environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
     working_directory: str = ""
     rounds: int = 0
+    jax: str = ""
+    jaxlib: str = ""
 
     def tasks(self, programs: Sequence[PlannedProgram]) -> list[Task]:
         """Cut programs, in their order; a task has programs of one corpus.
@@ -139,6 +130,8 @@ class Cutter:
             environment=self.environment,
             working_directory=self.working_directory,
             constparity=version(),
+            jax=self.jax,
+            jaxlib=self.jaxlib,
         ).with_key()
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from reports.output import html_page, markdown_page, templating
-from reports.output.comment_page import LIMIT, first_that_fits
+from reports.output.comment_page import LIMIT, first_that_fits, link_to_whole
 from reports.output.markdown_text import environment
 from reports.rows.plan import PlanReport
 from reports.views.plan_page import PlanPage, left_in_cause, plan_page
@@ -17,14 +17,17 @@ from reports.views.texts import cut
 _CUTS = ((100, 50, 400), (50, 20, 300), (20, 10, 200), (10, 5, 100), (3, 2, 60))
 
 
-def render(kind: str, report: PlanReport) -> str:
+def render(kind: str, report: PlanReport, link: str = "") -> str:
     """Render a planned campaign in one of the formats html, md, comment and json.
+
+    `link` is the address of the whole report, for comments. Raises `ValueError` for one that is
+    neither http nor https.
 
     Example::
 
         render("comment", plan_report(Path("runs.db")))
     """
-    return _RENDERERS[kind](report)
+    return render_comment(report, link=link) if kind == "comment" else _RENDERERS[kind](report)
 
 
 def render_json(report: PlanReport) -> str:
@@ -67,17 +70,20 @@ def render_markdown(report: PlanReport, limit_bytes: int = markdown_page.LIMIT_B
     return templating.fill(environment(), "plan.md", "plan_cause.md", page, limit_bytes)
 
 
-def render_comment(report: PlanReport, limit: int = LIMIT) -> str:
+def render_comment(report: PlanReport, limit: int = LIMIT, *, link: str = "") -> str:
     """Render as Markdown below `limit` bytes, for any number of programs and causes.
+
+    `link` is as in `render`.
 
     Example::
 
         len(render_comment(report).encode()) < 65_536
     """
     template, page = environment().get_template("plan_comment.md"), plan_page(report)
+    whole = link_to_whole(link)
     cuts = (_cut(page, *to) for to in _CUTS)
     texts = (
-        template.render(page=each, left_out=len(page.sections) - len(each.sections))
+        template.render(page=each, left_out=len(page.sections) - len(each.sections), whole=whole)
         for each in cuts
     )
     return first_that_fits(texts, limit)
@@ -102,6 +108,5 @@ def _cut(page: PlanPage, causes: int, members: int, length: int) -> PlanPage:
 _RENDERERS = {
     "html": render_html,
     "md": render_markdown,
-    "comment": render_comment,
     "json": render_json,
 }

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from reports.rows.fail_rules import Status
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import Environment, ProgramRow
 from reports.rows.row import Row, Side
@@ -60,6 +61,14 @@ class CauseGroup(Row):
     programs: tuple[str, ...]
 
 
+class BrokenRule(Row):
+    """A rule that programs break, as `--fail-on` has it, and how many programs do."""
+
+    rule: str
+    status: Status
+    programs: int
+
+
 class PlanEnvironment(Row):
     """One environment of a campaign; `run` is its number in the store."""
 
@@ -68,6 +77,7 @@ class PlanEnvironment(Row):
     environment: Environment
     states: dict[State, int]
     machines: dict[str, int]  # programs by the machine that measured them
+    versions: dict[str, int] = Field(default_factory=dict)  # and by what it measured with
 
 
 class PlanReport(Row):
@@ -90,6 +100,7 @@ class PlanReport(Row):
     states: dict[State, int]
     environments: tuple[PlanEnvironment, ...]
     causes: tuple[CauseGroup, ...]  # the most severe state first, and in it the largest
+    broken: tuple[BrokenRule, ...] = ()  # the rules that programs break, in the order of the spec
     differ_from_themselves: Mapping[str, str] = Field(default_factory=dict)
     # Combinations that the generated programs cover, by kind; empty where there are none.
     coverage: Mapping[str, int] = Field(default_factory=dict)

@@ -135,7 +135,17 @@ def _version_3(connection: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (_version_1, _version_2, _version_3)
+def _version_4(connection: sqlite3.Connection) -> None:
+    """Rules that the programs of a plan break, and the versions that each was measured with."""
+    connection.execute("ALTER TABLE planned ADD COLUMN broken TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE plans ADD COLUMN rules TEXT NOT NULL DEFAULT ''")
+    for table in ("planned", "tasks"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN versions TEXT NOT NULL DEFAULT ''")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _version_1, _version_2, _version_3, _version_4,
+)  # fmt: skip
 VERSION = len(STEPS)
 
 

@@ -25,9 +25,9 @@ _COPIED = {
 _OF_RUN = "started, finished, schema_version, root, commit_id, committed, is_dirty, settings"
 _OF_PLANNED = (
     "place, name, program, target, recipe, state, why, symptom, line, equation, action, "
-    "against_itself, machine, seconds, is_timed"
+    "against_itself, broken, machine, versions, seconds, is_timed"
 )
-_OF_TASK = "key, ended, machine, seconds, processor_seconds, floor_seconds, lost"
+_OF_TASK = "key, ended, machine, versions, seconds, processor_seconds, floor_seconds, lost"
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ def merge(shards: Sequence[Path], path: Path) -> int:
         target = stack.enter_context(opened_for_writing(path))
         with transaction(path, target):
             plan = target.execute(
-                "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, started) "
-                "VALUES (?, ?, ?, ?, '', ?, ?, ?)",
+                "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, "
+                "started) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)",
                 (
                     first.name, first.digest, first.whole, first.total, json.dumps(first.sides),
-                    first.spec, min(each.plan.started for each in parts),
+                    first.spec, json.dumps(first.rules), min(each.plan.started for each in parts),
                 ),
             ).lastrowid  # fmt: skip
             assert plan is not None
@@ -85,6 +85,10 @@ def _check(parts: Sequence[_Part]) -> None:
             raise store_error(
                 each.path, what, "run the shards of one spec, with the same programs and versions"
             )
+        if each.plan.rules != first.plan.rules:
+            own, other = (", ".join(part.plan.rules) or "none" for part in (each, first))
+            what = f"its rules are {own}, and those of {str(first.path)!r} {other}"
+            raise store_error(each.path, what, "give all shards the same fail_on")
         if each.plan.shard.partition("/")[2] != first.plan.shard.partition("/")[2]:
             what = f"it has shard {each.plan.shard}, and {str(first.path)!r} {first.plan.shard}"
             raise store_error(each.path, what, "divide a campaign in one way")

@@ -22,7 +22,7 @@ def list_plans(path: Path) -> list[StoredPlan]:
     with opened_for_reading(path) as connection:
         found = connection.execute(
             "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
-            "coalesce(finished, ''), coverage FROM plans ORDER BY id"
+            "coalesce(finished, ''), coverage, rules FROM plans ORDER BY id"
         ).fetchall()
     return [_plan_of(*row) for row in found]
 
@@ -39,6 +39,7 @@ def _plan_of(
     started: str,
     finished: str,
     coverage: str,
+    rules: str,
 ) -> StoredPlan:
     return StoredPlan(
         id=id_,
@@ -52,6 +53,7 @@ def _plan_of(
         started=started,
         finished=finished,
         coverage=json.loads(coverage),
+        rules=tuple(json.loads(rules)) if rules else (),
     )
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+
 from reports.rows import Environment, Side
+from reports.rows.history import StoredProgram
+from reports.rows.plan import State
+from reports.rows.row import Row
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class PlanBegin:
     """What is known of a plan before it begins.
 
     `digest` identifies the spec, `whole` all programs of all shards, of which there are `total`.
+    `rules` are those of `--fail-on` that programs are held to.
     """
 
     name: str
@@ -41,6 +47,7 @@ class PlanBegin:
     programs: Sequence[PlannedText]
     machine: str = ""
     shard: str = ""
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,26 +65,42 @@ class StoredPlan:
     started: str
     finished: str
     coverage: Mapping[str, int]
+    rules: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Finished:
-    """One program that a task has run: its row, or why there is none."""
+class Finished(Row):
+    """One program that a task has run, as a store keeps it; JSON has its bytes in base64.
+
+    `program` has what is listed and compared, and `packed` is its row; None and empty where it has
+    no row. `symptom`, `line`, `equation` and `action` say what a program has in common with others
+    of its cause. `broken` names the rules that it breaks. `against_itself` says what differed when
+    its first side ran twice. The store does not read the `recipe` of a generated program.
+    """
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     place: int
-    row: str = ""
-    missing: str = ""
-    differs_from_itself: str = ""
-    is_refused: bool = False
-    recipe: str = ""  # of a generated program; the store does not read it
+    state: State
+    why: str = ""
+    symptom: str = ""
+    line: str = ""
+    equation: str = ""
+    action: str = ""
+    against_itself: str = ""
+    broken: tuple[str, ...] = ()
+    recipe: str = ""
+    seconds: float = 0.0
+    program: StoredProgram | None = None
+    packed: bytes = b""
 
 
 @dataclass(frozen=True)
 class TaskEnd:
-    """How a task ended, and where; `lost` says how it was lost."""
+    """How a task ended, where, and with which versions; `lost` says how it was lost."""
 
     key: str
     machine: str = ""
+    versions: str = ""
     seconds: float = 0.0
     processor_seconds: float = 0.0
     floor_seconds: float = 0.0

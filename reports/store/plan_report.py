@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.output import json_file
+from reports.rows.fail_rules import FailRule, parse
 from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, State
 from reports.store.database import opened_for_reading
 from reports.store.errors import store_error
+from reports.store.held_to_rules import broken_of
 from reports.store.plan_reading import list_plans
 from reports.store.plan_records import StoredPlan
 
@@ -36,15 +38,22 @@ class _Standing:
     target: str
 
 
-def plan_report(path: Path, plan: int | None = None) -> PlanReport:
+def plan_report(
+    path: Path, plan: int | None = None, rules: Sequence[FailRule] | None = None
+) -> PlanReport:
     """Report on a plan of a store, the last one where none is named. Raises `StoreError`.
+
+    Its programs are held to `rules`, and to those of the plan where none are given.
 
     Example::
 
         plan_report(Path("runs.db")).states
     """
     found = find_plan(path, plan)
+    if rules is None:
+        rules = parse(",".join(found.rules))
     with opened_for_reading(path) as connection:
+        broken = broken_of(connection, found, rules)
         rows = connection.execute(
             "SELECT run, name, state, why, symptom, line, equation, action, "
             "coalesce(seconds, 0), place, against_itself, target FROM planned WHERE plan = ? "
@@ -54,6 +63,11 @@ def plan_report(path: Path, plan: int | None = None) -> PlanReport:
         machines = connection.execute(
             "SELECT run, machine, count(*) FROM planned WHERE plan = ? AND machine != '' "
             "GROUP BY run, machine ORDER BY run, machine",
+            (found.id,),
+        ).fetchall()
+        versions = connection.execute(
+            "SELECT run, versions, count(*) FROM planned WHERE plan = ? AND versions != '' "
+            "GROUP BY run, versions ORDER BY run, versions",
             (found.id,),
         ).fetchall()
         roots = connection.execute(
@@ -77,6 +91,7 @@ def plan_report(path: Path, plan: int | None = None) -> PlanReport:
                 environment=json_file.campaign_of(root, ()).environment,
                 states=_counts(own),
                 machines={machine: count for of, machine, count in machines if of == run},
+                versions={text: count for of, text, count in versions if of == run},
             )
         )
     count, lost, seconds, processor_seconds, floor_seconds = tasks
@@ -91,6 +106,7 @@ def plan_report(path: Path, plan: int | None = None) -> PlanReport:
         states=_counts(standings),
         environments=tuple(environments),
         causes=tuple(_causes(standings, labels)),
+        broken=broken,
         differ_from_themselves={
             _name(each, labels): each.against_itself for each in standings if each.against_itself
         },
@@ -150,14 +166,13 @@ def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[Caus
     groups: dict[tuple[str, ...], list[_Standing]] = {}
     for each in own:
         is_one_line = shared[each.state, each.action, each.line] > 1
-        symptom = "differs from itself" if each.against_itself else each.symptom or each.why
-        what = (each.line,) if is_one_line else (symptom, each.equation)
+        what = (each.line,) if is_one_line else (_symptom(each), each.equation)
         groups.setdefault((each.state, each.action, *what), []).append(each)
 
     found = []
     for members in groups.values():
         least = min(members, key=lambda each: (each.seconds, each.place))
-        symptoms = Counter(each.symptom or each.why for each in members)
+        symptoms = Counter(map(_symptom, members))
         found.append(
             CauseGroup(
                 state=least.state,
@@ -174,6 +189,14 @@ def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[Caus
         )
     order = {state: number for number, state in enumerate(_SEVERITY)}
     return sorted(found, key=lambda each: (order[each.state], -len(each.programs)))
+
+
+def _symptom(each: _Standing) -> str:
+    """Return what was seen; of a program that A/A set apart, which of its metrics differed."""
+    if each.against_itself:
+        metrics = dict.fromkeys(part.partition(":")[0] for part in each.against_itself.split("; "))
+        return f"differs from itself: {', '.join(metrics)}"
+    return each.symptom or each.why
 
 
 _SEVERITY: tuple[State, ...] = (

@@ -9,22 +9,20 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.output import json_file
-from reports.rows import ProgramRow
+from reports.rows.fail_rules import FailRule
 from reports.rows.history import RunBegin
-from reports.rows.plan import STATES, State, state_of
+from reports.rows.plan import STATES, State
 from reports.store import writing
-from reports.store.columns import program_of, storable
+from reports.store.columns import storable
 from reports.store.database import opened_for_writing, transaction
 from reports.store.errors import store_error
+from reports.store.held_to_rules import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
 from reports.store.statements import put
-from reports.views.causes import between_pipelines, seen
 
 NOT_RUN: State = "not run"
 # What all sides could run: times are judged in a phase of its own.
@@ -60,16 +58,15 @@ class PlanWriter:
 
         With `is_timed` programs that were not timed yet are written in the place of what is there.
         """
-        # Read and packed before the transaction, which keeps other writers waiting.
-        ready = [(each, _row_of(each)) for each in programs]
         due = "NOT is_timed" if is_timed else f"state = '{NOT_RUN}'"
         query = f"SELECT count(*) FROM planned WHERE plan = ? AND place = ? AND {due}"
         states = []
         with transaction(self.path, self.connection):
-            for each, row in ready:
+            for each in programs:
                 [is_due] = self.connection.execute(query, (self.plan, each.place)).fetchone()
                 if is_due:
-                    states.append(self._put(each, row, end, is_timed))
+                    self._put(each, end, is_timed)
+                    states.append(each.state)
             self._put_task(end)
         return states
 
@@ -90,7 +87,7 @@ class PlanWriter:
         with transaction(self.path, self.connection):
             found = self.connection.execute(
                 f"UPDATE planned SET state = '{NOT_RUN}', why = '', symptom = '', line = '', "
-                "equation = '', action = '', against_itself = '', is_timed = 0 "
+                "equation = '', action = '', against_itself = '', broken = '', is_timed = 0 "
                 f"WHERE plan = ? AND state IN ({marks})",
                 (self.plan, *states),
             ).rowcount
@@ -137,41 +134,38 @@ class PlanWriter:
             )
         return True
 
-    def _put(self, ran: Finished, row: ProgramRow | None, end: TaskEnd, is_timed: bool) -> State:
+    def hold_to(self, rules: Sequence[FailRule]) -> None:
+        """Write which rules each program breaks, where they are others than before."""
+        texts = _listed([each.text for each in rules])
+        query = "SELECT rules FROM plans WHERE id = ?"
+        [before] = self.connection.execute(query, (self.plan,)).fetchone()
+        if before == texts:
+            return
+        broken = [
+            (_listed(found), self.plan, place)
+            for place, found in broken_by_place(self.connection, self.plan, rules)
+        ]
+        with transaction(self.path, self.connection):
+            self.connection.executemany(
+                "UPDATE planned SET broken = ? WHERE plan = ? AND place = ?", broken
+            )
+            self.connection.execute("UPDATE plans SET rules = ? WHERE id = ?", (texts, self.plan))
+
+    def _put(self, ran: Finished, end: TaskEnd, is_timed: bool) -> None:
         query = "SELECT run FROM planned WHERE plan = ? AND place = ?"
         [run] = self.connection.execute(query, (self.plan, ran.place)).fetchone()
-        state: State = "could not compare"
-        symptom, where, equation, action = ran.missing, "", "", ""
-        seconds = 0.0
-        if row is not None:
-            state = state_of(
-                row,
-                differs_from_itself=bool(ran.differs_from_itself),
-                is_refused=ran.is_refused,
-            )
-            if state not in ("safe", "unavailable"):
-                action, member = seen(row)
-                if state == "disagree":  # the flip has no part in it
-                    action, member = "", between_pipelines(row)
-                # The file of a generated program is of its task alone, and no line of a user's.
-                where = "" if ran.recipe else member.where
-                symptom, equation = member.symptom, _equation(row)
-            seconds = _seconds(row)
-            packed = zlib.compress(ran.row.encode("utf-8"))
-            put(self.connection, run, ran.place, program_of(row, is_final=False), packed)
-        why = ran.missing or (next(iter(row.reasons), "") if row else "")
+        if ran.program is not None:
+            put(self.connection, run, ran.place, ran.program, ran.packed)
         self.connection.execute(
             "UPDATE planned SET state = ?, why = ?, symptom = ?, line = ?, equation = ?, "
-            "action = ?, against_itself = ?, machine = ?, recipe = ?, seconds = ?, is_timed = ? "
-            "WHERE plan = ? AND place = ?",
+            "action = ?, against_itself = ?, machine = ?, versions = ?, recipe = ?, seconds = ?, "
+            "broken = ?, is_timed = ? WHERE plan = ? AND place = ?",
             (
-                state,
-                *map(storable, (why, symptom, where, equation, action)),
-                *map(storable, (ran.differs_from_itself, end.machine, ran.recipe)),
-                seconds, is_timed, self.plan, ran.place,
+                ran.state, ran.why, ran.symptom, ran.line, ran.equation, ran.action,
+                ran.against_itself, storable(end.machine), storable(end.versions), ran.recipe,
+                ran.seconds, _listed(ran.broken), is_timed, self.plan, ran.place,
             ),
         )  # fmt: skip
-        return state
 
     def _answer_runs(self) -> None:
         """Write into each run of the plan what its programs came to."""
@@ -201,13 +195,14 @@ class PlanWriter:
 
     def _put_task(self, end: TaskEnd) -> None:
         self.connection.execute(
-            "INSERT INTO tasks (plan, key, ended, machine, seconds, processor_seconds, "
-            "floor_seconds, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO tasks (plan, key, ended, machine, versions, seconds, processor_seconds, "
+            "floor_seconds, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.plan,
                 end.key,
                 writing.now(),
                 storable(end.machine),
+                storable(end.versions),
                 end.seconds,
                 end.processor_seconds,
                 end.floor_seconds,
@@ -216,20 +211,8 @@ class PlanWriter:
         )
 
 
-def _row_of(ran: Finished) -> ProgramRow | None:
-    return json_file.program_of(ran.row) if ran.row else None
-
-
-def _equation(row: ProgramRow) -> str:
-    """Return the primitive of the equation that the sides part at; "" where it is not known."""
-    found = [each.equation.partition(",")[0] for each in row.drift if each.equation]
-    return next(iter(found), "")
-
-
-def _seconds(row: ProgramRow) -> float:
-    """Return how long a program keeps its sides at work, to balance shards by."""
-    times = [each.times for each in row.observations if each.times]
-    return sum(each.trace + each.lower + each.compile + each.first_call for each in times)
+def _listed(rules: Sequence[str]) -> str:
+    return json.dumps(rules) if rules else ""
 
 
 @contextlib.contextmanager
@@ -264,8 +247,8 @@ def _unfinished(path: Path, connection: sqlite3.Connection, begin: PlanBegin) ->
 
 def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
     found = connection.execute(
-        "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, started) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, started) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             storable(begin.name),
             begin.digest,
@@ -274,6 +257,7 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
             begin.shard,
             json.dumps(begin.sides),
             storable(begin.spec),
+            _listed(begin.rules),
             writing.now(),
         ),
     )

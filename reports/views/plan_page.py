@@ -11,6 +11,7 @@ from reports.views.texts import counted, cut
 
 MEMBERS_SHOWN = 200
 _NAME_LENGTH = 120
+_NAMES_IN_A_LINE = 5
 _TEXT_LENGTH = 400
 TONES: dict[State, Tone] = {
     "not run": "warn", "lost": "warn", "unavailable": "", "refused": "",
@@ -89,6 +90,10 @@ def _lines(report: PlanReport) -> Iterator[str]:
     name = f"Campaign {report.name}" + (f", shard {report.shard}" if report.shard else "")
     ended = f"ended {report.finished}" if report.finished else "has not ended"
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
+    for each in report.broken:
+        yield f"fails on {each.rule}: {counted(each.programs, 'program')}"
+    if report.differ_from_themselves:
+        yield _against_themselves(report)
     groups = counted(len(report.causes), "cause")
     yield f"What is not safe has {groups}; programs of one cause are listed together"
     if report.coverage:
@@ -100,6 +105,18 @@ def _lines(report: PlanReport) -> Iterator[str]:
             f"processor time, of which its sides traced, lowered and compiled for "
             f"{report.floor_seconds:,.0f} s"
         )
+
+
+def _against_themselves(report: PlanReport) -> str:
+    """Name the programs that A/A set apart."""
+    names = list(report.differ_from_themselves)
+    shown = ", ".join(cut(each, _NAME_LENGTH) for each in names[:_NAMES_IN_A_LINE])
+    more = len(names) - _NAMES_IN_A_LINE
+    rest = f" and {more:,} more" if more > 0 else ""
+    return (
+        f"Programs that differ from themselves where {report.sides[0]} runs twice, and are in no "
+        f"other group: {shown}{rest}"
+    )
 
 
 def _coverage(coverage: Mapping[str, int]) -> str:
@@ -135,7 +152,7 @@ def _environments(report: PlanReport) -> Table:
     heads = (
         *columns(("environment", "python", "device")),
         *columns(("programs", *found), numeric=True),
-        *columns(("machines",)),
+        *columns(("machines", "measured with")),
     )
     rows = tuple(
         (
@@ -144,17 +161,18 @@ def _environments(report: PlanReport) -> Table:
             Cell(cut(each.environment.device_kind, _NAME_LENGTH)),
             Cell(f"{sum(each.states.values()):,}"),
             *(Cell(f"{each.states.get(state, 0):,}") for state in found),
-            Cell(cut(_machines(each.machines), _TEXT_LENGTH)),
+            Cell(cut(_with_counts(each.machines), _TEXT_LENGTH)),
+            Cell(cut(_with_counts(each.versions), _TEXT_LENGTH)),
         )
         for each in report.environments
     )
     return Table("Environments, and the machines that measured", heads, rows)
 
 
-def _machines(machines: dict[str, int]) -> str:
-    if len(machines) == 1:
-        return next(iter(machines))
-    return "; ".join(f"{name} ({count:,})" for name, count in machines.items())
+def _with_counts(programs: dict[str, int]) -> str:
+    if len(programs) == 1:
+        return next(iter(programs))
+    return "; ".join(f"{name} ({count:,})" for name, count in programs.items())
 
 
 def _section(number: int, cause: CauseGroup) -> CauseSection:
@@ -175,9 +193,7 @@ def _section(number: int, cause: CauseGroup) -> CauseSection:
         f"{cut(cause.symptom or MEANINGS[cause.state], _TEXT_LENGTH)}",
         facts=tuple((word, cut(what, _TEXT_LENGTH)) for word, what in facts if what),
         members=tuple(cut(each, _NAME_LENGTH) for each in shown),
-        notice=f"{left:,} more programs have this cause; the JSON report names them"
-        if left
-        else "",
+        notice=left_in_cause(left),
     )
 
 

@@ -99,8 +99,8 @@ def counted(number: int, noun: str) -> str:
 
     Example::
 
-        >>> counted(1, "const arg"), counted(2, "leaf")
-        ('1 const arg', '2 leaves')
+        >>> counted(1, "const arg"), counted(2, "leaf"), counted(10_000, "row")
+        ('1 const arg', '2 leaves', '10,000 rows')
     """
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
-    return f"{number} {noun if number == 1 else plural}"
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -107,6 +107,13 @@ def test_a_campaign_that_is_killed_goes_on_and_each_program_is_there_once(folder
     assert "1 could not be compared" in (folder / "comment.md").read_text()
     assert not (folder / "small.db.work").exists()
 
+    (folder / "small.toml").write_text(
+        SPEC.replace("[[corpus]]", 'fail_on = ["drift"]\n[[corpus]]')
+    )
+    held = start(folder, "--status")
+    held.communicate()
+    assert held.returncode == 0
+
     (folder / "programs.py").write_text(PROGRAMS + "# changed\n")
     refused = start(folder)
     assert "programs have changed since; begin another one with --anew" in refused.communicate()[1]

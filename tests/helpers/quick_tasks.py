@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from parity_tests.planned.task_process import TaskFiles
-from parity_tests.planned.tasks import Ran, Task, TaskResult
+from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import write
-from reports.output import json_file
 from reports.rows import FlipVerdict, Observation, ProgramRow
+from reports.store.finished import finished
 from tests.helpers.built_grids import ENVIRONMENT
 
 
@@ -40,8 +40,7 @@ def result(task, machine="this one"):
         machine=machine,
         environment=ENVIRONMENT,
         programs=tuple(
-            Ran(place=each.place, row=json_file.render_program(row(each.name)))
-            for each in task.programs
+            finished(each.place, row(each.name), task.campaign.rules) for each in task.programs
         ),
         seconds=1.0,
         processor_seconds=1.0,
@@ -53,7 +52,8 @@ def main(folder):
     files = TaskFiles(Path(folder))
     task = Task.model_validate_json(files.request.read_bytes())
     marks = Path(os.environ["QUICK_TASKS"])
-    for each in task.programs:
+    for number, each in enumerate(task.programs):
+        files.beat.write_text(f"{number} {len(task.programs)}")
         name = each.name
         first = not (marks / name).exists()
         with open(marks / name, "a") as mark:

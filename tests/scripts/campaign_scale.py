@@ -10,6 +10,7 @@ runs. With --tasks, a scheduler of Dask and two workers get as many tasks that d
 from __future__ import annotations
 
 import argparse
+import functools
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,13 @@ from pathlib import Path
 from parity_tests.planned.going import go_on
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
-from parity_tests.planned.tasks import Cutter, Ran, Task, TaskResult
+from parity_tests.planned.tasks import Cutter, Task, TaskResult
 from reports.output import json_file, plan_pages
 from reports.rows import Environment
+from reports.rows.fail_rules import DEFAULT_RULES
 from reports.store.database import opened_for_reading
-from reports.store.plan_records import PlanBegin, PlannedText
+from reports.store.finished import finished
+from reports.store.plan_records import Finished, PlanBegin, PlannedText
 from reports.store.plan_report import find_plan, plan_report
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_programs
@@ -38,8 +41,10 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=0)
     options = parser.parse_args()
     texts, environment = rows_of(options.store)
+    with timed(f"read {len(texts):,} rows, where their tasks run", len(texts)):
+        rows = [finished(0, json_file.program_of(text), DEFAULT_RULES) for text in texts]
     with tempfile.TemporaryDirectory() as folder:
-        measure_store(Path(folder) / "scale.db", texts, environment, options.programs)
+        measure_store(Path(folder) / "scale.db", rows, environment, options.programs)
     if options.tasks:
         measure_scheduler(options.tasks)
 
@@ -58,7 +63,7 @@ def rows_of(store: Path) -> tuple[list[str], Environment]:
     return texts, json_file.campaign_of(root, ()).environment
 
 
-def measure_store(path: Path, texts: list[str], environment: Environment, count: int) -> None:
+def measure_store(path: Path, rows: list[Finished], environment: Environment, count: int) -> None:
     for _ in range(2):  # two plans, to be compared
         programs = [
             PlannedProgram(place=place, environment="here", corpus="c", name=f"program_{place}")
@@ -71,11 +76,9 @@ def measure_store(path: Path, texts: list[str], environment: Environment, count:
             programs=[PlannedText(p.place, 0, p.name, p.model_dump_json()) for p in programs],
         )  # fmt: skip
         tasks = Cutter(CampaignSpec()).tasks(programs)
+        sent = [result(task, rows, environment).model_dump_json() for task in tasks[:50]]
 
-        def run(waiting: Iterator[Task]) -> Iterator[tuple[Task, TaskResult]]:
-            for task in waiting:
-                yield task, result(task, texts, environment)
-
+        run = functools.partial(results, sent=sent)
         with opened_plan(path, begin, anew=True) as writer:
             with timed(f"commit {count:,} programs", count):
                 go_on(writer, tasks, run)
@@ -94,14 +97,25 @@ def measure_store(path: Path, texts: list[str], environment: Environment, count:
             load_programs(path, each)
 
 
-def result(task: Task, texts: list[str], environment: Environment) -> TaskResult:
+def result(task: Task, rows: list[Finished], environment: Environment) -> TaskResult:
     return TaskResult(
         key=task.key, machine="a machine", environment=environment, seconds=1.0,
         processor_seconds=1.0, floor_seconds=1.0,
-        programs=tuple(
-            Ran(place=each.place, row=texts[each.place % len(texts)]) for each in task.programs
-        ),
+        programs=tuple(rows[each.place % len(rows)] for each in task.programs),
     )  # fmt: skip
+
+
+def results(waiting: Iterator[Task], sent: list[str]) -> Iterator[tuple[Task, TaskResult]]:
+    """Give results as they come from a machine, each as text that is read."""
+    for number, task in enumerate(waiting):
+        yield task, placed(TaskResult.model_validate_json(sent[number % len(sent)]), task)
+
+
+def placed(found: TaskResult, task: Task) -> TaskResult:
+    """Return a result whose rows are those of the programs of another task."""
+    pairs = zip(found.programs, task.programs, strict=False)
+    own = tuple(ran.model_copy(update={"place": each.place}) for ran, each in pairs)
+    return found.model_copy(update={"key": task.key, "programs": own})
 
 
 class timed:

@@ -167,6 +167,18 @@ def test_a_scheduler_without_workers_is_named_and_waited_for(cluster, writer, ta
         assert plan.finish()
 
 
+def test_a_worker_with_another_jax_runs_no_tasks(cluster, writer, tasks, marks):
+    cluster.start_worker()
+    others = [each.model_copy(update={"jax": "0.9.2"}).with_key() for each in tasks(["first"])]
+    with (
+        writer(["first"]) as plan,
+        pytest.raises(ClusterError, match=r"its Python has jax .*, and the campaign was planned"),
+    ):
+        run(cluster, plan, others)
+    assert plan_report(plan.path).states == {"not run": 1}
+    assert tasks_here(marks, "first") == []
+
+
 def test_a_scheduler_that_is_not_there_is_named():
     with (
         pytest.raises(ClusterError, match=r"no scheduler at 'tcp://127\.0\.0\.1:1'.*check the"),

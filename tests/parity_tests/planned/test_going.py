@@ -114,6 +114,17 @@ def test_processes_end_with_the_campaign(writer, tasks, tmp_path, monkeypatch):
     assert [each.process.poll() is not None for each in started] == [True, True]
 
 
+def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "_SAY_SECONDS", 0.0)
+    told, steps = [], []
+    names = ["slow 1", "slow 2"]
+    with writer(names) as plan:
+        running = partial(run_here, folder=tmp_path / "work", at_work=told.append)
+        go_on(plan, tasks(names), running, on_step=lambda tally: steps.append(tally.done))
+    assert steps == [0, 2]
+    assert sorted(set(told)) == [0.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("jobs", "available", "shares"),
     [

@@ -13,8 +13,7 @@ from parity_tests.planned.interesting import Interesting, keep, read
 from parity_tests.planned.plan import Plan
 from parity_tests.planned.searching import leave, smaller_programs, with_files
 from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
-from parity_tests.planned.tasks import Ran
-from reports.output import json_file
+from reports.store.finished import finished
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import result, row
 
@@ -80,11 +79,9 @@ def searched(writer, tasks, planned, tmp_path):
 
     def ran(task):
         return tuple(
-            Ran(
-                place=each.place,
-                row=json_file.render_program(
-                    row(each.name, "safe" if each.name == "first" else "different")
-                ),
+            finished(
+                each.place,
+                row(each.name, "safe" if each.name == "first" else "different"),
                 recipe=write_recipe(recipes[each.name]),
             )
             for each in task.programs

@@ -51,12 +51,21 @@ def test_a_spec_is_read(tmp_path):
         ("[[corpus]]\nname = 'a'\n[campaign]\nsides = ['legacy']", "name two sides or more"),
         ("[[corpus]]\nname = 'a'\n[campaign]\nround = 5", "campaign round: Extra inputs"),
         ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
+        ("[[corpus]]\nname = 'a'\n[campaign]\nfail_on = ['drfit']", "did you mean drift?"),
+        ("[[corpus]]\nname = 'a'\n[campaign]\nfail_on = ['version-change']", "of `run --jax`"),
     ],
 )
 def test_a_wrong_spec_names_the_place_and_what_is_wrong(tmp_path, text, said):
     with pytest.raises(SpecError, match=r"spec\.toml") as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
+
+
+def test_other_rules_are_no_other_campaign(tmp_path):
+    text = "[[corpus]]\nname = 'a'\n[campaign]\n"
+    plain, held = read(tmp_path, text), read(tmp_path, f"{text}fail_on = ['drift', 'slower:20%']")
+    assert [each.text for each in held.campaign.rules] == ["drift", "slower:20%"]
+    assert plain.digest == held.digest != read(tmp_path, f"{text}timeout = 7").digest
 
 
 def test_a_missing_spec_is_named(tmp_path):

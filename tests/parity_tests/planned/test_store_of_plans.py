@@ -4,16 +4,17 @@ import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
-from parity_tests.planned.tasks import Ran
-from reports.output import json_file
 from reports.rows import Comparison
+from reports.rows.fail_rules import parse
 from reports.store.errors import StoreError
+from reports.store.finished import finished
 from reports.store.plan_merge import merge
 from reports.store.plan_reading import planned_names, seconds_by_name
 from reports.store.plan_records import PlannedText
 from reports.store.plan_report import find_plan, plan_report
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_run
+from tests.helpers.built_grids import ENVIRONMENT, program
 from tests.helpers.quick_tasks import result, row
 
 NAMES = ("first", "second", "third", "fourth", "fifth")
@@ -84,7 +85,7 @@ def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, 
     def run(waiting):
         for task in waiting:
             found = row(task.programs[0].name).model_copy(update=changes)
-            ran = Ran(place=task.programs[0].place, row=json_file.render_program(found))
+            ran = finished(task.programs[0].place, found)
             yield task, result(task).model_copy(update={"programs": (ran,)})
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
@@ -94,6 +95,79 @@ def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, 
         "disagree",
         "simplified and jax-simplified: const args: … against …",
     )
+
+
+def differing(task, outcome):
+    """Make the result of a task whose programs come to `outcome`; one differs from itself."""
+    rules = task.campaign.rules
+    ran = (
+        finished(
+            each.place, program(each.name, outcome), rules,
+            differs_from_itself="output bits: 1 against 2" if each.name == "second" else "",
+        )
+        for each in task.programs
+    )  # fmt: skip
+    return result(task).model_copy(update={"programs": tuple(ran)})
+
+
+def test_programs_are_held_to_the_rules_of_the_spec(begin, tasks, tmp_path):
+    def run(waiting):
+        for task in waiting:
+            drifts = task.programs[0].name == "first"
+            yield task, differing(task, "numerics drift, explained" if drifts else "different")
+
+    rules = ("different", "drift", "not-compared", "larger")
+    with opened_plan(tmp_path / "runs.db", begin(NAMES, rules=rules)) as plan:
+        go_on(plan, tasks(NAMES, fail_on=rules), run)
+    broken = [(each.rule, each.programs) for each in plan_report(plan.path).broken]
+    # What differs from itself is no difference of sides.
+    assert broken == [("different", 3), ("drift", 1), ("not-compared", 1)]
+
+
+def test_other_rules_are_asked_of_the_rows_that_are_there(begin, tasks, tmp_path):
+    path, names = tmp_path / "runs.db", NAMES[:3]
+    with opened_plan(path, begin(names, rules=("drift",))) as plan:
+        go_on(plan, tasks(names, fail_on=("drift",)), lambda waiting: (
+            (task, differing(task, "different")) for task in waiting
+        ))  # fmt: skip
+        assert plan_report(path).broken == ()
+        asked = plan_report(path, rules=parse("not-compared,different")).broken
+        assert [(each.rule, each.programs) for each in asked] == [
+            ("not-compared", 1),
+            ("different", 2),
+        ]
+        plan.hold_to(parse("different"))
+    assert [(each.rule, each.programs) for each in plan_report(path).broken] == [("different", 2)]
+
+
+def test_a_program_that_differs_from_itself_is_set_apart(begin, tasks, tmp_path):
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:2])) as plan:
+        go_on(plan, tasks(NAMES[:2]), lambda waiting: (
+            (task, differing(task, "different")) for task in waiting
+        ))  # fmt: skip
+    report = plan_report(plan.path)
+    assert report.differ_from_themselves == {"second": "output bits: 1 against 2"}
+    assert [(each.state, each.symptom, each.programs) for each in report.causes] == [
+        ("breaks", "outputs are apart", ("first",)),
+        ("not repeatable", "differs from itself: output bits", ("second",)),
+    ]
+
+
+def test_the_versions_of_each_machine_are_kept(begin, tasks, tmp_path):
+    other = ENVIRONMENT.model_copy(update={"python": "3.11.9"})
+
+    def run(waiting):
+        for number, task in enumerate(waiting):
+            found = result(task).model_copy(update={"environment": other} if number else {})
+            yield task, found
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES)) as plan:
+        go_on(plan, tasks(NAMES), run)
+    [environment] = plan_report(plan.path).environments
+    assert environment.versions == {
+        "python 3.11.7, jax 0.10.2, jaxlib 0.10.2, numpy 2.4.0": 2,
+        "python 3.11.9, jax 0.10.2, jaxlib 0.10.2, numpy 2.4.0": 3,
+    }
 
 
 def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
@@ -177,6 +251,7 @@ def test_merged_shards_are_the_whole_campaign(begin, planned, tasks, tmp_path):
         ({"number": 1}, "shard 1/2 is named twice"),
         ({"digest": "other"}, "its shard is of another campaign"),
         ({"whole": "other"}, "its shard is of another campaign"),
+        ({"rules": ("drift",)}, r"its rules are drift, .* give all shards the same fail_on"),
         ({"number": 2, "of": 3}, "it has shard 2/3, and"),
     ],
 )

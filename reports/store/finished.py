@@ -1,0 +1,111 @@
+"""What a store keeps of a program that a task has run: read off its row where the task ran.
+
+Whoever writes the store then only inserts. Reading rows there was the alternative: it takes a
+hundred times as long as inserting them, and one process writes what all machines measure.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+from reports.output import json_file
+from reports.rows import ProgramRow
+from reports.rows.fail_rules import FailRule
+from reports.rows.plan import State, state_of
+from reports.store.columns import program_of, storable
+from reports.store.plan_records import Finished
+from reports.views.causes import between_pipelines, seen
+
+# States in which the flip was not judged: what such a program differs in is no finding.
+_NOT_JUDGED: tuple[State, ...] = ("could not compare", "not repeatable")
+_LEFT_ALONE: tuple[State, ...] = ("refused", "unavailable")
+
+
+def finished(
+    place: int,
+    row: ProgramRow,
+    rules: Sequence[FailRule] = (),
+    *,
+    differs_from_itself: str = "",
+    is_refused: bool = False,
+    recipe: str = "",
+) -> Finished:
+    """Return what a store keeps of a program, which is held to some rules.
+
+    Example::
+
+        finished(0, row, parse("different")).state == "safe"
+    """
+    state = state_of(row, differs_from_itself=bool(differs_from_itself), is_refused=is_refused)
+    symptom, line, action = "", "", ""
+    if state not in ("safe", "unavailable"):
+        action, member = seen(row)
+        if state == "disagree":  # the flip has no part in it
+            action, member = "", between_pipelines(row)
+        # The file of a generated program is of its task alone, and no line of a user's.
+        symptom, line = member.symptom, "" if recipe else member.where
+    return Finished(
+        place=place,
+        state=state,
+        why=storable(next(iter(row.reasons), "")),
+        symptom=storable(symptom),
+        line=storable(line),
+        equation=storable(_equation(row)) if state not in ("safe", "unavailable") else "",
+        action=storable(action),
+        against_itself=storable(differs_from_itself),
+        broken=broken_rules(row, state, rules),
+        recipe=recipe,
+        seconds=_seconds(row),
+        program=program_of(row, is_final=False),
+        packed=zlib.compress(json_file.render_program(row).encode("utf-8")),
+    )
+
+
+def without_row(place: int, why: str, rules: Sequence[FailRule] = ()) -> Finished:
+    """Return what a store keeps of a program that a task has no row of.
+
+    Example::
+
+        without_row(0, "its task has no row of it").state == "could not compare"
+    """
+    state: State = "could not compare"
+    broken = broken_without_row(state, rules)
+    return Finished(place=place, state=state, why=why, symptom=why, broken=broken)
+
+
+def broken_rules(row: ProgramRow, state: State, rules: Sequence[FailRule]) -> tuple[str, ...]:
+    """Return the rules that a program in some state breaks.
+
+    One that differs from itself, or that could not be compared, breaks no rule about differences.
+
+    Example::
+
+        broken_rules(row, "breaks", parse("different,drift")) == ("different",)
+    """
+    if state in (*_LEFT_ALONE, *_NOT_JUDGED):
+        return broken_without_row(state, rules)
+    return tuple(each.text for each in rules if each.is_broken_by(row))
+
+
+def broken_without_row(state: State, rules: Sequence[FailRule]) -> tuple[str, ...]:
+    """Return the rules that a program breaks by its state alone.
+
+    Example::
+
+        broken_without_row("could not compare", parse(DEFAULT)) == ("not-compared",)
+    """
+    is_broken = state in _NOT_JUDGED
+    return tuple(each.text for each in rules if is_broken and each.name == "not-compared")
+
+
+def _equation(row: ProgramRow) -> str:
+    """Return the primitive of the equation that the sides part at; "" where it is not known."""
+    found = [each.equation.partition(",")[0] for each in row.drift if each.equation]
+    return next(iter(found), "")
+
+
+def _seconds(row: ProgramRow) -> float:
+    """Return how long a program keeps its sides at work, to balance shards by."""
+    times = [each.times for each in row.observations if each.times]
+    return sum(each.trace + each.lower + each.compile + each.first_call for each in times)

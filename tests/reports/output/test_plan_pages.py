@@ -1,0 +1,109 @@
+"""Reports on a planned campaign: what is worst first, whole or with what they leave out."""
+
+import json
+import re
+
+import pytest
+from html_pages import Page
+
+from reports.output import plan_pages
+from reports.rows.plan import STATES, BrokenRule, CauseGroup, PlanEnvironment, PlanReport
+from tests.helpers.built_grids import ENVIRONMENT, HOSTILE
+
+VERSIONS = {"python 3.11.7, jax 0.10.2": 3, "python 3.11.9, jax 0.10.2": 7}
+
+
+def cause(number, programs=1, text="outputs are apart"):
+    names = tuple(f"cause_{number}_program_{each}" for each in range(programs))
+    return CauseGroup(
+        state="breaks",
+        symptom=f"{text} ({number})",
+        equation="dot_general",
+        action="pass it as an argument",
+        example=names[0],
+        place=number,
+        run=1,
+        programs=names,
+    )
+
+
+def report(causes=(), **changes):
+    count = sum(len(each.programs) for each in causes)
+    fields = {
+        "name": "nightly",
+        "digest": "d",
+        "started": "2026-11-24T10:00:00+00:00",
+        "sides": ("legacy", "simplified", "jax-legacy", "jax-simplified"),
+        "planned": count + 10,
+        "states": {"breaks": count, "safe": 10},
+        "environments": (
+            PlanEnvironment(
+                label="here",
+                run=1,
+                environment=ENVIRONMENT,
+                states={"breaks": count, "safe": 10},
+                machines={"node 1": 3, "node 2": 7},
+                versions=VERSIONS,
+            ),
+        ),
+        "causes": tuple(causes),
+    }
+    return PlanReport(**{**fields, **changes})
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "comment", "json"])
+def test_rules_a_a_and_machines_are_named(kind):
+    text = plan_pages.render(
+        kind,
+        report(
+            [cause(1)],
+            broken=(BrokenRule(rule="different", status="difference", programs=1),),
+            differ_from_themselves={f"noise_{number}": "output bits: 1" for number in range(7)},
+        ),
+    )
+    said = Page(text).text if kind == "html" else text
+    assert "noise_0" in said
+    assert "different" in said
+    if kind == "json":
+        assert PlanReport.model_validate_json(text).environments[0].versions == VERSIONS
+        return
+    assert "fails on different: 1 program" in said
+    assert re.search(r"in no other group: noise_0, .*noise_4 and 2 more", said)
+    if kind != "comment":
+        assert "python 3.11.7, jax 0.10.2 (3); python 3.11.9" in said
+        assert "node 1 (3); node 2 (7)" in said
+
+
+def test_a_comment_fits_whatever_there_is_and_says_what_it_leaves_out():
+    whole = report([cause(number, 300, "x" * 2000) for number in range(500)])
+    text = plan_pages.render("comment", whole, "https://example.org/report.html")
+    assert len(text.encode()) < 65_536
+    assert "150,010 programs: 150,000 break" in text
+    shown = text.count("<details>")
+    assert 0 < shown < 500
+    assert f"**Left out here:** {500 - shown} more causes" in text
+    assert "more programs have this cause" in text
+    assert "[The whole report](<https://example.org/report.html>)" in text
+    assert "The whole report" not in plan_pages.render("comment", whole)
+    with pytest.raises(ValueError, match="javascript"):
+        plan_pages.render("comment", whole, "javascript:alert(1)")
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "comment"])
+def test_hostile_names_do_no_harm(kind):
+    text = plan_pages.render(
+        kind,
+        report([cause(1, text=HOSTILE)], name=HOSTILE, differ_from_themselves={HOSTILE: HOSTILE}),
+    )
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+
+
+def test_each_state_has_its_number_and_they_add_up():
+    states = {state: number for number, state in enumerate(STATES, 1)}
+    whole = report(states=states, planned=sum(states.values()))
+    table = plan_pages.render("md", whole)
+    for state, number in states.items():
+        assert re.search(rf"^\| \**{state}\** \| {number} \|", table, re.MULTILINE)
+    assert f"| all | {sum(states.values())} |" in table
+    assert json.loads(plan_pages.render("json", whole))["states"] == states
