@@ -81,7 +81,8 @@ def done(folder):
         connection.close()
 
 
-def test_a_campaign_that_is_killed_goes_on_and_each_program_is_there_once(folder):
+@pytest.mark.usefixtures("interruptible")
+def test_a_campaign_that_is_killed_and_interrupted_goes_on_and_each_program_is_there_once(folder):
     killed = start(folder)
     await_(lambda: done(folder))
     children = psutil.Process(killed.pid).children(recursive=True)
@@ -93,6 +94,15 @@ def test_a_campaign_that_is_killed_goes_on_and_each_program_is_there_once(folder
     assert (so_far.planned, so_far.finished) == (3, "")
     assert so_far.states["not run"] == 3 - before
 
+    interrupted = start(folder)
+    while f"campaign 1 in small.db: {3 - before} program" not in interrupted.stderr.readline():
+        assert interrupted.poll() is None
+    interrupted.send_signal(signal.SIGINT)
+    errors = interrupted.communicate()[1]
+    assert interrupted.returncode == 130
+    assert "interrupted; small.db has what was finished, and the same command goes on" in errors
+
+    before = len(done(folder))
     again = start(folder, "--report", "comment:comment.md", "--report", "html:page.html")
     output, errors = again.communicate()
     assert again.returncode == 2, errors

@@ -54,6 +54,14 @@ def test_a_task_that_hangs_is_given_up(writer, tasks, tmp_path, monkeypatch):
     assert "no step of it ended" in plan_report(plan.path).causes[0].symptom
 
 
+def test_a_task_that_runs_out_of_memory_is_given_up(writer, tasks, tmp_path):
+    names = ["first", "grows", "third"]
+    with writer(names) as plan:
+        go_on(plan, tasks(names, attempts=2), runner(tmp_path))
+    assert states(plan.path) == {"first": "safe", "grows": "lost", "third": "safe"}
+    assert plan_report(plan.path).causes[0].symptom.endswith("exit status 1: MemoryError")
+
+
 def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tmp_path):
     names = ["first", "second", "once fills", "fourth"]
     with writer(names) as plan:
