@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _AHEAD = 2  # tasks that the scheduler has for each thread of a worker, so that none waits
+_AT_LEAST = 100  # and for workers that come while the first tasks run
 _PATIENCE_SECONDS = 600.0
 
 
@@ -154,16 +155,16 @@ class ClusterRunner:
     def _fill(
         self, client: Client, futures: Any, tasks: Iterator[Task], in_hand: dict[str, Task]
     ) -> None:
-        """Give the scheduler as many tasks as keep its workers busy, and one where it has none."""
-        while len(in_hand) < max(1, self._room(client)) and (task := next(tasks, None)) is not None:
+        """Give the scheduler as many tasks as keep its workers busy, and those that are to come."""
+        while len(in_hand) < self._room(client) and (task := next(tasks, None)) is not None:
             in_hand[task.key] = task
             futures.add(self._submit(client, task))
 
     def _room(self, client: Client) -> int:
         workers = self._fit(client)
         if self.alone:
-            return len({each["host"] for each in workers.values()})
-        return _AHEAD * sum(each["nthreads"] for each in workers.values())
+            return max(1, len({each["host"] for each in workers.values()}))
+        return max(_AT_LEAST, _AHEAD * sum(each["nthreads"] for each in workers.values()))
 
     def _submit(self, client: Client, task: Task) -> Future:
         where: dict[str, Any] = {}

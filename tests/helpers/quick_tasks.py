@@ -65,6 +65,8 @@ def main(folder):
         if name.startswith("grows"):
             resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
             bytearray(2**30)
+        while name.startswith("waits for ") and not (marks / name[len("waits for ") :]).exists():
+            time.sleep(0.05)
         if name.startswith("slow"):
             time.sleep(1.0)
         if name.startswith("once fills") and first:

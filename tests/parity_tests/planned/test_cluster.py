@@ -167,6 +167,21 @@ def test_a_scheduler_without_workers_is_named_and_waited_for(cluster, writer, ta
         assert plan.finish()
 
 
+def test_workers_that_come_later_have_tasks_at_once(cluster, writer, tasks, marks, monkeypatch):
+    monkeypatch.setenv("QUICK_START_SECONDS", "60.0")
+    names = ["waits for second", "second"]
+
+    def come():
+        cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits for second"))
+        cluster.start_worker()
+
+    with writer(names) as plan:
+        with meanwhile(come):
+            run(cluster, plan, tasks(names, task_size=1, attempts=1, timeout=1.0))
+    assert plan_report(plan.path).states == {"safe": 2}
+
+
 def test_a_worker_with_another_jax_runs_no_tasks(cluster, writer, tasks, marks):
     cluster.start_worker()
     others = [each.model_copy(update={"jax": "0.9.2"}).with_key() for each in tasks(["first"])]
