@@ -176,9 +176,8 @@ def test_workers_that_come_later_have_tasks_at_once(cluster, writer, tasks, mark
         await_(lambda: tasks_here(marks, "waits for second"))
         cluster.start_worker()
 
-    with writer(names) as plan:
-        with meanwhile(come):
-            run(cluster, plan, tasks(names, task_size=1, attempts=1, timeout=1.0))
+    with writer(names) as plan, meanwhile(come):
+        run(cluster, plan, tasks(names, task_size=1, attempts=1, timeout=1.0))
     assert plan_report(plan.path).states == {"safe": 2}
 
 
