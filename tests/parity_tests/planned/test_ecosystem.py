@@ -46,7 +46,9 @@ def library(tmp_path, monkeypatch):
     monkeypatch.setattr(
         ecosystem,
         "environment_for",
-        lambda jax, packages, say: SimpleNamespace(python=Path(sys.executable)),
+        lambda jax, packages, say: SimpleNamespace(
+            python=Path(sys.executable), packages=("jax==0.10.2", "Some_table==1.0", "late==2")
+        ),
     )
     spec = LibrarySpec(
         name="table",
