@@ -1,8 +1,11 @@
 """A spec names a constraints file: its lines reach each environment, wherever that is made."""
 
+import runpy
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.requirements import Requirement
 
 from parity_tests.cli import planned
 from parity_tests.environments import making
@@ -12,6 +15,7 @@ from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.spec import CampaignSpec, EnvironmentSpec, SpecError, read_spec
 from parity_tests.planned.tasks import Task
 
+DOCS = Path(__file__).parents[3] / "docs"
 SPEC = """
 [campaign]
 constraints = "pins.txt"
@@ -147,3 +151,36 @@ def test_what_is_wrong_with_them_is_named_with_its_place(tmp_path, where, said):
 def test_lines_of_another_file_would_not_be_known(tmp_path):
     with pytest.raises(SpecError, match=r"pins\.txt names another file, in '-c more\.txt': write"):
         read(tmp_path, pins="numpy==1\n -c more.txt\n")
+
+
+def test_the_file_is_made_of_what_pip_finds_for_each_python():
+    path = DOCS.parent / "tests" / "scripts" / "ecosystem_constraints.py"
+    lines = runpy.run_path(str(path))["lines"]
+    found = {
+        "3.11": {"a": "1", "b": "1", "c": "1", "jax": "0.10.2"},
+        "3.12": {"a": "1", "b": "2", "d": "1"},
+        "3.13": {"a": "1", "b": "3", "d": "1"},
+    }
+    assert list(lines(found)) == [
+        "a==1",
+        'b==1; python_version < "3.12"',
+        'b==2; python_version >= "3.12" and python_version < "3.13"',
+        'b==3; python_version >= "3.13"',
+        "c==1",
+        "d==1",
+    ]
+
+
+def test_the_ecosystem_list_has_all_its_packages_of_one_day():
+    spec = read_spec(DOCS / "ecosystem.toml")
+    assert spec.campaign.constraints is not None
+    lines = [
+        Requirement(line)
+        for line in spec.campaign.constraints.lines.splitlines()
+        if not line.startswith("#")
+    ]
+    assert all(str(each.specifier).startswith("==") and not each.url for each in lines)
+    named = {each.name for each in lines}
+    assert not named & {"jax", "jaxlib", "constparity"}
+    assert {f"{each.name}=={each.version}" for each in spec.library} <= set(map(str, lines))
+    assert {name for each in spec.library for name in (*each.with_, "pytest")} <= named
