@@ -33,7 +33,7 @@ from reports.views.texts import counted
 
 Say = Callable[[str], None]
 _PASSED, _FAILED = 0, 1  # what pytest exits with when the suite has run
-_NEEDS = ("pytest",)
+_NEEDS = ("pip", "pytest")  # pip fetches the source; uv makes environments without it
 # Packages whose version a constraints file need not have: the campaign names that of JAX, and pip
 # and setuptools come with the Python.
 _NAMED_ELSEWHERE = {"constparity", "jax", "jaxlib", "pip", "setuptools"}
