@@ -34,7 +34,7 @@ WithPackages = Annotated[
         "--with",
         metavar="PACKAGE",
         help="What the programs need besides JAX, in each environment of --jax: flax, flax>=0.12, "
-        "or the folder of a project, as in ./my_project. Repeatable.",
+        "or the folder of a project, as in ./my_project. '-c FILE' fixes versions. Repeatable.",
         show_default=False,
         rich_help_panel=WHAT,
     ),

@@ -306,11 +306,12 @@ def _environments(
         if each.jax:
             installer = installer_found()
             try:
-                plan = planned(each.jax, each.with_, installer=installer, say=shown.say)
+                plan = planned(each.jax, each.packages, installer=installer, say=shown.say)
                 made = environment_of(plan, installer, shown.say)
             except (NoPythonError, RequirementError, MakingError) as error:
                 raise SpecError(f"environment {each.jax}: {error}") from error
-            label = " ".join([each.jax, *each.with_])
+            limits = [f"-c {each.constraints.file}"] if each.constraints else []
+            label = " ".join([each.jax, *each.with_, *limits])
             found.append(NamedEnvironment(label, each, made.python))
         elif each.python:
             try:

@@ -30,6 +30,7 @@ _BROKEN = re.compile(
     r"(?:\w+\(['\"]<[^>]*>: )?(.*?)(?:['\"]\))?': ",
     re.MULTILINE,
 )
+_CONFLICT = re.compile(r"^The conflict is caused by:\n((?: +.+\n?)+)", re.MULTILINE)
 _ALL_VERSIONS = re.compile(r"\(from versions: (?:[^,)]+, )+((?:[^,)]+, ){4}[^,)]+)\)")
 
 
@@ -123,7 +124,9 @@ class Installer:
 
     def install(self, folder: Path, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
         """Install requirements into an environment, all at once. Raises `InstallError`."""
-        self._run([*self._pip_install(folder), "--quiet", *arguments], pass_fds)
+        # A quiet pip does not say which requirements conflict.
+        quiet = ["--quiet"] if self.uv else []
+        self._run([*self._pip_install(folder), *quiet, *arguments], pass_fds)
 
     def newest(self, python: str, series: str) -> str:
         """Return the newest release of a series of JAX that there is for a Python.
@@ -182,6 +185,8 @@ def reason(ran: Ran) -> str:
         errors += [f"the index was not reached: {each}" for each in _BROKEN.findall(ran.stderr)][
             -1:
         ]
+    if (conflict := _CONFLICT.search(ran.stdout)) is not None:
+        errors[1:1] = [line.strip() for line in conflict[1].splitlines()]
     # A build that fails says so in its last lines, and so does uv.
     found = "; ".join(dict.fromkeys(errors)) or "\n".join(lines[-12:]) or ran.stdout.strip()
     shown = _ALL_VERSIONS.sub(r"(the newest: \1)", found)

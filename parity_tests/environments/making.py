@@ -23,6 +23,7 @@ from parity_tests.environments.store import Environment
 
 # What a process that measures programs on stock JAX imports; flatbuffers is for exports.
 NEEDS = ("numpy", "ml_dtypes", "flatbuffers", "psutil>=6", "pydantic>=2.10")
+CONSTRAINTS = "constraints.txt"  # the file in an environment that was made with constraints
 MEGABYTES = 600  # of one environment without packages of the user
 
 Say = Callable[[str], None]
@@ -68,7 +69,7 @@ class Plan:
 
 def environment_for(
     jax: str,
-    with_: Iterable[str] = (),
+    with_: Iterable[str | Requirement] = (),
     *,
     installer: Installer | None = None,
     say: Say = lambda sentence: None,
@@ -88,7 +89,7 @@ def environment_for(
 
 def planned(
     jax: str,
-    with_: Iterable[str] = (),
+    with_: Iterable[str | Requirement] = (),
     *,
     installer: Installer,
     say: Say = lambda sentence: None,
@@ -144,7 +145,8 @@ def _make(plan: Plan, lock: FolderLock, installer: Installer, say: Say) -> None:
         fds = (lock.fileno(),)
         installer.make(python.path, plan.path, fds)
         own = [argument for each in plan.with_ for argument in each.arguments]
-        installer.install(plan.path, [f"jax=={plan.jax}", *NEEDS, *own], fds)
+        limits = _constraints_file(plan)
+        installer.install(plan.path, [*limits, f"jax=={plan.jax}", *NEEDS, *own], fds)
         store.finish(_looked_at(plan, installer))
     except InstallError as error:
         raise MakingError(f"no environment of {_named(plan)}: {error}") from error
@@ -154,6 +156,16 @@ def _make(plan: Plan, lock: FolderLock, installer: Installer, say: Say) -> None:
     megabytes = store.size(plan.path) / 1e6
     seconds = time.monotonic() - started
     say(f"made {plan.path.name}: {megabytes:,.0f} MB, {seconds:.0f} seconds")
+
+
+def _constraints_file(plan: Plan) -> list[str]:
+    """Write the constraints of a plan into its environment; return the arguments that name them."""
+    lines = [each.constraints for each in plan.with_ if each.constraints]
+    if not lines:
+        return []
+    file = plan.path / CONSTRAINTS
+    file.write_text("\n".join(lines), "utf-8")
+    return ["-c", str(file)]
 
 
 def _looked_at(plan: Plan, installer: Installer) -> Environment:

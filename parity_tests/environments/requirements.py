@@ -1,4 +1,7 @@
-"""Packages of the user for an environment, as `--with` names them: one requirement of pip each."""
+"""Packages of the user for an environment, as `--with` names them: one requirement of pip each.
+
+A constraints file, `-c FILE`, installs nothing: it limits the versions of all that is installed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _EDITABLE = re.compile(r"(?:-e|--editable)[\s=]*(.+)")
+_CONSTRAINTS = re.compile(r"(?:-c|--constraint)[\s=]*(.+)")
+_ANOTHER_FILE = ("-c", "-r", "--constraint", "--requirement")  # how a line begins that names one
 _WITH_EXTRAS = re.compile(r"(.+?)(\[[^\[\]]*\])?")
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tar.xz")
 # What says which packages a project needs; the project's own code is read where it lies.
@@ -24,22 +29,45 @@ class Requirement:
     """One requirement: `text` names it in messages, `arguments` are those of pip.
 
     `content` is the digest of the user's file, or of the files that say what a project needs. An
-    environment that was made from other content is another environment.
+    environment that was made from other content is another environment. `constraints` are the lines
+    of a constraints file, which has no arguments: its place does not matter.
     """
 
     text: str
     arguments: tuple[str, ...]
     content: str = ""
+    constraints: str = ""
 
 
-def parsed(texts: Iterable[str]) -> tuple[Requirement, ...]:
+def parsed(texts: Iterable[str | Requirement]) -> tuple[Requirement, ...]:
     """Read requirements, each once, in an order of its own. Raises `RequirementError`.
+
+    One that was read before stays as it is.
 
     Example::
 
         parsed(["flax>=0.12", "./my_project[extra]", "dist/mine-1.0-py3-none-any.whl"])
     """
-    return tuple(sorted({_parsed(text) for text in texts}))
+    found = {each if isinstance(each, Requirement) else _parsed(each) for each in texts}
+    return tuple(sorted(found))
+
+
+def constraints(name: str, lines: str) -> Requirement:
+    """Return the requirement of the lines of a constraints file, which messages call `name`.
+
+    Raises `RequirementError` where a line names another file, whose content nobody would know.
+
+    Example::
+
+        constraints("pins.txt", "numpy==2.4.6\nscipy==1.17.1\n")
+    """
+    for line in lines.splitlines():
+        if line.lstrip().startswith(_ANOTHER_FILE):
+            raise RequirementError(
+                f"the constraints file {name} names another file, in {line.strip()!r}: write the "
+                "lines of that file into it"
+            )
+    return Requirement(f"-c {name}", (), hashlib.sha256(lines.encode()).hexdigest(), lines)
 
 
 def _parsed(text: str) -> Requirement:
@@ -47,6 +75,9 @@ def _parsed(text: str) -> Requirement:
     editable = _EDITABLE.fullmatch(text)
     if editable is not None:
         return _local(editable[1], text)
+    limiting = _CONSTRAINTS.fullmatch(text)
+    if limiting is not None:
+        return constraints(limiting[1], _lines(Path(limiting[1]).expanduser().absolute(), text))
     if not text or text.startswith("-"):
         raise RequirementError(
             f"--with {text!r} is no requirement: name one package, file or folder, as pip does"
@@ -78,6 +109,16 @@ def _local(named: str, text: str) -> Requirement:
             "pyproject.toml nor setup.py"
         )
     return Requirement(f"-e {where}", ("-e", where), _digest(files))
+
+
+def _lines(path: Path, text: str) -> str:
+    """Return the content of a constraints file."""
+    if not path.is_file():
+        raise RequirementError(f"--with {text}: the constraints file {path} does not exist")
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequirementError(f"--with {text}: {path} cannot be read: {error}") from error
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -53,7 +53,7 @@ def run_on_worker(text: str) -> str:
         if task.constparity != version():
             raise ValueError(f"it has constparity {version()}, and not {task.constparity}")
         if task.environment.jax:
-            made = environment_for(task.environment.jax, task.environment.with_)
+            made = environment_for(task.environment.jax, task.environment.packages)
             task = task.model_copy(update={"python": made.python})
         _check_versions(task)
         with temporary_folder() as own:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import re
 import shutil
 import subprocess
 import tarfile
@@ -17,6 +18,8 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from parity_tests.environments.find_python import NoPythonError
 from parity_tests.environments.installers import installer_found
@@ -30,7 +33,11 @@ from reports.views.texts import counted
 
 Say = Callable[[str], None]
 _PASSED, _FAILED = 0, 1  # what pytest exits with when the suite has run
-_NEEDS = ("pytest",)
+_NEEDS = ("pip", "pytest")  # pip fetches the source; uv makes environments without it
+# Packages whose version a constraints file need not have: the campaign names that of JAX, and pip
+# and setuptools come with the Python.
+_NAMED_ELSEWHERE = {"constparity", "jax", "jaxlib", "pip", "setuptools"}
+_NAME = re.compile(r"\s*([\w.-]+)")  # how a line of a constraints file begins
 
 
 class Gathered(Record):
@@ -129,11 +136,23 @@ def gather(library: LibrarySpec, folder: Path, jax: str, say: Say) -> Path:
 def _python_with(library: LibrarySpec, jax: str, say: Say) -> Path:
     """Return the Python of an environment with a library, what its tests need, and constparity."""
     own = str(FOLDER) if (FOLDER / "pyproject.toml").exists() else f"constparity=={version()}"
-    packages = (f"{library.name}=={library.version}", *library.with_, *_NEEDS, own)
     try:
-        return environment_for(jax, packages, say=say).python
+        made = environment_for(jax, (*library.packages, *_NEEDS, own), say=say)
     except (NoPythonError, RequirementError, MakingError) as error:
         raise SpecError(f"library {library.name!r}: {error}") from error
+    if library.constraints is not None:
+        lines = library.constraints.lines.splitlines()
+        if missing := ", ".join(_not_named(made.packages, lines)):
+            file = library.constraints.file
+            say(f"library {library.name!r}: {file} names no version of {missing}")
+    return made.python
+
+
+def _not_named(packages: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """Return the installed packages that a constraints file has no line for."""
+    named = {canonicalize_name(found[1]) for line in lines if (found := _NAME.match(line))}
+    names = (canonicalize_name(each.partition("==")[0]) for each in packages)
+    return [name for name in names if name not in named | _NAMED_ELSEWHERE]
 
 
 def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:

@@ -8,9 +8,17 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from parity_tests.campaign.run_again import RunAgain
+from parity_tests.environments.requirements import Requirement, constraints
 from parity_tests.observe.flips import Flips
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
@@ -24,6 +32,38 @@ ATTEMPTS = 3
 
 class SpecError(ValueError):
     """A spec cannot be used; the message names the file, the key, why, and what to do."""
+
+
+class Constraints(Record):
+    """A constraints file, which a spec names by its path: the versions of what is installed.
+
+    Its lines are read with the spec. So they are part of its identity, and they reach other
+    machines, which do not have the file.
+    """
+
+    file: str
+    lines: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_read(cls, given: object, info: ValidationInfo) -> object:
+        if not isinstance(given, str):
+            return given
+        path = (info.context or {}).get("folder", Path()) / Path(given).expanduser()
+        try:
+            lines = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", "it is no UTF-8")
+            raise ValueError(
+                f"cannot read the constraints file {str(path)!r}: {why}; check the path, which is "
+                "relative to the folder of the spec"
+            ) from error
+        constraints(given, lines)  # which raises where they cannot be used
+        return {"file": given, "lines": lines}
+
+
+def _requirements(limits: Constraints | None) -> tuple[Requirement, ...]:
+    return (constraints(limits.file, limits.lines),) if limits else ()
 
 
 class CorpusSpec(Record):
@@ -75,7 +115,8 @@ class LibrarySpec(Record):
 
     `with` are packages that its tests need beside it; `tests` are paths in its source distribution,
     without those to `deselect`. A test that fails and is not among the `known` is said. Without
-    `jax` the suite runs on the JAX of constparity. `suite_timeout` is in seconds.
+    `jax` the suite runs on the JAX of constparity. `suite_timeout` is in seconds. Without
+    `constraints` those of the campaign hold.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -88,12 +129,19 @@ class LibrarySpec(Record):
     known: tuple[KnownFailures, ...] = ()
     jax: str = ""
     suite_timeout: float = Field(default=3600.0, gt=0)
+    constraints: Constraints | None = None
+
+    @property
+    def packages(self) -> tuple[str | Requirement, ...]:
+        """What is installed for its tests."""
+        return (f"{self.name}=={self.version}", *self.with_, *_requirements(self.constraints))
 
 
 class EnvironmentSpec(Record):
     """An environment: a release of JAX to make one of, `with` packages, or an interpreter.
 
-    Without both it is the interpreter of constparity itself.
+    Without both it is the interpreter of constparity itself. A release without `constraints` is
+    made with those of the campaign.
     """
 
     # The name of the field is that of records; the file says `with`.
@@ -102,14 +150,20 @@ class EnvironmentSpec(Record):
     jax: str = ""
     with_: tuple[str, ...] = Field(default=(), alias="with")
     python: str = ""
+    constraints: Constraints | None = None
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> EnvironmentSpec:
-        if self.python and (self.jax or self.with_):
+        if self.python and (self.jax or self.packages):
             raise ValueError("name a release of JAX, or a python that is there, and not both")
-        if self.with_ and not self.jax:
+        if self.packages and not self.jax:
             raise ValueError("packages are installed beside a release: name jax")
         return self
+
+    @property
+    def packages(self) -> tuple[str | Requirement, ...]:
+        """What is installed beside JAX."""
+        return (*self.with_, *_requirements(self.constraints))
 
 
 class CampaignSpec(Record):
@@ -121,7 +175,8 @@ class CampaignSpec(Record):
     program in simplified form once more: "lowered" compiles that for the first program of a process
     alone, and "first" takes no other. `run_again` says which programs run again because their sides
     differ: "unconfirmed" leaves out those where our sides differ across the flip exactly as those
-    of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each.
+    of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each. `constraints` hold in each
+    environment that is made for it.
     """
 
     name: str = "campaign"
@@ -137,6 +192,7 @@ class CampaignSpec(Record):
     task_size: int = Field(default=TASK_SIZE, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)
     fail_on: tuple[str, ...] = tuple(each.text for each in DEFAULT_RULES)
+    constraints: Constraints | None = None
 
     @field_validator("sides")
     @classmethod
@@ -202,9 +258,10 @@ def read_spec(path: Path) -> Spec:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{str(path)!r} is no TOML: {error}") from error
     try:
-        return Spec.model_validate(found)
+        spec = Spec.model_validate(found, context={"folder": path.parent})
     except ValidationError as error:
         raise SpecError(f"{str(path)!r} is no spec of a campaign: {_said(error)}") from error
+    return _with_constraints(spec)
 
 
 def target_from_here(target: str, folder: Path) -> str:
@@ -217,6 +274,21 @@ def target_from_here(target: str, folder: Path) -> str:
     file, colon, name = target.partition(":")
     is_path = file.endswith(".py") or os.sep in file or (folder / file).is_dir()
     return f"{os.path.relpath(folder / file)}{colon}{name}" if is_path else target
+
+
+def _with_constraints(spec: Spec) -> Spec:
+    """Give the constraints of the campaign to all that is made without any of its own."""
+    given = {"constraints": spec.campaign.constraints}
+    update = {
+        "library": tuple(
+            each if each.constraints else each.model_copy(update=given) for each in spec.library
+        ),
+        "environment": tuple(
+            each if each.constraints or not each.jax else each.model_copy(update=given)
+            for each in spec.environment
+        ),
+    }
+    return spec.model_copy(update=update)
 
 
 def _said(error: ValidationError) -> str:

@@ -31,6 +31,15 @@ at 0x7fa2ff753230>: Failed to establish a new connection: [Errno 111] Connection
 ERROR: Could not find a version that satisfies the requirement jax==0.12.0 (from versions: none)
 ERROR: No matching distribution found for jax==0.12.0
 """
+CONFLICT = """\
+Collecting jax==0.10.2
+
+The conflict is caused by:
+    The user requested numpy>=2.1
+    The user requested (constraint) numpy==2.0.0
+
+To fix this you could try to:
+"""
 UV = """\
 error: No solution found when resolving dependencies
 cause: Because there is no version of jax==0.99.1 and you require jax==0.99.1, we can conclude ...
@@ -41,6 +50,14 @@ def test_a_version_that_does_not_exist_is_said_with_the_newest_ones():
     assert reason(Ran(1, "", UNKNOWN)) == (
         "Could not find a version that satisfies the requirement jax==0.99 (the newest: 0.11.0, "
         "0.11.1, 0.11.2, 0.12.0, 0.12.0.1); No matching distribution found for jax==0.99"
+    )
+
+
+def test_a_conflict_of_pip_names_both_requirements():
+    stderr = "ERROR: Cannot install numpy>=2.1\nERROR: ResolutionImpossible\n"
+    assert reason(Ran(1, CONFLICT, stderr)) == (
+        "Cannot install numpy>=2.1; The user requested numpy>=2.1; The user requested (constraint) "
+        "numpy==2.0.0; ResolutionImpossible"
     )
 
 

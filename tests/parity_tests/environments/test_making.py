@@ -78,6 +78,29 @@ def test_other_packages_are_another_environment(make, runner, store_folder):
     assert "jax==0.12.0.1" in install
 
 
+def test_constraints_reach_the_installer_and_others_are_another_environment(
+    make, runner, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    pins = tmp_path / "pins.txt"
+    pins.write_text("numpy==1\n")
+    seen = []
+
+    def look():
+        install = runner.commands[-1]
+        seen.append(Path(install[install.index("-c") + 1]).read_text())
+
+    runner.on_install = look
+    first = make(with_=["flax", "-c pins.txt"])
+    moved = pins.rename(tmp_path / "moved.txt")
+    assert make(with_=["flax", "-c moved.txt"]) == first
+    moved.write_text("numpy==2\n")
+    other = make(with_=["flax", "-c moved.txt"])
+    assert other.path != first.path
+    assert seen == ["numpy==1\n", "numpy==2\n"]
+    assert first.with_ == ("-c pins.txt", "flax")
+
+
 def test_other_needs_of_constparity_are_another_environment(make, runner, monkeypatch):
     make()
     monkeypatch.setattr(making, "NEEDS", (*making.NEEDS, "one_more"))

@@ -1,6 +1,6 @@
 import pytest
 
-from parity_tests.environments.requirements import RequirementError, parsed
+from parity_tests.environments.requirements import RequirementError, constraints, parsed
 
 
 @pytest.fixture
@@ -53,6 +53,14 @@ def test_another_content_of_a_file_is_another_requirement(project):
     assert parsed(["mine/mine-1-py3-none-any.whl"]) != before
 
 
+@pytest.mark.parametrize("text", ["-c pins.txt", "-cpins.txt", "--constraint=pins.txt"])
+def test_a_constraints_file_is_its_lines_wherever_it_lies(project, text):
+    (project.parent / "pins.txt").write_text("numpy==1\n")
+    assert parsed([text]) == (constraints("pins.txt", "numpy==1\n"),)
+    assert constraints("pins.txt", "numpy==2\n").content != parsed([text])[0].content
+    assert parsed([text])[0].arguments == ()
+
+
 def test_the_order_and_repetitions_do_not_matter():
     assert parsed(["b", "a", "b"]) == parsed(["a", "b"])
 
@@ -62,6 +70,9 @@ def test_the_order_and_repetitions_do_not_matter():
     [
         ("", "is no requirement"),
         ("-r requirements.txt", "is no requirement"),
+        ("-c gone.txt", r"--with -c gone\.txt: the constraints file .*gone\.txt does not exist"),
+        ("-c nested.txt", r"nested\.txt names another file, in '-r more\.txt'"),
+        ("-c binary.txt", r"binary\.txt cannot be read"),
         ("--index-url=https://example.org", "is no requirement"),
         ("./gone", "does not exist"),
         ("gone-1-py3-none-any.whl", "does not exist"),
@@ -70,5 +81,7 @@ def test_the_order_and_repetitions_do_not_matter():
 )
 def test_what_cannot_be_installed_is_said_before_anything_is_made(project, text, said):
     (project / "empty").mkdir()
+    (project.parent / "nested.txt").write_text("-r more.txt\n")
+    (project.parent / "binary.txt").write_bytes(b"\xff")
     with pytest.raises(RequirementError, match=said):
         parsed([text])

@@ -43,17 +43,19 @@ def library(tmp_path, monkeypatch):
         return SimpleNamespace(status=0, stderr="")
 
     monkeypatch.setattr(ecosystem, "installer_found", lambda: SimpleNamespace(run=run))
-    monkeypatch.setattr(
-        ecosystem,
-        "environment_for",
-        lambda jax, packages, say: SimpleNamespace(python=Path(sys.executable)),
-    )
+    asked = []
+
+    def environment_for(jax, packages, say):
+        asked.extend(packages)
+        return SimpleNamespace(python=Path(sys.executable))
+
+    monkeypatch.setattr(ecosystem, "environment_for", environment_for)
     spec = LibrarySpec(
         name="table",
         version="1.0",
         known=[{"tests": ["*::test_fails_anyway"], "why": "it always has"}],
     )
-    return SimpleNamespace(spec=spec, fetched=fetched)
+    return SimpleNamespace(spec=spec, fetched=fetched, asked=asked)
 
 
 def test_the_programs_of_a_suite_are_a_corpus_and_are_gathered_once(library, tmp_path):
@@ -66,6 +68,7 @@ def test_the_programs_of_a_suite_are_a_corpus_and_are_gathered_once(library, tmp
     [program] = Path(corpus.targets[0]).glob("*.py")
     assert "test_uses_a_table" in program.read_text()
     assert library.fetched == ["table==1.0"]
+    assert {"table==1.0", "pip", "pytest"} <= set(library.asked)  # uv brings no pip, which fetches
     assert said == ["table 1.0: running its test-suite", "table 1.0: 1 program"]
 
 
