@@ -175,8 +175,8 @@ class CampaignSpec(Record):
     program in simplified form once more: "lowered" compiles that for the first program of a process
     alone, and "first" takes no other. `run_again` says which programs run again because their sides
     differ: "unconfirmed" leaves out those where our sides differ across the flip exactly as those
-    of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each. `constraints` hold in each
-    environment that is made for it.
+    of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each. `constraints` hold in
+    each environment that is made for it.
     """
 
     name: str = "campaign"
