@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,16 +20,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from parity_tests.cli.planned_progress import CampaignProgress
     from parity_tests.cli.terminal import Shown
     from parity_tests.planned.campaign import MakesRunner
-    from parity_tests.planned.going import Tally
     from parity_tests.planned.plan import NamedEnvironment
     from parity_tests.planned.spec import EnvironmentSpec
     from reports import ReportFormat, ReportRequest
     from reports.rows.plan import PlanReport, State
 
 _FIRST_ANSWER_SECONDS = 30.0
-_LINE_SECONDS = 60.0  # between two lines of progress in a log
 PLAN_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
 
 
@@ -155,6 +153,7 @@ def campaign(
 
       constparity campaign ecosystem.toml -k numpyro
     """
+    from parity_tests.cli.planned_progress import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
     from parity_tests.planned.cluster import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
@@ -175,8 +174,8 @@ def campaign(
             _print_list(file, plan, _states(list_))
             return
         if not status:
-            with display.progress(every=_LINE_SECONDS) as shown:
-                steps = _Steps(shown)
+            with display.progress(every=LINE_SECONDS) as shown:
+                progress = CampaignProgress(shown)
                 asked = Asked(
                     spec=given,
                     folder=spec.parent,
@@ -190,9 +189,9 @@ def campaign(
                 )
                 plan = run_campaign(
                     asked,
-                    _on_cluster(scheduler) if scheduler else _here(jobs, steps),
+                    _on_cluster(scheduler) if scheduler else _here(jobs, progress),
                     say=shown.say,
-                    on_step=steps,
+                    on_step=progress,
                 )
                 if not no_smaller:
                     for made in smaller_programs(file, plan, given.campaign.timeout, say=shown.say):
@@ -221,12 +220,12 @@ def conclude_plan(
     context.obj.code = max(context.obj.code, _exit_code(report))
 
 
-def _here(jobs: int, steps: _Steps) -> MakesRunner:
+def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
     """Run tasks on this machine."""
     from parity_tests.planned.local import run_here
 
     return lambda folder, campaign, *, alone: partial(
-        run_here, folder=folder, jobs=1 if alone else jobs, at_work=steps.at_work
+        run_here, folder=folder, jobs=1 if alone else jobs, at_work=progress.at_work
     )
 
 
@@ -239,45 +238,6 @@ def _on_cluster(address: str) -> MakesRunner:
     return lambda folder, campaign, *, alone: ClusterRunner(
         address, f"{folder.parent.name}-{campaign}", alone=alone
     )
-
-
-class _Steps:
-    """Shows how far a campaign is: its rate, the time that is left, and what failed by kind.
-
-    Programs that tasks of this machine have behind them count before their task has ended, and
-    are no state yet.
-    """
-
-    def __init__(self, shown: Shown) -> None:
-        self.shown, self.begun = shown, 0.0
-        self.tally: Tally | None = None
-
-    def __call__(self, tally: Tally) -> None:
-        if tally is not self.tally:  # times are a phase of their own
-            self.tally, self.begun = tally, time.monotonic()
-        self._show(0.0)
-
-    def at_work(self, programs: float) -> None:
-        if self.tally is not None:
-            self._show(programs)
-
-    def _show(self, at_work: float) -> None:
-        from reports.rows.plan import STATES
-
-        assert self.tally is not None
-        done, total, states = self.tally.done, self.tally.total, self.tally.states
-        minutes = (time.monotonic() - self.begun) / 60
-        rate = (done + at_work) / minutes if minutes else 0.0
-        left = f"{(total - done - at_work) / rate:.0f} min left" if rate else "time not known yet"
-        bad = [
-            f"{states[state]:,} {state}"
-            for state in STATES
-            if states[state] and state not in ("safe", "at a price")
-        ]
-        stored = "" if done == total else f"{done:,} in the store, "
-        text = f"{stored}{rate:.0f} a minute, {left}; {', '.join(bad) or 'no failures'}"
-        # All are there when the last task has ended, and not when its programs have run.
-        self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)
 
 
 def _states(text: str) -> tuple[State, ...]:
