@@ -67,6 +67,10 @@ def main(folder):
             bytearray(2**30)
         if name.startswith("slow"):
             time.sleep(1.0)
+        if name.startswith("waits"):
+            parent = os.getppid()
+            while os.getppid() == parent and not (marks / f"go {parent}").exists():
+                time.sleep(0.02)
         if name.startswith("once fills") and first:
             print("No space left on device", flush=True)
             os._exit(os.EX_IOERR)
