@@ -92,6 +92,12 @@ class Cluster:
 
 
 @pytest.fixture
+def impatient(monkeypatch):
+    """The scheduler gives a worker up after five silent seconds, the least that Dask waits."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "500ms")
+
+
+@pytest.fixture
 def cluster(tmp_path, marks):
     found = Cluster(tmp_path)
     found.start_scheduler()
@@ -171,6 +177,29 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
     assert [each.programs for each in report.causes] == [("dies",)]
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_worker_that_hangs_leaves_its_task_to_another_and_may_come_back(
+    cluster, writer, tasks, marks
+):
+    worker = cluster.start_worker()
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        worker.send_signal(signal.SIGSTOP)
+        let_go(marks, worker)  # its task ends while it hangs
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        worker.send_signal(signal.SIGCONT)
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, writer, tasks, marks, alone):
     worker = cluster.start_worker()
@@ -190,6 +219,51 @@ def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, writer, ta
     with writer(NAMES) as plan:
         with meanwhile(cluster, trouble):
             run(cluster, plan, tasks(NAMES, attempts=1), alone=alone)
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
+def test_a_worker_that_loses_its_connections_leaves_its_task_to_another(
+    cluster, writer, tasks, marks
+):
+    worker = cluster.start_worker_behind_relays()
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        for each in cluster.relays:
+            each.cut()
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        let_go(marks, worker)
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_result_that_the_network_holds_back_is_not_counted_twice(cluster, writer, tasks, marks):
+    worker = cluster.start_worker_behind_relays()
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        for each in cluster.relays:
+            each.be_silent()
+        let_go(marks, worker)  # its result comes when another worker has the task
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        for each in cluster.relays:
+            each.speak()
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
         assert plan.finish()
     check_each_is_safe_once(plan.path)
 
