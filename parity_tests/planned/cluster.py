@@ -14,6 +14,8 @@ import logging
 import platform
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
@@ -24,7 +26,7 @@ from parity_tests.environments.making import environment_for
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe.environment import version
 from parity_tests.planned.going import Outcome
-from parity_tests.planned.task_process import perform
+from parity_tests.planned.task_process import POLL_SECONDS, perform
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ log = logging.getLogger(__name__)
 _AHEAD = 2  # tasks that the scheduler has for each thread of a worker, so that none waits
 _AT_LEAST = 100  # and for workers that come while the first tasks run
 _PATIENCE_SECONDS = 600.0
+_LOOK_SECONDS = 2.0  # between two looks at whether tasks wait for workers that are gone
+_RESULT_SECONDS = 30.0  # for a worker to give the result of a task that has ended
 
 
 class ClusterError(ValueError):
@@ -113,6 +117,9 @@ class ClusterRunner:
     alone: bool = False
     patience: float = _PATIENCE_SECONDS
     _unfit: dict[str, str] = field(default_factory=dict)  # why, by the address of the worker
+    # Futures that only some workers may run, with the addresses of these workers, by key.
+    _bound: dict[str, tuple[Future, list[str]]] = field(default_factory=dict)
+    _moved: Counter[str] = field(default_factory=Counter)  # how often, by the key of the task
 
     def __call__(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
         """Run tasks as they come."""
@@ -133,31 +140,63 @@ class ClusterRunner:
         from distributed import as_completed
 
         futures = as_completed(loop=client.loop)
+        self._bound.clear()
         for task in in_hand.values():
             futures.add(self._submit(client, task))
         self._fill(client, futures, tasks, in_hand)
         if in_hand and not self._fit(client):
             log.warning("constparity: the scheduler %s has no workers; tasks wait for the first",
                         self.address)  # fmt: skip
-        for future in futures:
-            task = in_hand[self._key_of(future)]
+        for future in self._ended(client, futures, in_hand):
+            key = str(future.key)
+            task = in_hand[key]
             outcome = _outcome(task, future)
+            if outcome is None:
+                time.sleep(POLL_SECONDS)
+                futures.add(future)
+                continue
+            self._bound.pop(key, None)
             future.release()
             if isinstance(outcome, TaskLost) and outcome.unfit_worker:
                 self._unfit[outcome.unfit_worker] = outcome.why
                 log.warning("constparity: %s; others run its task", outcome.why)
                 futures.add(self._submit(client, task))
                 continue
-            del in_hand[task.key]
+            del in_hand[key]
             yield task, outcome
             self._fill(client, futures, tasks, in_hand)
+
+    def _ended(self, client: Client, futures: Any, in_hand: dict[str, Task]) -> Iterator[Future]:
+        """Give the futures of tasks in hand as they end; move those whose workers are gone."""
+        looked = time.monotonic()
+        while not futures.is_empty():
+            if self._bound and time.monotonic() > looked + _LOOK_SECONDS:
+                self._move(client, futures, in_hand)
+                looked = time.monotonic()
+            if not futures.has_ready():
+                time.sleep(POLL_SECONDS)
+            elif (future := next(futures)).key in in_hand:  # one that was moved is not
+                yield future
+
+    def _move(self, client: Client, futures: Any, in_hand: dict[str, Task]) -> None:
+        """Give a task to other workers when all that may run it are gone: Dask waits for these."""
+        fit = self._fit(client)
+        for key, (future, workers) in list(self._bound.items()):
+            if fit and not future.done() and not fit.keys() & set(workers):
+                del self._bound[key]
+                task = in_hand.pop(key)
+                # A new key: the scheduler has yet to say that the old one is cancelled.
+                self._moved[task.key] += 1
+                in_hand[self._key(task)] = task
+                future.cancel()
+                futures.add(self._submit(client, task))
 
     def _fill(
         self, client: Client, futures: Any, tasks: Iterator[Task], in_hand: dict[str, Task]
     ) -> None:
         """Give the scheduler as many tasks as keep its workers busy, and those that are to come."""
         while len(in_hand) < self._room(client) and (task := next(tasks, None)) is not None:
-            in_hand[task.key] = task
+            in_hand[self._key(task)] = task
             futures.add(self._submit(client, task))
 
     def _room(self, client: Client) -> int:
@@ -175,13 +214,16 @@ class ClusterRunner:
             )
         if self._unfit:
             where = {"workers": sorted(fit), "allow_other_workers": False}
-        if self.alone:
+        if self.alone and fit:
             first = {each["host"]: address for address, each in fit.items()}
             where = {"workers": sorted(first.values()), "allow_other_workers": False}
-        return client.submit(
-            run_on_worker, task.model_dump_json(by_alias=True), key=self._key(task), pure=False,
-            **where,
-        )  # fmt: skip
+        key = self._key(task)
+        future = client.submit(
+            run_on_worker, task.model_dump_json(by_alias=True), key=key, pure=False, **where
+        )
+        if where:
+            self._bound[key] = (future, where["workers"])
+        return future
 
     def _fit(self, client: Client) -> dict[str, dict[str, Any]]:
         """Return the workers that run tasks, by their addresses."""
@@ -189,27 +231,32 @@ class ClusterRunner:
         return {address: each for address, each in found.items() if address not in self._unfit}
 
     def _key(self, task: Task) -> str:
-        return f"constparity-{self.campaign}-{task.key}"
-
-    def _key_of(self, future: Future) -> str:
-        return str(future.key).removeprefix(f"constparity-{self.campaign}-")
+        moved = self._moved[task.key]
+        return f"constparity-{self.campaign}-{task.key}" + (f"-{moved}" if moved else "")
 
 
 class _SchedulerGoneError(Exception):
     """The scheduler went away, with the tasks that it had."""
 
 
-def _outcome(task: Task, future: Future) -> TaskResult | TaskLost:
-    """Return what a task came to. Raises `_SchedulerGoneError`."""
+def _outcome(task: Task, future: Future) -> TaskResult | TaskLost | None:
+    """Return what a task came to; None where the worker that has its result does not answer.
+
+    Dask runs the task again when it gives that worker up. Raises `_SchedulerGoneError`.
+    """
     from distributed import KilledWorker
 
-    if future.status in ("cancelled", "lost"):
+    if future.status == "cancelled":
         raise _SchedulerGoneError
+    if future.status == "lost":
+        return None
     try:
-        text = future.result()
+        text = future.result(timeout=_RESULT_SECONDS)
     except KilledWorker as killed:
         return TaskLost(key=task.key, why=f"its workers were lost: {killed}")
-    except (CancelledError, OSError) as error:
+    except OSError:  # or its subclass TimeoutError; a scheduler that goes cancels the future
+        return None
+    except CancelledError as error:
         raise _SchedulerGoneError from error
     found = json.loads(text)
     return (TaskLost if "why" in found else TaskResult).model_validate(found)

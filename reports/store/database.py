@@ -41,7 +41,10 @@ def opened_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextlib.contextmanager
 def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a store that exists; an older one is migrated first. Raises `StoreError`."""
+    """Open a store that exists; an older one is migrated first. Raises `StoreError`.
+
+    Whatever is read in the block is of the moment of its first statement.
+    """
     if not path.is_file():
         what = "it is a folder" if path.is_dir() else "there is no such file"
         raise store_error(path, what, f"keep runs in one with constparity run --store {path}")
@@ -49,6 +52,7 @@ def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
         with opened_for_writing(path):
             pass
     with explained(path), contextlib.closing(_reader(path)) as connection:
+        connection.execute("BEGIN")
         yield connection
 
 

@@ -65,10 +65,14 @@ def main(folder):
         if name.startswith("grows"):
             resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
             bytearray(2**30)
-        while name.startswith("waits for ") and not (marks / name[len("waits for ") :]).exists():
+        while name.startswith("follows ") and not (marks / name.removeprefix("follows ")).exists():
             time.sleep(0.05)
         if name.startswith("slow"):
             time.sleep(1.0)
+        if name.startswith("waits"):
+            parent = os.getppid()
+            while os.getppid() == parent and not (marks / f"go {parent}").exists():
+                time.sleep(0.02)
         if name.startswith("once fills") and first:
             print("No space left on device", flush=True)
             os._exit(os.EX_IOERR)

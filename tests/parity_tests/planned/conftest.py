@@ -1,12 +1,8 @@
 import pytest
 
 from parity_tests.planned import task_process
-from parity_tests.planned.plan import PlannedProgram
-from parity_tests.planned.spec import CampaignSpec
-from parity_tests.planned.tasks import Cutter
-from reports.store.plan_records import PlanBegin, PlannedText
 from reports.store.plans import opened_plan
-from tests.helpers.built_grids import ENVIRONMENT
+from tests.helpers import quick_campaigns
 
 
 @pytest.fixture
@@ -22,48 +18,19 @@ def marks(monkeypatch, tmp_path):
 @pytest.fixture
 def planned():
     """Make planned programs of some names."""
-
-    def make(names, corpus="models", environment="here"):
-        return [
-            PlannedProgram(place=place, environment=environment, corpus=corpus, name=name)
-            for place, name in enumerate(names)
-        ]
-
-    return make
+    return quick_campaigns.planned
 
 
 @pytest.fixture
-def tasks(planned):
+def tasks():
     """Cut programs of some names into tasks of two."""
-
-    def make(names, **changes):
-        return Cutter(CampaignSpec(**{"task_size": 2, **changes})).tasks(planned(names))
-
-    return make
+    return quick_campaigns.tasks
 
 
 @pytest.fixture
-def begin(planned):
+def begin():
     """Describe a plan of programs of some names."""
-
-    def make(names, **changes):
-        fields = {
-            "name": "nightly",
-            "digest": "d",
-            "whole": "w",
-            "total": len(names),
-            "spec": "{}",
-            "sides": ("legacy", "jax-legacy"),
-            "environments": (ENVIRONMENT,),
-            "settings": {},
-            "programs": [
-                PlannedText(each.place, 0, each.name, each.model_dump_json())
-                for each in planned(names)
-            ],
-        }
-        return PlanBegin(**{**fields, **changes})
-
-    return make
+    return quick_campaigns.begin
 
 
 @pytest.fixture

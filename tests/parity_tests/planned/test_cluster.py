@@ -14,35 +14,57 @@ import pytest
 from parity_tests.planned.cluster import ClusterError, ClusterRunner, connected
 from parity_tests.planned.going import go_on
 from reports.store.plan_report import plan_report
+from reports.store.reading import load_run
+from tests.helpers.relays import Relay
 from tests.helpers.waiting import await_
 
 ROOT = Path(__file__).parents[3]
+NAMES = ["waits", "second", "third", "fourth", "fifth"]
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 class Cluster:
     """A scheduler and workers, each a process."""
 
     def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.folder = folder
         self.started = []
         self.workers = []
+        self.relays = []
         self.scheduler = None
 
     def start_scheduler(self):
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
 
-    def start_worker(self):
+    def start_worker(self, *arguments, scheduler=None):
         self.workers.append(
             self._start(
-                "worker", self.address, "--nthreads", "1", "--no-nanny",
-                "--preload", "tests.helpers.quick_workers",
+                "worker", scheduler or self.address, "--nthreads", "1", "--no-nanny",
+                "--name", f"worker {len(self.workers)}",
+                "--preload", "tests.helpers.quick_workers", *arguments,
             )
         )  # fmt: skip
         return self.workers[-1]
+
+    def start_worker_behind_relays(self):
+        """Start a worker; all that it and the scheduler say to each other passes the relays."""
+        port = free_port()
+        there, back = self.relays = [Relay(self.port), Relay(port)]
+        return self.start_worker(
+            "--listen-address", f"tcp://127.0.0.1:{port}", "--contact-address", back.address,
+            scheduler=there.address,
+        )  # fmt: skip
+
+    def await_workers(self, count):
+        with connected(self.address, 60.0) as client:
+            client.wait_for_workers(count)
 
     def _start(self, kind, *arguments):
         with open(self.folder / f"{kind}-{len(self.started)}.log", "w") as log:
@@ -65,6 +87,14 @@ class Cluster:
         for each in reversed(self.started):
             each.kill()
             each.wait()
+        for each in self.relays:
+            each.cut()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """The scheduler gives a worker up after five silent seconds, the least that Dask waits."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "500ms")
 
 
 @pytest.fixture
@@ -86,13 +116,36 @@ def run(cluster, plan, given, **changes):
     return go_on(plan, given, ClusterRunner(cluster.address, "test", **fields))
 
 
+def let_go(marks, worker):
+    """End the programs of a worker that wait."""
+    (marks / f"go {worker.pid}").touch()
+
+
+def check_each_is_safe_once(path):
+    """Check that each of `NAMES` is there once, and so are the three tasks."""
+    report = plan_report(path)
+    assert report.states == {"safe": 5}
+    assert (report.tasks, report.tasks_lost) == (3, 0)
+    assert [row.name for row in load_run(path, "last").programs] == NAMES
+
+
 @contextlib.contextmanager
-def meanwhile(action):
-    """Do something while the block runs."""
+def meanwhile(cluster, action):
+    """Do something while the block runs; a failure ends the cluster, and with it the block."""
+
+    def act():
+        try:
+            action()
+        except BaseException:
+            cluster.stop()
+            raise
+
     with ThreadPoolExecutor() as threads:
-        done = threads.submit(action)
-        yield
-        done.result()
+        done = threads.submit(act)
+        try:
+            yield
+        finally:
+            done.result()
 
 
 def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, marks):
@@ -116,12 +169,130 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
         cluster.start_worker()
 
     with writer(names) as plan:
-        with meanwhile(trouble):
+        with meanwhile(cluster, trouble):
             run(cluster, plan, tasks(names, attempts=3))
         assert plan.finish()
     report = plan_report(plan.path)
     assert report.states == {"lost": 1, "safe": 7}
     assert [each.programs for each in report.causes] == [("dies",)]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_worker_that_hangs_leaves_its_task_to_another_and_may_come_back(
+    cluster, writer, tasks, marks
+):
+    worker = cluster.start_worker()
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        worker.send_signal(signal.SIGSTOP)
+        let_go(marks, worker)  # its task ends while it hangs
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        worker.send_signal(signal.SIGCONT)
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, writer, tasks, marks, alone):
+    worker = cluster.start_worker()
+    cluster.await_workers(1)
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        other = cluster.start_worker()
+        cluster.await_workers(2)
+        with connected(cluster.address) as client:
+            client.retire_workers(names=["worker 0"])
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        let_go(marks, worker)
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1), alone=alone)
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
+def test_a_worker_that_loses_its_connections_leaves_its_task_to_another(
+    cluster, writer, tasks, marks
+):
+    worker = cluster.start_worker_behind_relays()
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        for each in cluster.relays:
+            each.cut()
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        let_go(marks, worker)
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_result_that_the_network_holds_back_is_not_counted_twice(cluster, writer, tasks, marks):
+    worker = cluster.start_worker_behind_relays()
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        for each in cluster.relays:
+            each.be_silent()
+        let_go(marks, worker)  # its result comes when another worker has the task
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        for each in cluster.relays:
+            each.speak()
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
+
+
+def test_a_result_that_is_lost_with_its_worker_is_made_by_another(
+    cluster, writer, tasks, marks, monkeypatch
+):
+    monkeypatch.setattr("parity_tests.planned.cluster._RESULT_SECONDS", 0.5)
+    worker = cluster.start_worker_behind_relays()
+    cluster.await_workers(1)
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        there, back = cluster.relays
+        back.be_silent()  # the worker says that the task has ended, and cannot be asked for more
+        let_go(marks, worker)
+        with connected(cluster.address) as client:
+            await_(lambda: any(client.who_has().values()))
+        there.cut()
+        other = cluster.start_worker()
+        await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
+        worker.wait()
+        let_go(marks, other)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1), alone=True)
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
 
 
 def test_tasks_that_hang_or_run_out_of_memory_are_given_up(
@@ -162,21 +333,21 @@ def test_a_scheduler_without_workers_is_named_and_waited_for(cluster, writer, ta
         cluster.start_worker()
 
     with writer(names) as plan:
-        with meanwhile(trouble):
+        with meanwhile(cluster, trouble):
             run(cluster, plan, tasks(names))
         assert plan.finish()
 
 
 def test_workers_that_come_later_have_tasks_at_once(cluster, writer, tasks, marks, monkeypatch):
     monkeypatch.setenv("QUICK_START_SECONDS", "60.0")
-    names = ["waits for second", "second"]
+    names = ["follows second", "second"]
 
     def come():
         cluster.start_worker()
-        await_(lambda: tasks_here(marks, "waits for second"))
+        await_(lambda: tasks_here(marks, "follows second"))
         cluster.start_worker()
 
-    with writer(names) as plan, meanwhile(come):
+    with writer(names) as plan, meanwhile(cluster, come):
         run(cluster, plan, tasks(names, task_size=1, attempts=1, timeout=1.0))
     assert plan_report(plan.path).states == {"safe": 2}
 

@@ -1,15 +1,21 @@
 """A plan in a store: resumed, refused, run again, divided and merged."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from reports.rows import Comparison
 from reports.rows.fail_rules import parse
+from reports.rows.plan import STATES
+from reports.store import database
 from reports.store.errors import StoreError
 from reports.store.finished import finished
 from reports.store.plan_merge import merge
-from reports.store.plan_reading import planned_names, seconds_by_name
+from reports.store.plan_reading import list_plans, planned_names, seconds_by_name
 from reports.store.plan_records import PlannedText
 from reports.store.plan_report import find_plan, plan_report
 from reports.store.plans import opened_plan
@@ -17,6 +23,7 @@ from reports.store.reading import list_runs, load_run
 from tests.helpers.built_grids import ENVIRONMENT, program
 from tests.helpers.quick_tasks import result, row
 
+ROOT = Path(__file__).parents[3]
 NAMES = ("first", "second", "third", "fourth", "fifth")
 
 
@@ -183,6 +190,75 @@ def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
     with pytest.raises(StoreError, match="no planned campaign of this spec and expression"):
         find_plan(path, digest="missing")
     assert plan_report(path, one.plan).states == plan_report(path, other.plan).states == {"safe": 5}
+
+
+def check_adds_up(path, plan, names):
+    """Check that a report has each program once, and is of one moment; return how many ran."""
+    report = plan_report(path, plan)
+    ran = len(names) - report.states.get("not run", 0)
+    assert sum(report.states.values()) == report.planned == len(names)
+    assert sum(report.environments[0].machines.values()) == ran
+    assert report.tasks == -(-ran // 2)
+    return ran
+
+
+def test_two_campaigns_write_to_one_store_at_once_while_it_is_read(tmp_path, marks):
+    path = tmp_path / "runs.db"
+    names = {digest: [f"{digest} {number}" for number in range(8)] for digest in ("one", "other")}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.helpers.quick_campaigns",
+             path, digest, tmp_path / digest, *names[digest]],
+            cwd=ROOT,
+        )
+        for digest in names
+    ]  # fmt: skip
+
+    def check():
+        for each in list_plans(path):
+            own = names[each.digest]
+            check_adds_up(path, each.id, own)
+            assert planned_names(path, each.id, STATES) == own
+        assert all(run.programs <= run.planned == 8 for run in list_runs(path))
+
+    try:
+        while any(each.poll() is None for each in running):
+            if path.exists():
+                check()
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+    assert [each.returncode for each in running] == [0, 0]
+    check()
+    for digest, own in names.items():
+        [plan] = [each for each in list_plans(path) if each.digest == digest]
+        report = plan_report(path, plan.id)
+        assert (report.states, report.tasks, bool(report.finished)) == ({"safe": 8}, 4, True)
+        rows = load_run(path, str(report.environments[0].run)).programs
+        assert [row.name for row in rows] == own
+        assert [len((marks / name).read_text().split()) for name in own] == [1] * 8
+
+
+def test_a_report_is_of_one_moment_although_tasks_end_meanwhile(
+    begin, tasks, tmp_path, monkeypatch
+):
+    path = tmp_path / "runs.db"
+    names = [str(number) for number in range(20)]
+    waiting = iter(tasks(names))
+    reader = database._reader
+
+    def reading(path):
+        """Connect; a task ends before each statement on planned programs or tasks."""
+        connection = reader(path)
+        connection.set_trace_callback(
+            lambda said: "WHERE plan =" in said and go_on(plan, [next(waiting)], run)
+        )
+        return connection
+
+    with opened_plan(path, begin(names)) as plan:
+        monkeypatch.setattr(database, "_reader", reading)
+        assert check_adds_up(path, plan.plan, names) < 20
 
 
 def test_runs_of_several_machines_are_of_no_machine_that_another_run_has(begin, tasks, tmp_path):
