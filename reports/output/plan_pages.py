@@ -10,7 +10,7 @@ from reports.output import html_page, markdown_page, templating
 from reports.output.comment_page import LIMIT, first_that_fits, link_to_whole
 from reports.output.markdown_text import environment
 from reports.rows.plan import PlanReport
-from reports.views.plan_page import PlanPage, left_in_cause, plan_page
+from reports.views.plan_page import PlanPage, plan_page
 from reports.views.texts import cut
 
 # Causes, programs of each, and characters of a text. The last always fits.
@@ -98,7 +98,6 @@ def _cut(page: PlanPage, causes: int, members: int, length: int) -> PlanPage:
                 title=cut(each.title, length),
                 facts=tuple((word, cut(what, length)) for word, what in each.facts),
                 members=tuple(cut(name, length) for name in each.members[:members]),
-                notice=each.notice or left_in_cause(len(each.members[members:])),
             )
             for each in page.sections[:causes]
         ),

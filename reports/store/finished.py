@@ -38,20 +38,22 @@ def finished(
         finished(0, row, parse("different")).state == "safe"
     """
     state = state_of(row, differs_from_itself=bool(differs_from_itself), is_refused=is_refused)
-    symptom, line, action = "", "", ""
+    symptom, line, equation, action = "", "", "", ""
     if state not in ("safe", "unavailable"):
         action, member = seen(row)
         if state == "disagree":  # the flip has no part in it
             action, member = "", between_pipelines(row)
         # The file of a generated program is of its task alone, and no line of a user's.
         symptom, line = member.symptom, "" if recipe else member.where
+        if state == "disagree" or _is_of_outputs(row):
+            equation = _equation(row)
     return Finished(
         place=place,
         state=state,
         why=storable(next(iter(row.reasons), "")),
         symptom=storable(symptom),
         line=storable(line),
-        equation=storable(_equation(row)) if state not in ("safe", "unavailable") else "",
+        equation=storable(equation),
         action=storable(action),
         against_itself=storable(differs_from_itself),
         broken=broken_rules(row, state, rules),
@@ -97,6 +99,15 @@ def broken_without_row(state: State, rules: Sequence[FailRule]) -> tuple[str, ..
     """
     is_broken = state in _NOT_JUDGED
     return tuple(each.text for each in rules if is_broken and each.name == "not-compared")
+
+
+def _is_of_outputs(row: ProgramRow) -> bool:
+    """Say whether the worst that was seen is in the values of outputs, as drift is.
+
+    A program whose output is committed may have other bits as well; they are not its cause.
+    """
+    reasons = row.flip.reasons if row.flip else ()
+    return not reasons or reasons[0].kind == "outputs"
 
 
 def _equation(row: ProgramRow) -> str:

@@ -40,7 +40,13 @@ class CauseSection:
     title: str
     facts: tuple[tuple[str, str], ...]  # a word, and what it is
     members: tuple[str, ...]
-    notice: str = ""
+    programs: int
+
+    @property
+    def notice(self) -> str:
+        """How many of its programs are not named; "" where all are."""
+        left = self.programs - len(self.members)
+        return f"{left:,} more programs have this cause; the JSON report names them" if left else ""
 
 
 @dataclass(frozen=True)
@@ -177,7 +183,6 @@ def _with_counts(programs: dict[str, int]) -> str:
 
 def _section(number: int, cause: CauseGroup) -> CauseSection:
     shown = cause.programs[:MEMBERS_SHOWN]
-    left = len(cause.programs) - len(shown)
     facts: Sequence[tuple[str, str]] = (
         ("What helps", cause.action),
         ("Line", cause.line),
@@ -193,16 +198,5 @@ def _section(number: int, cause: CauseGroup) -> CauseSection:
         f"{cut(cause.symptom or MEANINGS[cause.state], _TEXT_LENGTH)}",
         facts=tuple((word, cut(what, _TEXT_LENGTH)) for word, what in facts if what),
         members=tuple(cut(each, _NAME_LENGTH) for each in shown),
-        notice=left_in_cause(left),
+        programs=len(cause.programs),
     )
-
-
-def left_in_cause(left: int) -> str:
-    """Say that programs of a cause are not shown; "" where all are.
-
-    Example::
-
-        >>> left_in_cause(1200)
-        '1,200 more programs have this cause; the JSON report names them'
-    """
-    return f"{left:,} more programs have this cause; the JSON report names them" if left else ""

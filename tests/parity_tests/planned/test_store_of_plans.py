@@ -8,7 +8,7 @@ import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
-from reports.rows import Comparison
+from reports.rows import Comparison, DriftAttribution
 from reports.rows.fail_rules import parse
 from reports.rows.plan import STATES
 from reports.store import database
@@ -157,6 +157,34 @@ def test_a_program_that_differs_from_itself_is_set_apart(begin, tasks, tmp_path)
     assert [(each.state, each.symptom, each.programs) for each in report.causes] == [
         ("breaks", "outputs are apart", ("first",)),
         ("not repeatable", "differs from itself: output bits", ("second",)),
+    ]
+
+
+def test_an_equation_is_the_cause_of_outputs_alone(begin, tasks, tmp_path):
+    drift = DriftAttribution(
+        left="jax-legacy",
+        right="jax-simplified",
+        cause="constant folding",
+        evidence="",
+        equation="mul, equation 3",
+    )
+    kinds = {"first": "outputs", "second": "placement", "third": "placement"}
+
+    def run(waiting):
+        for task in waiting:
+            ran = []
+            for each in task.programs:
+                found = program(each.name, "different", kind=kinds[each.name])
+                others = {"drift": (drift,)} if each.name != "third" else {}
+                ran.append(finished(each.place, found.model_copy(update=others)))
+            yield task, result(task).model_copy(update={"programs": tuple(ran)})
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:3])) as plan:
+        go_on(plan, tasks(NAMES[:3]), run)
+    # Two differ in where an output is, and one of them has other bits as well.
+    assert sorted((each.equation, each.programs) for each in plan_report(plan.path).causes) == [
+        ("", ("second", "third")),
+        ("mul", ("first",)),
     ]
 
 

@@ -82,11 +82,17 @@ def test_a_comment_fits_whatever_there_is_and_says_what_it_leaves_out():
     shown = text.count("<details>")
     assert 0 < shown < 500
     assert f"**Left out here:** {500 - shown} more causes" in text
-    assert "more programs have this cause" in text
     assert "[The whole report](<https://example.org/report.html>)" in text
     assert "The whole report" not in plan_pages.render("comment", whole)
     with pytest.raises(ValueError, match="javascript"):
         plan_pages.render("comment", whole, "javascript:alert(1)")
+
+
+@pytest.mark.parametrize(("kind", "named"), [("html", 200), ("md", 200), ("comment", 50)])
+def test_programs_that_a_cause_names_and_leaves_out_add_up(kind, named):
+    text = plan_pages.render(kind, report([cause(1, 1473)]))
+    assert len(set(re.findall(r"cause_1_program_\d+", text))) == named
+    assert f"{1473 - named:,} more programs have this cause" in text
 
 
 @pytest.mark.parametrize("kind", ["html", "md", "comment"])
