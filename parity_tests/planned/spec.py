@@ -238,9 +238,11 @@ class Spec(Record):
     def digest(self) -> str:
         """Identifies the campaign: the same spec goes on where it was interrupted.
 
-        With other rules it is the same campaign, whose programs are held to them.
+        With other rules it is the same campaign, whose programs are held to them. A setting that a
+        newer constparity adds changes nothing where the spec does not name it.
         """
-        text = self.model_dump_json(exclude={"campaign": {"fail_on"}})
+        campaign = self.campaign.model_copy(update={"fail_on": CampaignSpec().fail_on})
+        text = self.model_copy(update={"campaign": campaign}).model_dump_json(exclude_defaults=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -20,7 +20,7 @@ def broken_of(
 ) -> tuple[BrokenRule, ...]:
     """Return the rules that programs of a plan break, each with their number, in their order.
 
-    Other rules than those of the plan are asked of each row, some 300 of them a second.
+    Other rules than those of the plan are asked of each row, some hundreds of them a second.
     """
     counts: Counter[str] = Counter()
     if plan.rules == tuple(each.text for each in rules):

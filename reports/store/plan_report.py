@@ -15,6 +15,7 @@ from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_of
 from reports.store.plan_reading import list_plans
 from reports.store.plan_records import StoredPlan
+from reports.views.texts import counted
 
 # States that have nothing to explain, or whose cause is not in the program.
 _WITHOUT_CAUSE = frozenset({"safe", "not run", "refused"})
@@ -133,7 +134,7 @@ def find_plan(path: Path, plan: int | None = None, *, digest: str = "") -> Store
         each for each in plans if plan in (None, each.id) and (not digest or each.digest == digest)
     ]
     if not found:
-        there = f"it has {len(plans)} planned campaigns" if plans else "it has none"
+        there = f"it has {counted(len(plans), 'planned campaign')}" if plans else "it has none"
         what = "it has no planned campaign" + (f" {plan}" if plan is not None else "")
         what += " of this spec and expression" if digest else ""
         raise store_error(path, what, f"begin one with constparity campaign; {there}")
@@ -141,8 +142,8 @@ def find_plan(path: Path, plan: int | None = None, *, digest: str = "") -> Store
 
 
 def _counts(standings: Sequence[_Standing]) -> dict[State, int]:
-    counted = Counter(each.state for each in standings)
-    return {state: counted[state] for state in STATES if counted[state]}
+    found = Counter(each.state for each in standings)
+    return {state: found[state] for state in STATES if found[state]}
 
 
 def _labels(roots: Sequence[tuple[int, str]]) -> dict[int, str]:

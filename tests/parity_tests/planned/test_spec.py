@@ -65,6 +65,7 @@ def test_other_rules_are_no_other_campaign(tmp_path):
     text = "[[corpus]]\nname = 'a'\n[campaign]\n"
     plain, held = read(tmp_path, text), read(tmp_path, f"{text}fail_on = ['drift', 'slower:20%']")
     assert [each.text for each in held.campaign.rules] == ["drift", "slower:20%"]
+    assert plain.digest == read(tmp_path, f"{text}attempts = 3").digest  # as many as by default
     assert plain.digest == held.digest != read(tmp_path, f"{text}timeout = 7").digest
 
 
