@@ -1,5 +1,7 @@
 """A plan in a store: resumed, refused, run again, divided and merged."""
 
+import contextlib
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +147,22 @@ def test_other_rules_are_asked_of_the_rows_that_are_there(begin, tasks, tmp_path
         ]
         plan.hold_to(parse("different"))
     assert [(each.rule, each.programs) for each in plan_report(path).broken] == [("different", 2)]
+
+
+def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+    with opened_plan(path, begin(NAMES)) as plan:
+        go_on(plan, tasks(NAMES), lambda waiting: (
+            (task, differing(task, "different")) for task in waiting
+        ))  # fmt: skip
+    with contextlib.closing(sqlite3.connect(path)) as older:
+        for table, column in (
+            ("planned", "broken"), ("plans", "rules"), ("planned", "versions"), ("tasks", "versions"),
+        ):  # fmt: skip
+            older.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        older.execute("PRAGMA user_version = 3")
+    assert plan_report(path).broken == ()
+    assert [each.programs for each in plan_report(path, rules=parse("different")).broken] == [4]
 
 
 def test_a_program_that_differs_from_itself_is_set_apart(begin, tasks, tmp_path):
