@@ -156,9 +156,8 @@ def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, t
             (task, differing(task, "different")) for task in waiting
         ))  # fmt: skip
     with contextlib.closing(sqlite3.connect(path)) as older:
-        for table, column in (
-            ("planned", "broken"), ("plans", "rules"), ("planned", "versions"), ("tasks", "versions"),
-        ):  # fmt: skip
+        for each in ("planned.broken", "planned.versions", "plans.rules", "tasks.versions"):
+            table, column = each.split(".")
             older.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         older.execute("PRAGMA user_version = 3")
     assert plan_report(path).broken == ()
