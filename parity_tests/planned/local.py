@@ -47,7 +47,7 @@ def run_here(
                     del going[slot]
                     free.append(slot)
                     yield running.task, outcome
-            if time.monotonic() - said >= _SAY_SECONDS:
+            if going and time.monotonic() - said >= _SAY_SECONDS:
                 said = time.monotonic()
                 at_work(sum(each.share() * len(each.task.programs) for each in going.values()))
             time.sleep(POLL_SECONDS)

@@ -140,7 +140,7 @@ def measure_scheduler(count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scheduler.json"
         dask = [sys.executable, "-m"]
-        options = ["--no-dashboard", "--scheduler-file", str(file)]
+        options = ["--no-dashboard", "--host", "127.0.0.1", "--scheduler-file", str(file)]
         started.append(
             subprocess.Popen([*dask, "distributed.cli.dask_scheduler", "--port", "0", *options])
         )
@@ -150,10 +150,17 @@ def measure_scheduler(count: int) -> None:
         with Client(scheduler_file=str(file)) as client:
             client.wait_for_workers(2)
             text = "x" * 20_000
-            with timed(f"{count:,} tasks of the scheduler, 20 kB each way", count):
-                futures = client.map(lambda number, text: text, range(count), text=text, pure=False)
-                for future in as_completed(futures):
-                    future.result()
+            # A task of 100 programs has some 20 kB, and a result of 1.5 MB.
+            for times in (1, 75):
+                what = f"{count:,} tasks of the scheduler, {20 * times:,} kB back"
+                with timed(what, count):
+                    futures = client.map(
+                        lambda number, text, times: text * times, range(count), text=text,
+                        times=times, pure=False,
+                    )  # fmt: skip
+                    for future in as_completed(futures):
+                        future.result()
+                        future.release()
     for each in reversed(started):
         each.terminate()
         each.wait()
