@@ -81,25 +81,22 @@ def _check_versions(task: Task) -> None:
 
 @functools.cache
 def _versions_of(python: Path | None) -> tuple[str, str]:
-    """Return the versions of JAX and jaxlib of an interpreter, "none" for what it has not."""
+    """Return the versions of JAX and jaxlib of an interpreter. Raises `OSError`."""
     command = [str(python or sys.executable), "-c", _LOOK]
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if ran.returncode:
-        raise OSError(f"{command[0]} ends with {ran.returncode}: {ran.stderr.strip()[-200:]}")
-    jax, jaxlib = ran.stdout.split()
+        last = " ".join(ran.stderr.strip().splitlines()[-1:])
+        raise OSError(f"{command[0]} cannot say its JAX: {last}")
+    jax, jaxlib = ran.stdout.splitlines()[-1].split()
     return jax, jaxlib
 
 
+# As `observe.environment` has them: a JAX of a source tree is not what it was when it was installed.
 _LOOK = """
-from importlib import metadata
+from importlib.metadata import version
+import jax
 
-def version(name):
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "none"
-
-print(version("jax"), version("jaxlib"))
+print(jax.__version__, version("jaxlib"))
 """
 
 
