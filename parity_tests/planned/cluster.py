@@ -91,7 +91,7 @@ def _versions_of(python: Path | None) -> tuple[str, str]:
     return jax, jaxlib
 
 
-# As `observe.environment` has them: a JAX of a source tree is not what it was when it was installed.
+# As `observe.environment` has them: a JAX of a source tree is not what was once installed.
 _LOOK = """
 from importlib.metadata import version
 import jax
