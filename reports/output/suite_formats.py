@@ -27,13 +27,13 @@ _OF_SUITES: dict[ReportFormat, Callable[[SuiteResult, str], str]] = {
     "json": lambda result, _: json_file.render_suite(result),
 }
 # The same formats, so that a setting of a project fits both modes.
-_OF_RUNS: dict[ReportFormat, Callable[[SuiteRuns], str]] = {
-    "html": suite_runs_pages.render_html,
-    "md": suite_runs_pages.render_markdown,
-    "comment": suite_runs_pages.render_comment,
-    "junit": suite_runs_junit.render,
-    "sarif": suite_runs_sarif.render,
-    "json": json_file.render_suite,
+_OF_RUNS: dict[ReportFormat, Callable[[SuiteRuns, str], str]] = {
+    "html": lambda runs, _: suite_runs_pages.render_html(runs),
+    "md": lambda runs, _: suite_runs_pages.render_markdown(runs),
+    "comment": lambda runs, link: suite_runs_pages.render_comment(runs, link=link),
+    "junit": lambda runs, _: suite_runs_junit.render(runs),
+    "sarif": lambda runs, _: suite_runs_sarif.render(runs),
+    "json": lambda runs, _: json_file.render_suite(runs),
 }
 SUITE_FORMATS: tuple[ReportFormat, ...] = tuple(_OF_SUITES)
 
@@ -48,5 +48,5 @@ def render_suite(format_: ReportFormat, result: SuiteResult | SuiteRuns, link: s
         render_suite("md", load_suite("suite.json")).startswith("# constparity")
     """
     if isinstance(result, SuiteRuns):
-        return _OF_RUNS[format_](result)
+        return _OF_RUNS[format_](result, link)
     return _OF_SUITES[format_](result, link)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from reports.output import html_page, markdown_page, templating
-from reports.output.comment_page import LIMIT, cut_table, first_that_fits
+from reports.output.comment_page import LIMIT, cut_table, first_that_fits, link_to_whole
 from reports.output.markdown_text import environment
 from reports.rows.suite_runs import SuiteRuns
 from reports.views.suite_runs_page import RunsPage, suite_runs_page
@@ -47,16 +47,20 @@ def render_markdown(runs: SuiteRuns, limit_bytes: int = markdown_page.LIMIT_BYTE
     return templating.fill(environment(), frame, part, suite_runs_page(runs), limit_bytes)
 
 
-def render_comment(runs: SuiteRuns, limit: int = LIMIT) -> str:
+def render_comment(runs: SuiteRuns, limit: int = LIMIT, *, link: str = "") -> str:
     """Render the runs as Markdown below `limit` bytes, for any number of tests.
+
+    `link` is the address of the whole report; raises `ValueError` where it is not http or https.
 
     Example::
 
         len(render_comment(runs).encode()) < 65_536
     """
     template = environment().get_template("suite_runs_comment.md")
-    page = suite_runs_page(runs)
-    return first_that_fits((template.render(page=_cut(page, *to)) for to in _CUTS), limit)
+    page, whole = suite_runs_page(runs), link_to_whole(link)
+    return first_that_fits(
+        (template.render(page=_cut(page, *to), whole=whole) for to in _CUTS), limit
+    )
 
 
 def _cut(page: RunsPage, rows: int, length: int) -> RunsPage:

@@ -156,6 +156,13 @@ def test_sarif_names_the_files_of_what_is_not_alike():
     ]
 
 
+def test_a_comment_links_to_the_whole_report():
+    assert "[The whole report](<https://example.org/suite.html>) has all tests" in render_suite(
+        "comment", runs(), "https://example.org/suite.html"
+    )
+    assert "The whole report" not in render_suite("comment", runs())
+
+
 def test_a_comment_fits_whatever_the_suite():
     many = compared("t.py::test_" + "x" * 500, PASSED, failed("y" * 5000, "z" * 8000))
     text = suite_runs_pages.render_comment(runs(differences=(many,) * 5000))
