@@ -153,6 +153,7 @@ def campaign(
 
       constparity campaign ecosystem.toml -k numpyro
     """
+    from parity_tests.campaign import name_expression
     from parity_tests.cli.planned_progress import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
     from parity_tests.planned.cluster import ClusterError
@@ -166,10 +167,18 @@ def campaign(
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
     file = store or spec.with_suffix(".db")
     console = display.console()
+    if anew and retry:
+        fail("--anew begins once more, and --retry goes on: give one of them")
+    if (status or list_ is not None) and (anew or retry or scheduler or durations):
+        fail("--status and --list run nothing: leave out --anew, --retry, --scheduler, --durations")
     try:
+        if expression.strip():
+            name_expression.parse(expression)
         given = read_spec(spec)
+        named = read_shard(shard) if shard else None
         if list_ is not None or status:
-            plan = find_plan(file, digest=digest_of(given, expression)).id
+            digest = digest_of(given, expression)
+            plan = find_plan(file, digest=digest, shard=str(named or "")).id
         if list_ is not None:
             _print_list(file, plan, _states(list_))
             return
@@ -182,7 +191,7 @@ def campaign(
                     store=file,
                     environments=_environments(given.environment, spec.parent, shown),
                     expression=expression,
-                    shard=read_shard(shard) if shard else None,
+                    shard=named,
                     durations=durations,
                     anew=anew,
                     retry=_states(retry or ""),
@@ -197,7 +206,9 @@ def campaign(
                     for made in smaller_programs(file, plan, given.campaign.timeout, say=shown.say):
                         shown.say(f"kept: {made}")
         found = with_files(file, plan_report(file, plan, given.campaign.rules))
-    except (SpecError, ShardError, ClusterError, StoreError) as error:
+    except (
+        SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
+    ) as error:  # fmt: skip
         fail(str(error))
     except KeyboardInterrupt:
         complain(f"interrupted; {file} has what was finished, and the same command goes on")

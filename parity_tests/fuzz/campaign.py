@@ -83,7 +83,11 @@ def keep(
 
 
 def signature(row: ProgramRow) -> tuple[object, ...]:
-    """Return what two programs that fail alike share: pairs that differ, and sides that raise."""
+    """Return what two programs that fail alike share.
+
+    These are the pairs that differ, the sides that raise, and what a flip breaks, which may be
+    something that no two sides differ in, as where an output is committed.
+    """
     different = {
         (each.left, each.right, each.metric)
         for each in row.comparisons
@@ -94,7 +98,15 @@ def signature(row: ProgramRow) -> tuple[object, ...]:
         for each in row.observations
         if each.failure
     }
-    return row.verdict, frozenset(different), frozenset(failed)
+    return row.verdict, frozenset(different), frozenset(failed), _broken_by_a_flip(row)
+
+
+def _broken_by_a_flip(row: ProgramRow) -> tuple[str, str] | None:
+    """Return what a flip breaks, without its figures; None where it breaks nothing."""
+    if row.flip is None or row.flip.outcome != "different":
+        return None
+    first = row.flip.reasons[0]
+    return first.kind, "" if first.kind == "failure" else first.what.partition(":")[0]
 
 
 def _campaign(
@@ -149,7 +161,11 @@ def header(row: ProgramRow, file: Path) -> str:
 
         rendering.module({row.name: recipe}, header(row, file))
     """
-    reasons = "\n".join(f"- {line}" for reason in row.reasons for line in reason.splitlines())
-    text = f"A generated program, made smaller: {row.verdict}.\n\nBefore that:\n{reasons}\n\n"
+    found: str = row.verdict
+    seen = row.reasons
+    if row.verdict == "parity" and row.flip is not None:
+        found, seen = row.flip.outcome, tuple(each.what for each in row.flip.reasons)
+    reasons = "\n".join(f"- {line}" for reason in seen for line in reason.splitlines())
+    text = f"A generated program, made smaller: {found}.\n\nBefore that:\n{reasons}\n\n"
     text += f"    constparity run {file}:{row.name}\n"
     return text.replace("\\", "\\\\").replace('"""', "'''")

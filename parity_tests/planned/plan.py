@@ -109,7 +109,8 @@ def _listed(
         limits = Limits(spec.campaign.timeout, python=python)
         found, listed = _of_corpus(corpus, folder, label, limits)
         if not listed:
-            raise SpecError(f"corpus {corpus.name!r} has no programs in {label}; see its targets")
+            where = "expression and its tags" if corpus.expression or corpus.tags else "targets"
+            raise SpecError(f"corpus {corpus.name!r} has no programs in {label}; see its {where}")
         environment = found or environment
         programs += listed
     if environment is None:
@@ -136,7 +137,7 @@ def _of_corpus(
         try:
             collected = collect(targets, Path(own), limits, select)
         except TargetError as error:
-            raise SpecError(f"corpus {corpus.name!r}: {error}") from error
+            raise SpecError(f"corpus {corpus.name!r} in {label}: {error}") from error
     return collected.environment, [
         PlannedProgram(
             place=0,

@@ -20,6 +20,7 @@ from reports.store.plan_report import plan_report
 from reports.store.plans import PlanWriter
 from reports.store.reading import load_program
 
+_NAME = "program"  # of the smaller program, in the file of its cause
 # States whose programs are made smaller; those that are lost are no rows to be like.
 _MADE_SMALLER: tuple[State, ...] = ("disagree", "breaks", "could not compare", "not repeatable")
 
@@ -88,7 +89,8 @@ def smaller_programs(
         row = load_program(store, cause.run, cause.place)
         recipe = fuzzing.reduced(read_recipe(with_recipe[cause.place]), row, report.sides, timeout)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write(file, rendering.module({"program": recipe}, fuzzing.header(row, file)))
+        named = row.model_copy(update={"name": _NAME})
+        write(file, rendering.module({_NAME: recipe}, fuzzing.header(named, file)))
         yield file
 
 
@@ -112,7 +114,7 @@ def with_files(store: Path, report: PlanReport) -> PlanReport:
         with_files(store, plan_report(store)).causes[0].target
     """
     causes = [
-        each.model_copy(update={"target": str(file)})
+        each.model_copy(update={"target": f"{file}:{_NAME}"})
         if (file := file_of(store, each)).exists()
         else each
         for each in report.causes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import tomllib
@@ -16,7 +17,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
+from parity_tests.campaign import name_expression
 from parity_tests.campaign.run_again import RunAgain
 from parity_tests.environments.requirements import Requirement, constraints
 from parity_tests.observe.flips import Flips
@@ -92,8 +95,25 @@ class CorpusSpec(Record):
             raise ValueError("a name has no slash and no colon, and is not empty")
         return name
 
+    @field_validator("expression")
+    @classmethod
+    def _is_an_expression(cls, text: str) -> str:
+        if text.strip():
+            name_expression.parse(text)
+        return text
+
     @model_validator(mode="after")
     def _is_one_kind(self) -> CorpusSpec:
+        given = self.model_fields_set
+        if ("generated" in given and not self.generated) or (
+            "targets" in given and not self.targets
+        ):
+            raise ValueError(
+                "it has no programs: name targets, or generate one or more; leave both out for the "
+                "built-in corpus"
+            )
+        if "seed" in given and not self.generated:
+            raise ValueError("seed is of generated programs: say how many are generated")
         if self.generated and (self.targets or self.expression or self.tags):
             raise ValueError("generated programs have no targets, no expression and no tags")
         if self.depth is not None and (self.kept or not self.generated):
@@ -209,7 +229,7 @@ class CampaignSpec(Record):
             raise ValueError(
                 "version-change is a rule of `run --jax`; a campaign holds each version by itself"
             )
-        return tuple(each.text for each in rules)
+        return tuple(dict.fromkeys(each.text for each in rules))
 
     @property
     def rules(self) -> tuple[FailRule, ...]:
@@ -230,6 +250,8 @@ class Spec(Record):
         names = [each.name for each in self.corpus] + [each.name for each in self.library]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two corpora have the name {twice[0]!r}")
+        if len(set(self.environment)) < len(self.environment):
+            raise ValueError("two [[environment]] are the same: name each once")
         if not names or not self.environment:
             raise ValueError("a campaign has one [[corpus]] or [[library]] at least")
         return self
@@ -301,6 +323,24 @@ def _said(error: ValidationError) -> str:
         return " ".join(words) or "the file"
 
     return "; ".join(
-        f"{place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}"
-        for each in error.errors(include_url=False)
+        f"{place(each['loc'])}: {_what(each)}" for each in error.errors(include_url=False)
     )
+
+
+def _what(error: ErrorDetails) -> str:
+    """Say what is wrong with one value, in words of TOML."""
+    if error["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(str(error["loc"][-1]), _KEYS, n=1)
+        return "there is no such key" + (f" (did you mean {close[0]}?)" if close else "")
+    if error["type"] == "tuple_type":
+        return f'write a list, as ["{error["input"]}"]'
+    return error["msg"].removeprefix("Value error, ")
+
+
+_KEYS = sorted(
+    {
+        field.alias or name
+        for record in (Spec, CampaignSpec, CorpusSpec, LibrarySpec, KnownFailures, EnvironmentSpec)
+        for name, field in record.model_fields.items()
+    }
+)

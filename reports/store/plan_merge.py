@@ -50,6 +50,8 @@ def merge(shards: Sequence[Path], path: Path) -> int:
     """
     parts = [_Part(each, find_plan(each)) for each in shards]
     _check(parts)
+    if path.exists() and any(path.samefile(each) for each in shards):
+        raise store_error(path, "it is one of the shards", "put them together in another file")
     first = parts[0].plan
     with contextlib.ExitStack() as stack:
         sources = [stack.enter_context(opened_for_reading(part.path)) for part in parts]

@@ -120,10 +120,13 @@ def plan_report(
     )
 
 
-def find_plan(path: Path, plan: int | None = None, *, digest: str = "") -> StoredPlan:
+def find_plan(
+    path: Path, plan: int | None = None, *, digest: str = "", shard: str = ""
+) -> StoredPlan:
     """Return a plan of a store, the last one where none is named. Raises `StoreError`.
 
-    With a `digest` it is one of that spec, for several campaigns may have one store.
+    With a `digest` it is one of that spec, for several campaigns may have one store, and with a
+    `shard` it is that one of it.
 
     Example::
 
@@ -131,12 +134,17 @@ def find_plan(path: Path, plan: int | None = None, *, digest: str = "") -> Store
     """
     plans = list_plans(path)
     found = [
-        each for each in plans if plan in (None, each.id) and (not digest or each.digest == digest)
+        each
+        for each in plans
+        if plan in (None, each.id)
+        and (not digest or each.digest == digest)
+        and (not shard or each.shard == shard)
     ]
     if not found:
         there = f"it has {counted(len(plans), 'planned campaign')}" if plans else "it has none"
         what = "it has no planned campaign" + (f" {plan}" if plan is not None else "")
         what += " of this spec and expression" if digest else ""
+        what += f" with shard {shard}" if shard else ""
         raise store_error(path, what, f"begin one with constparity campaign; {there}")
     return found[-1]
 

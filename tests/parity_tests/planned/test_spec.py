@@ -49,8 +49,20 @@ def test_a_spec_is_read(tmp_path):
         ("[[corpus]]\nname = 'a'\ndepth = 1", "depth is of generated programs"),
         ("[[corpus]]\nname = 'a'\ngenerated = 1\ndepth = 4", "corpus 1 depth: Input should"),
         ("[[corpus]]\nname = 'a'\n[campaign]\nsides = ['legacy']", "name two sides or more"),
-        ("[[corpus]]\nname = 'a'\n[campaign]\nround = 5", "campaign round: Extra inputs"),
+        (
+            "[[corpus]]\nname = 'a'\n[campaign]\nround = 5",
+            "campaign round: there is no such key (did you mean rounds?)",
+        ),
         ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
+        ("[[corpus]]\nname = 'a'\n[campaign]\nfail_on = 'drift'", 'write a list, as ["drift"]'),
+        ("[[corpus]]\nname = 'a'\ngenerated = 0", "it has no programs"),
+        ("[[corpus]]\nname = 'a'\ntargets = []", "it has no programs"),
+        ("[[corpus]]\nname = 'a'\nseed = 7", "seed is of generated programs"),
+        ("[[corpus]]\nname = 'a'\nexpression = 'and or'", "corpus 1 expression: "),
+        (
+            "[[corpus]]\nname = 'a'\n[[environment]]\njax = '0.12'\n[[environment]]\njax = '0.12'",
+            "two [[environment]] are the same",
+        ),
         ("[[corpus]]\nname = 'a'\n[campaign]\nfail_on = ['drfit']", "did you mean drift?"),
         ("[[corpus]]\nname = 'a'\n[campaign]\nfail_on = ['version-change']", "of `run --jax`"),
     ],
@@ -59,6 +71,11 @@ def test_a_wrong_spec_names_the_place_and_what_is_wrong(tmp_path, text, said):
     with pytest.raises(SpecError, match=r"spec\.toml") as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
+
+
+def test_a_rule_that_is_named_twice_is_one_rule(tmp_path):
+    spec = read(tmp_path, "[[corpus]]\nname = 'a'\n[campaign]\nfail_on = ['drift', 'drift']")
+    assert spec.campaign.fail_on == ("drift",)
 
 
 def test_other_rules_are_no_other_campaign(tmp_path):

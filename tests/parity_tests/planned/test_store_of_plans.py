@@ -387,6 +387,18 @@ def test_shards_that_do_not_belong_together_are_refused(
     assert not whole.exists()
 
 
+def test_shards_are_not_merged_into_one_of_them(begin, planned, tasks, tmp_path):
+    parts = [
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2) for number in (1, 2)
+    ]
+    with pytest.raises(StoreError, match="it is one of the shards; put them together in another"):
+        merge(parts, parts[0])
+    assert [each.shard for each in list_plans(parts[0])] == ["1/2"]
+    assert find_plan(parts[1], digest="d", shard="2/2").shard == "2/2"
+    with pytest.raises(StoreError, match="with shard 1/2"):
+        find_plan(parts[1], digest="d", shard="1/2")
+
+
 def test_a_shard_that_is_missing_is_named(begin, planned, tasks, tmp_path):
     one = shard(tmp_path / "1.db", begin, planned, tasks, 1, 2)
     with pytest.raises(StoreError, match="of 2 shards, 2 are missing"):
