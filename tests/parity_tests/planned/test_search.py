@@ -15,6 +15,7 @@ from parity_tests.planned.searching import leave, smaller_programs, with_files
 from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
 from reports.store.finished import finished
 from reports.store.plan_report import plan_report
+from tests.helpers.built_grids import program
 from tests.helpers.quick_tasks import result, row
 
 SCALE, COND = coverage.OPERATIONS[0], coverage.WITH_BODIES[0]
@@ -106,6 +107,17 @@ def test_what_a_search_covers_is_in_its_report_and_kept_for_the_next(searched, t
     assert report.coverage["transformation"] == 2
     assert report.coverage["possible transformation"] == coverage.count_possible()
     assert read(tmp_path / "kept.json").recipes == (ONE, OTHER)
+
+
+def test_smaller_programs_break_as_the_larger_one_does_though_no_sides_differ():
+    def broken(what, kind="placement"):
+        return fuzzing.signature(program("step", "different", kind=kind, what=what))
+
+    committed = broken("output committed: False against True")
+    assert committed == broken("output committed: True against False")
+    safe = fuzzing.signature(program("step", "safe"))
+    assert len({committed, broken("output sharding: P against Q"), safe}) == 3
+    assert broken("TypeError in x", "failure") == broken("TypeError in y", "failure") != committed
 
 
 def test_one_program_of_each_cause_is_made_smaller(searched, monkeypatch):
