@@ -102,7 +102,6 @@ def test_they_reach_the_environments_that_are_made_here(tmp_path, monkeypatch):
 
 
 def test_they_travel_to_workers_that_do_not_have_the_file(tmp_path, monkeypatch):
-    pytest.importorskip("distributed")
     made = read(tmp_path).environment[0]
     task = Task(
         key="k",
