@@ -5,6 +5,10 @@ attributed. Then XLA's passes are switched off set by set, and the first set wit
 agree names the cause. Both sides also run with the result of every equation an output, and the
 first one that differs names the line.
 
+Where ours and stock JAX's side of each mode have the same bits, each mode has repeated itself
+already, in two processes. What is left to see is that the sides differ in these processes, too. An
+equation that differs shows it; without one both sides run unchanged after all.
+
 Programs share the process of a side, as in a campaign. One that does not repeat its bits there is
 tried once more in processes of its own.
 
@@ -34,7 +38,7 @@ from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
-from parity_tests.judge.sides import FLIPS
+from parity_tests.judge.sides import FLIPS, mode_of
 from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.protocol import Job, to_json
 from parity_tests.processes.worker_process import KILLED
@@ -45,13 +49,17 @@ _TOLERANCE = RUNGS.index("tolerance")
 
 @dataclass(frozen=True)
 class Drift:
-    """Two sides whose outputs are not bitwise equal, and the campaign's evidence of both."""
+    """Two sides whose outputs are not bitwise equal, and the campaign's evidence of both.
+
+    `has_repeated` says that another side of each mode had the same bits.
+    """
 
     job: Job
     left: Evidence
     right: Evidence
     rung: str
     truth: Sequence[Value] = ()
+    has_repeated: bool = False
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -75,6 +83,26 @@ def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side],
     if not any(rungs[pair] == "mismatch" for pair in found):
         found += [pair for pair, rung in rungs.items() if rung == "mismatch"][:1]
     return {pair: rungs[pair] for pair in found}
+
+
+def has_repeated(comparisons: Sequence[Comparison], pair: tuple[Side, Side]) -> bool:
+    """Say whether each side of a pair has the bits of the other side of its mode.
+
+    Example::
+
+        has_repeated(row.comparisons, ("jax-legacy", "jax-simplified"))
+    """
+    alike = [
+        {each.left, each.right}
+        for each in comparisons
+        if each.metric == "outputs"
+        and each.outcome == "equal"
+        and worst_rung(each.leaves) == "bitwise"
+    ]
+    return all(
+        any(side in both and len({mode_of(each) for each in both}) == 1 for both in alike)
+        for side in pair
+    )
 
 
 def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
@@ -107,19 +135,17 @@ class _Attribution:
 
     def find(self) -> DriftAttribution:
         try:
-            self._repeat()
+            if not self.drift.has_repeated:
+                self._repeat()
+            cause, evidence = self._cause_or_none()
+            first = self._first
+            if self.drift.has_repeated and not first.is_seen and self._repeat():
+                cause, evidence = self._cause_or_none()
         except NotRepeatedError as error:
             found = self._attribution("not attributed", str(error))
             return found.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
         except (NotAttributedError, OutOfTimeError) as error:
             return self._attribution("not attributed", str(error))
-        try:
-            cause, evidence = self._cause()
-        except OutOfTimeError as error:
-            return self._attribution("not attributed", str(error))
-        except NotAttributedError as error:
-            cause, evidence = "not attributed", str(error)
-        first = self._first
         if cause == "a bug":
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
             unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
@@ -151,14 +177,19 @@ class _Attribution:
         """The first equation that differs: looked for once, and after the cause where that does."""
         return self.rerun.first_equation()
 
-    def _repeat(self) -> None:
-        """Make sure that both sides repeat the bits that the campaign has of them."""
+    def _repeat(self) -> bool:
+        """Make sure that both sides repeat the bits that the campaign has of them.
+
+        Returns whether that took other processes than those of before.
+        """
         try:
             self._repeat_once()
         except NotAttributedError:
             if not self.rerun.start_afresh():
                 raise
             self._repeat_once()
+            return True
+        return False
 
     def _repeat_once(self) -> None:
         again = self.rerun.outputs({}, "as it was")
@@ -169,6 +200,13 @@ class _Attribution:
                     f"{evidence.observation.side} gave other bits when it was run again, so no "
                     "other run says anything of the difference",
                 )
+
+    def _cause_or_none(self) -> tuple[DriftCause, str]:
+        """Find the cause, or say why there is none. Raises `OutOfTimeError`."""
+        try:
+            return self._cause()
+        except NotAttributedError as error:
+            return "not attributed", str(error)
 
     def _cause(self) -> tuple[DriftCause, str]:
         failed = []

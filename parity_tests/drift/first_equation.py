@@ -19,6 +19,11 @@ class FirstDifference:
     written: str = ""  # how the two sides write that equation, where they write it differently
     misfit: bool = False  # the other side has another equation in its place, or none
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether an equation that both sides have gives them other bits."""
+        return self.equation is not None and not self.misfit
+
 
 def first_difference(
     left: EquationValues,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity_tests.drift.attribution import Drift, attribute, drifting_pairs
+from parity_tests.drift.attribution import Drift, attribute, drifting_pairs, has_repeated
 from parity_tests.drift.rerun import warm_sides
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
@@ -71,7 +71,14 @@ def attribute_drift(
                 findings = replace(findings, no_drift=job.why)
             else:
                 drifts = [
-                    Drift(job, evidence_of(number, left), evidence_of(number, right), rung, truth)
+                    Drift(
+                        job,
+                        evidence_of(number, left),
+                        evidence_of(number, right),
+                        rung,
+                        truth,
+                        has_repeated(findings.comparisons, (left, right)),
+                    )
                     for (left, right), rung in pairs.items()
                 ]
                 try:

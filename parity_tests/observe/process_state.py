@@ -27,7 +27,7 @@ _OF_JAX = ("MOSAIC_GPU_CUDA_ROOT",)  # variables that JAX sets itself, when Pall
 class ProcessState:
     """The state of this process at one moment."""
 
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Mapping[str, Any]]  # by module; all that it has, for a copy is cheap
     settings: Mapping[str, Any]
     variables: Mapping[str, str]
     directory: str
@@ -39,12 +39,7 @@ class ProcessState:
     def now(cls) -> ProcessState:
         """Take the state of this moment; it costs a millisecond."""
         return cls(
-            {
-                f"{module.__name__}.{name}": value
-                for module in _MODULES
-                for name, value in vars(module).items()
-                if callable(value)
-            },
+            {module.__name__: dict(vars(module)) for module in _MODULES},
             {**jax.config.values, **_settings_of_engine()},
             {name: value for name, value in os.environ.items() if name not in _OF_JAX},
             _directory(),
@@ -76,9 +71,11 @@ class ProcessState:
         return replace(self, path=later.path).changes(later)
 
     def _functions(self, later: ProcessState) -> Iterator[str]:
-        for name, value in self.functions.items():
-            if later.functions.get(name) is not value:
-                yield f"replaces {name}"
+        for module, before in self.functions.items():
+            now = later.functions[module]
+            for name, value in before.items():
+                if now.get(name) is not value and callable(value):
+                    yield f"replaces {module}.{name}"
 
     def _settings(self, later: ProcessState) -> Iterator[str]:
         for name, value in self.settings.items():

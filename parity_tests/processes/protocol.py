@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.settings_found import SettingsFound
@@ -333,7 +334,10 @@ class Order(Record):
 
 def to_json(model: BaseModel) -> str:
     """Write a model as JSON, whatever texts a program has put into it."""
-    return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
+    try:
+        return model.model_dump_json()
+    except PydanticSerializationError:  # of a text that is no UTF-8; few models have one
+        return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
 
 
 def _spelled_out(value: Any) -> Any:

@@ -33,7 +33,7 @@ PROCESSES = 2
 # A look takes a fifth of a millisecond. The longer the work takes, the longer is the pause between
 # two looks: a hundredth of the time so far, within these limits.
 POLL_SECONDS = 0.02
-MOST_POLL_SECONDS = 0.05
+MOST_POLL_SECONDS = 0.1
 _PART_OF_WAIT = 100
 # Python, JAX and its backend start within this, on top of the first program's time limit.
 START_SECONDS = 60.0

@@ -8,16 +8,17 @@ from program_files import line_with, program_file
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import equation_values
-from parity_tests.drift.attribution import Drift, attribute
-from parity_tests.drift.first_equation import first_difference
+from parity_tests.drift.attribution import Drift, _Attribution, attribute, has_repeated
+from parity_tests.drift.first_equation import FirstDifference, first_difference
 from parity_tests.drift.rerun import Reruns, warm_sides
 from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.tolerance_ladder import compare
 from parity_tests.evidence.values import Value
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import EquationValue, EquationValues, Job
-from reports.rows import Observation
+from reports.rows import Comparison, Observation
 
 PLANTED = program_file("planted_drift")
 
@@ -128,6 +129,74 @@ def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, mo
         found = attribute(Drift(job, *sides, "ulp"), tmp_path, warm)
     assert (found.cause, found.unrepeated) == ("not attributed", True)
     assert "jax-legacy gave other bits when it was run again" in found.evidence
+
+
+class Runs:
+    """Two sides that agree with constant folding off; unchanged, the left one gives `again`."""
+
+    is_out_of_time = False
+
+    def __init__(self, sees, again=1.0):
+        self.sees, self.again, self.asked = sees, again, []
+
+    def outputs(self, xla, what, **how):
+        self.asked.append(what)
+        left, right = (self.again, 1.5) if what == "as it was" else (1.0, 1.0)
+        return (Value("", np.float32(left)),), (Value("", np.float32(right)),)
+
+    def first_equation(self):
+        return FirstDifference("that one", equation(0) if self.sees else None)
+
+    def start_afresh(self):
+        return False
+
+
+def attributed(runs, repeated):
+    sides = (
+        Evidence(Observation(program="p", side=side), (Value("", np.float32(value)),))
+        for side, value in (("jax-legacy", 1.0), ("jax-simplified", 1.5))
+    )
+    job = Job(number=0, name="p", target="m:p")
+    return _Attribution(Drift(job, *sides, "ulp", has_repeated=repeated), runs).find()
+
+
+@pytest.mark.parametrize(
+    ("repeated", "sees", "runs_unchanged"),
+    [(False, True, True), (True, True, False), (True, False, True)],
+)
+def test_what_both_pipelines_show_runs_unchanged_only_where_no_equation_differs(
+    repeated, sees, runs_unchanged
+):
+    runs = Runs(sees)
+    assert attributed(runs, repeated).cause == "constant folding"
+    assert ("as it was" in runs.asked) == runs_unchanged
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_a_difference_that_is_not_there_again_has_no_cause(repeated):
+    found = attributed(Runs(sees=False, again=1.5), repeated)
+    assert (found.cause, found.unrepeated) == ("not attributed", True)
+
+
+def test_each_mode_has_repeated_itself_where_both_sides_of_it_have_the_same_bits():
+    def row(left, right, other=1.0, metric="outputs", outcome="equal"):
+        leaf = compare("", np.float32(1.0), np.float32(other))
+        return Comparison(
+            metric=metric, left=left, right=right, outcome=outcome, left_value="", right_value="",
+            leaves=(leaf,) if outcome == "equal" else (),
+        )  # fmt: skip
+
+    flip = ("jax-legacy", "jax-simplified")
+    legacy, simplified = row("legacy", "jax-legacy"), row("simplified", "jax-simplified")
+    assert has_repeated([legacy, simplified], flip)
+    assert has_repeated([legacy, simplified], ("legacy", "simplified"))
+    assert not has_repeated([legacy], flip)
+    assert not has_repeated([legacy, row(*flip)], flip)
+    assert not has_repeated([legacy, row("simplified", "jax-simplified", 1.0000001)], flip)
+    failed = row("simplified", "jax-simplified", outcome="not compared")
+    assert not has_repeated([legacy, failed], flip)
+    of_another = row("simplified", "jax-simplified", metric="exported outputs")
+    assert not has_repeated([legacy, of_another], flip)
 
 
 def equation(number, **changes):
