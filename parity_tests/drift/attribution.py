@@ -2,8 +2,10 @@
 
 Both sides run again, first unchanged: a program that does not repeat its own bits cannot be
 attributed. Then XLA's passes are switched off set by set, and the first set with which the sides
-agree names the cause. Both sides also run with the result of every equation an output, and the
-first one that differs names the line.
+agree names the cause. Without constant folding the left side alone may have the bits of the right
+one, to which most arrays are arguments. Both sides also run with the results of equations as
+outputs, and the first one that differs names the line. Of a program that differs by constant
+folding, the equations that constants alone decide come first: they are few.
 
 Where ours and stock JAX's side of each mode have the same bits, each mode has repeated itself
 already, in two processes. What is left to see is that the sides differ in these processes, too. An
@@ -18,10 +20,11 @@ texts may differ without a difference in a bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from parity_tests.drift.first_equation import FirstDifference, named
 from parity_tests.drift.rerun import (
@@ -32,7 +35,12 @@ from parity_tests.drift.rerun import (
     WarmSides,
     compared,
 )
-from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
+from parity_tests.drift.xla_passes_off import (
+    ON_ONE_SIDE,
+    PASSES_OFF,
+    UNFOLDED,
+    PassesOff,
+)
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
@@ -128,6 +136,25 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
     return found
 
 
+class _Found(NamedTuple):
+    """A cause, and what the sides agree without, where that is the cause."""
+
+    cause: DriftCause
+    evidence: str
+    off: PassesOff | None = None
+
+
+_Outputs: TypeAlias = tuple[Sequence[Value], Sequence[Value]]
+
+
+class _Attempt(NamedTuple):
+    """What is switched off, a function that gives the outputs of both sides then, and where."""
+
+    off: PassesOff
+    outputs: Callable[[], _Outputs]
+    where: str = ""
+
+
 @dataclass(frozen=True)
 class _Attribution:
     drift: Drift
@@ -137,10 +164,10 @@ class _Attribution:
         try:
             if not self.drift.has_repeated:
                 self._repeat()
-            cause, evidence = self._cause_or_none()
-            first = self._first
+            cause, evidence, off = self._cause_or_none()
+            first = self._first_without(off)
             if self.drift.has_repeated and not first.is_seen and self._repeat():
-                cause, evidence = self._cause_or_none()
+                cause, evidence, _ = self._cause_or_none()
         except NotRepeatedError as error:
             found = self._attribution("not attributed", str(error))
             return found.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
@@ -172,6 +199,17 @@ class _Attribution:
             line=equation.line if equation else 0,
         )
 
+    def _first_without(self, off: PassesOff | None) -> FirstDifference:
+        """Return the first equation that differs; `off` is what the sides agree without.
+
+        The algebraic simplification changes equations that have another operand as well.
+        """
+        if off and off.cause == "constant folding" and off.xla != UNFOLDED:
+            known = self.rerun.first_known_equation()
+            if known.is_seen:
+                return known
+        return self._first
+
     @cached_property
     def _first(self) -> FirstDifference:
         """The first equation that differs: looked for once, and after the cause where that does."""
@@ -201,36 +239,57 @@ class _Attribution:
                     "other run says anything of the difference",
                 )
 
-    def _cause_or_none(self) -> tuple[DriftCause, str]:
+    def _cause_or_none(self) -> _Found:
         """Find the cause, or say why there is none. Raises `OutOfTimeError`."""
         try:
             return self._cause()
         except NotAttributedError as error:
-            return "not attributed", str(error)
+            return _Found("not attributed", str(error))
 
-    def _cause(self) -> tuple[DriftCause, str]:
-        failed = []
-        for off in PASSES_OFF:
+    def _cause(self) -> _Found:
+        failed: list[str] = []
+        for off, outputs, where in self._attempts():
             try:
-                outputs = self.rerun.outputs(
-                    off.xla, off.what, barriers=off.barriers, as_arguments=off.as_arguments
-                )
+                left, right = outputs()
             except NotAttributedError as error:
                 failed.append(str(error))
                 continue
-            if worst_rung(compared(*outputs)) == "bitwise":
-                remarks = [*failed, f"bitwise equal with {off.said}", *self._wrong()]
-                return off.cause, "; ".join(remarks)
+            if worst_rung(compared(left, right)) == "bitwise":
+                remarks = [*failed, f"bitwise equal with {off.said}{where}", *self._wrong()]
+                return _Found(off.cause, "; ".join(remarks), off)
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
             said = f"{said} that ended ({'; '.join(failed)})"
         if self._first.written:
-            return "another program", f"{_not_one(self._first)}; {said}{self._nearer()}"
+            evidence = f"{_not_one(self._first)}; {said}{self._nearer()}"
+            return _Found("another program", evidence)
         if self.drift.rung == "mismatch" and not failed:
-            return "a bug", f"{said}, by more than rounding{self._nearer()}"
+            return _Found("a bug", f"{said}, by more than rounding{self._nearer()}")
         if failed:
-            return "not attributed", said
-        return "not attributed", f"{said}, within rounding ({self.drift.rung})"
+            return _Found("not attributed", said)
+        return _Found("not attributed", f"{said}, within rounding ({self.drift.rung})")
+
+    def _attempts(self) -> Iterator[_Attempt]:
+        """Give what may make the sides agree: on the left side alone first, which is one run."""
+        left_side, right_side = self.drift.sides
+        lefts: dict[str, Sequence[Value]] = {}
+
+        def left_alone(off: PassesOff) -> _Outputs:
+            lefts[off.what] = self.rerun.outputs_of(left_side, off.xla, off.what)
+            return lefts[off.what], self.drift.right.outputs
+
+        def both(off: PassesOff) -> _Outputs:
+            if off.what in lefts:
+                return lefts[off.what], self.rerun.outputs_of(right_side, off.xla, off.what)
+            return self.rerun.outputs(
+                off.xla, off.what, barriers=off.barriers, as_arguments=off.as_arguments
+            )
+
+        for off in ON_ONE_SIDE:
+            yield _Attempt(off, partial(left_alone, off), f" on {left_side} alone")
+        for off in PASSES_OFF:
+            if off.what in lefts or off not in ON_ONE_SIDE:  # or the left side did not run with it
+                yield _Attempt(off, partial(both, off))
 
     def _wrong(self) -> list[str]:
         """Say which side is wrong, where the arbiter bears out the other one alone."""

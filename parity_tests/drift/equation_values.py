@@ -4,6 +4,9 @@ The program is traced on the side. Its jaxpr is then interpreted on the same sid
 that an equation gives is returned, also in the bodies of inner `jit` calls. XLA compiles another
 program then: it fuses no output away, so a difference may vanish or stand at another equation.
 Bodies of loops and branches are not entered: their equations have a result for each turn.
+
+What constants alone decide, XLA may compute when it compiles. These results can be had alone, in a
+program that is small.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.evidence.values import Value
-from parity_tests.jaxpr.bodies import bodies_of
+from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 from parity_tests.observe.calls import Result
@@ -120,6 +123,34 @@ def record(
     )
 
 
+def record_known(program: Program, side: Side) -> EquationResults:
+    """Run on a side only the equations that constants alone decide, each result an output.
+
+    Equations with effects are left out, and so is what depends on an argument: there are no other
+    outputs. Else it is as `record`.
+
+    Example::
+
+        record_known(parity_tests.targets.load_one("my_model:step"), "jax-legacy").equations
+    """
+    fun, args, kwargs = program.build()
+    traced = jitted_on(fun, side).trace(*args, **kwargs)
+    results = _Results(keep=True)
+
+    def run() -> list[Any]:
+        results.clear()
+        unknown = [_UNKNOWN] * len(inner(traced.jaxpr).invars)
+        evaluate(traced.jaxpr, unknown, _Recording(results, _as_it_is, only_known=True))
+        return results.arrays
+
+    arrays = jitted_on(run, side)()
+    return EquationResults(
+        (),
+        Result.read(arrays).arrays,
+        EquationValues(equations=tuple(results.equations), left_out=results.left_out),
+    )
+
+
 @dataclass
 class _Results:
     """The results of equations that were kept, with the equation that each is of."""
@@ -169,10 +200,17 @@ class _Results:
 
 
 class _Operand(NamedTuple):
-    """A value as the program is traced, and the captured array or scalar that it is, or None."""
+    """A value as the program is traced, and the captured array or scalar that it is, or None.
+
+    It is known where constants alone decide it.
+    """
 
     traced: Any
     constant: Any = None
+    is_known: bool = False
+
+
+_UNKNOWN = _Operand(None)
 
 
 @dataclass
@@ -180,17 +218,19 @@ class _Recording:
     """The domain of one body: it runs each equation and keeps the results.
 
     Bodies of `jit` are entered, each with a recording of its own. `within` has the numbers of the
-    equations around the body, from the outside in, and `place` the line of the innermost.
+    equations around the body, from the outside in, and `place` the line of the innermost. With
+    `only_known` no other equation is run.
     """
 
     results: _Results
     hidden: Callable[[Any], Any]
     within: tuple[int, ...] = ()
     place: Place = NOWHERE
+    only_known: bool = False
     _count: int = 0
 
     def constant(self, value: Any, aval: Any) -> _Operand:
-        return _Operand(self._hidden(value), value)
+        return _Operand(self._hidden(value), value, is_known=True)
 
     def unbound(self, var: Any) -> _Operand:
         raise ValueError("a body has constvars without values")
@@ -203,13 +243,16 @@ class _Recording:
         self._count += 1
         if equation.primitive.name == "jit":
             [body] = bodies_of(equation)
-            inside = _Recording(self.results, self.hidden, position, place)
+            inside = _Recording(self.results, self.hidden, position, place, self.only_known)
             outputs = evaluate(body.jaxpr, operands, inside)
-            return [_Operand(output.traced) for output in outputs]
+            return [output._replace(constant=None) for output in outputs]
+        is_known = not equation.effects and all(operand.is_known for operand in operands)
+        if self.only_known and not is_known:
+            return [_UNKNOWN] * len(equation.outvars)
         found = bind(equation, [operand.traced for operand in operands])
         written = _written(equation, [operand.constant for operand in operands])
         self.results.add(equation, position, place, written, found)
-        return [_Operand(result) for result in found]
+        return [_Operand(result, is_known=is_known) for result in found]
 
     def _hidden(self, value: Any) -> Any:
         """Hide an array; scalars and keys stay as they are."""

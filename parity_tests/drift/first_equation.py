@@ -30,11 +30,13 @@ def first_difference(
     right: EquationValues,
     left_arrays: Sequence[Value],
     right_arrays: Sequence[Value],
+    among: str = "with every result an output",
 ) -> FirstDifference:
     """Return the first equation whose results are not bitwise equal on two sides, in order.
 
-    One side may write more equations than the other, for operands that the other lacks. Equations
-    are compared as long as they correspond in primitive, line and types.
+    `among` says in words which results these are. One side may write more equations than the other,
+    for operands that the other lacks. Equations are compared as long as they correspond in
+    primitive, line and types.
     """
     for a, b in zip(left.equations, right.equations, strict=False):
         if _kind(a) != _kind(b):
@@ -57,8 +59,7 @@ def first_difference(
                     apart += f", {leaf.max_ulp} ULP"
                 written = f"{a.written} against {b.written}" if a.written != b.written else ""
                 return FirstDifference(
-                    f"with every result an output, the first that differs is that of {named(a)} "
-                    f"({apart})",
+                    f"{among}, the first that differs is that of {named(a)} ({apart})",
                     a,
                     written,
                 )

@@ -136,18 +136,24 @@ class Reruns:
             barriers=barriers,
             as_arguments=as_arguments,
         )
-        left, right = self._run(order, what)
+        left, right = self._run(order, what, self.sides)
         return left.outputs, right.outputs
 
-    def _run(self, order: Rerun, what: str) -> list[_Left]:
-        """Run both sides at once. Raises `NotAttributedError` and `OutOfTimeError`."""
+    def outputs_of(self, side: Side, xla: XlaOptions, what: str) -> Sequence[Value]:
+        """Return the outputs of one side with XLA's options, which `what` puts in words."""
+        order = Rerun(number=self.by.next_run(), target=self.job.target, xla=xla)
+        [found] = self._run(order, what, [side])
+        return found.outputs
+
+    def _run(self, order: Rerun, what: str, sides: Sequence[Side]) -> list[_Left]:
+        """Run sides at once. Raises `NotAttributedError` and `OutOfTimeError`."""
         found = []
-        done = done_by([self.by.worker(each) for each in self.sides], order, self.deadline)
+        done = done_by([self.by.worker(each) for each in sides], order, self.deadline)
         if any(each.lost for each in done) and self.is_out_of_time:
             raise OutOfTimeError(
                 f"attribution took longer than {self.by.timeout:g} seconds (--attribution-timeout)"
             )
-        for side, each in zip(self.sides, done, strict=True):
+        for side, each in zip(sides, done, strict=True):
             if each.lost is not None:
                 last = _last_line(each.lost.last_words)
                 raise NotAttributedError(
@@ -165,22 +171,32 @@ class Reruns:
             target=self.job.target,
             xla=xla or {},
             barriers=barriers,
-            equations=True,
+            equations="all",
         )
+        return self._first(order, "with every result an output")
+
+    def first_known_equation(self) -> FirstDifference:
+        """Return the first equation whose results differ, of those that constants alone decide."""
+        order = Rerun(number=self.by.next_run(), target=self.job.target, equations="known")
+        return self._first(order, "of the results that constants alone decide")
+
+    def _first(self, order: Rerun, among: str) -> FirstDifference:
         try:
-            left, right = self._run(order, "every result an output")
+            left, right = self._run(order, among, self.sides)
         except (NotAttributedError, OutOfTimeError) as error:
             return FirstDifference(f"no equation is named: {error}")
         assert left.equations is not None
         assert right.equations is not None
-        found = first_difference(left.equations, right.equations, left.results, right.results)
+        found = first_difference(
+            left.equations, right.equations, left.results, right.results, among
+        )
         if (
             found.equation is None
             and worst_rung(compared(left.outputs, right.outputs)) == "bitwise"
         ):
             return FirstDifference(
-                "with every result an output nothing differs, since XLA then optimises another "
-                "program, so no equation is named"
+                f"{among} nothing differs, since XLA then optimises another program, so no "
+                "equation is named"
             )
         return found
 

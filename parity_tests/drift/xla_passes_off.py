@@ -43,18 +43,23 @@ _OPTIMISES_LESS: XlaOptions = {
     "xla_backend_optimization_level": 0,
     "xla_allow_excess_precision": False,
 }
-PASSES_OFF = (
-    PassesOff(
-        "constant folding",
-        "constant folding off",
-        {"xla_disable_hlo_passes": "constant_folding"},
-    ),
+FOLDING_OFF = PassesOff(
+    "constant folding",
+    "constant folding off",
+    {"xla_disable_hlo_passes": "constant_folding"},
+)
+# What one side alone may be compiled without, to have the bits of a side with fewer constants.
+ON_ONE_SIDE = (
+    FOLDING_OFF,
     # `algsimp` knows the values of constants: it multiplies by the reciprocal and joins factors.
     PassesOff(
         "constant folding",
         "constant folding and the algebraic simplification with constants that are known off",
         UNFOLDED,
     ),
+)
+PASSES_OFF = (
+    *ON_ONE_SIDE,
     PassesOff(
         "layout or fusion",
         "constant folding, algebraic simplification, fusion and the backend's optimisation off",

@@ -56,8 +56,8 @@ class Rerun(Record):
     """One more run of a program, to look into its drift; `number` counts the runs of its side.
 
     The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
-    optimization barriers, with `as_arguments` they are arguments, and with `equations` the result
-    of every equation is an output, too.
+    optimization barriers, with `as_arguments` they are arguments. Of `"all"` equations the results
+    are outputs, too; those of `"known"` ones, which constants alone decide, are the only outputs.
     """
 
     number: int
@@ -65,7 +65,7 @@ class Rerun(Record):
     xla: XlaOptions = {}
     barriers: bool = False
     as_arguments: bool = False
-    equations: bool = False
+    equations: Literal["none", "known", "all"] = "none"
 
 
 class Listed(Record):

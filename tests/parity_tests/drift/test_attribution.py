@@ -1,16 +1,19 @@
 """Drift on programs whose two modes differ for a known reason, and on rows written by hand."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from program_files import line_with, program_file
 
+import parity_tests
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import equation_values
 from parity_tests.drift.attribution import Drift, _Attribution, attribute, has_repeated
 from parity_tests.drift.first_equation import FirstDifference, first_difference
 from parity_tests.drift.rerun import Reruns, warm_sides
+from parity_tests.drift.xla_passes_off import FOLDING_OFF, PASSES_OFF
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import compare
 from parity_tests.evidence.values import Value
@@ -18,9 +21,11 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import EquationValue, EquationValues, Job
+from parity_tests.program import from_function
 from reports.rows import Comparison, Observation
 
 PLANTED = program_file("planted_drift")
+TABLE = np.linspace(0.0, 1.0, 8, dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +47,7 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     assert (found.left, found.right) == ("jax-legacy", "jax-simplified")
     assert found.cause == "constant folding"
     assert found.equation.startswith("exp, equation ")
+    assert "of the results that constants alone decide, the first that differs" in found.evidence
     assert found.line == line_with(PLANTED, "    table = jnp.exp(jnp.asarray(RAMP))")
     reason = rows["folded"].flip.reasons[0]
     assert reason.outcome == "numerics drift, explained"
@@ -131,21 +137,57 @@ def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, mo
     assert "jax-legacy gave other bits when it was run again" in found.evidence
 
 
+@pytest.mark.parametrize("side", ["jax-legacy", "legacy", "simplified"])
+def test_what_constants_alone_decide_runs_alone(side):
+    called = []
+
+    def fun(x):
+        table = jnp.exp(TABLE)
+        jax.debug.callback(lambda value: called.append(value), table.sum())
+        inner = jax.jit(lambda y: (jnp.cos(TABLE), y * 2.0))
+        kept, twice = inner(x)
+        return jnp.dot(table, kept) + twice
+
+    program = from_function(parity_tests.program(args=(np.float32(1.0),))(fun), "m:fun")
+    found = equation_values.record_known(program, side)
+    names = [each.primitive for each in found.equations.equations]
+    assert names == ["exp", "reduce_sum", "cos", "dot_general"]
+    assert (found.outputs, called) == ((), [])
+    np.testing.assert_allclose(found.arrays[0].array, np.exp(TABLE), rtol=1e-6)
+
+
 class Runs:
-    """Two sides that agree with constant folding off; unchanged, the left one gives `again`."""
+    """Two sides that agree without constant folding; unchanged, the left one gives `again`.
+
+    The left side `alone` has the bits of the right one then. Of the equations that `sees` names,
+    "known" or "all", one differs.
+    """
 
     is_out_of_time = False
 
-    def __init__(self, sees, again=1.0):
-        self.sees, self.again, self.asked = sees, again, []
+    def __init__(self, sees="known", again=1.0, alone=True):
+        self.sees, self.again, self.alone, self.asked = sees, again, alone, []
 
     def outputs(self, xla, what, **how):
         self.asked.append(what)
-        left, right = (self.again, 1.5) if what == "as it was" else (1.0, 1.0)
-        return (Value("", np.float32(left)),), (Value("", np.float32(right)),)
+        return self._value(self.again if what == "as it was" else 1.25), self._value(1.5)
+
+    def outputs_of(self, side, xla, what):
+        self.asked.append(f"{what} on {side}")
+        return self._value(1.5 if self.alone else 1.25)
+
+    def _value(self, number):
+        return (Value("", np.float32(number)),)
+
+    def first_known_equation(self):
+        return self._first("known")
 
     def first_equation(self):
-        return FirstDifference("that one", equation(0) if self.sees else None)
+        return self._first("all")
+
+    def _first(self, which):
+        self.asked.append(which)
+        return FirstDifference(which, equation(0) if self.sees == which else None)
 
     def start_afresh(self):
         return False
@@ -162,7 +204,7 @@ def attributed(runs, repeated):
 
 @pytest.mark.parametrize(
     ("repeated", "sees", "runs_unchanged"),
-    [(False, True, True), (True, True, False), (True, False, True)],
+    [(False, "known", True), (True, "known", False), (True, "all", False), (True, "", True)],
 )
 def test_what_both_pipelines_show_runs_unchanged_only_where_no_equation_differs(
     repeated, sees, runs_unchanged
@@ -174,8 +216,25 @@ def test_what_both_pipelines_show_runs_unchanged_only_where_no_equation_differs(
 
 @pytest.mark.parametrize("repeated", [True, False])
 def test_a_difference_that_is_not_there_again_has_no_cause(repeated):
-    found = attributed(Runs(sees=False, again=1.5), repeated)
+    found = attributed(Runs(sees="", again=1.5), repeated)
     assert (found.cause, found.unrepeated) == ("not attributed", True)
+
+
+def test_one_side_without_folding_that_has_the_bits_of_the_other_is_enough():
+    runs = Runs()
+    found = attributed(runs, repeated=True)
+    assert runs.asked == ["constant folding off on jax-legacy", "known"]
+    assert "on jax-legacy alone" in found.evidence
+
+
+def test_where_one_side_is_not_enough_the_other_one_runs_without_folding_too():
+    runs = Runs(sees="all", alone=False)
+    found = attributed(runs, repeated=True)
+    one, more = FOLDING_OFF.what, PASSES_OFF[1].what
+    assert runs.asked == [
+        f"{one} on jax-legacy", f"{more} on jax-legacy", f"{one} on jax-simplified", "known", "all",
+    ]  # fmt: skip
+    assert (found.cause, "alone" in found.evidence) == ("constant folding", False)
 
 
 def test_each_mode_has_repeated_itself_where_both_sides_of_it_have_the_same_bits():
