@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
@@ -56,7 +57,7 @@ class PairComparison:
     right: Evidence
     truth: tuple[Value, ...] = ()
 
-    @property
+    @cached_property  # it is read some hundred times
     def pair(self) -> Pair:
         """The two observations."""
         return Pair(self.left.observation, self.right.observation)
