@@ -134,8 +134,8 @@ def run_job(
     changed = process.changes_of_program()
     found = measured.observation.model_copy(update={"changed_process": changed})
     with leaving(desk.files):
-        write(files.measured, to_json(found))
         if how.hazards:
+            write(files.measured, to_json(found))  # detecting them may take the process along
             say("stage hazards")
             hazards = process.traces.found()
             if hazards is None:
