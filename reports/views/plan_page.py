@@ -88,7 +88,9 @@ def _answer(report: PlanReport) -> tuple[str, Tone]:
         if states.get(state)
     ]
     if not parts:
-        return f"nothing breaks, {whole}", "good"
+        unavailable = states.get("unavailable", 0)
+        rest = f"; {unavailable:,} unavailable" if unavailable else ""
+        return f"nothing breaks, {whole}{rest}", "good"
     return f"{whole}: {', '.join(text for text, _ in parts)}".removeprefix("of "), parts[0][1]
 
 
@@ -183,12 +185,13 @@ def _with_counts(programs: dict[str, int]) -> str:
 
 def _section(number: int, cause: CauseGroup) -> CauseSection:
     shown = cause.programs[:MEMBERS_SHOWN]
+    can_run = cause.state != "unavailable"
     facts: Sequence[tuple[str, str]] = (
         ("What helps", cause.action),
         ("Line", cause.line),
         ("First equation that differs", cause.equation),
         ("Smallest example", cause.example),
-        ("Run it", f"constparity run {cause.target}" if cause.target else ""),
+        ("Run it", f"constparity run {cause.target}" if cause.target and can_run else ""),
     )
     return CauseSection(
         number=number,

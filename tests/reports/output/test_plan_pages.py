@@ -8,6 +8,7 @@ from html_pages import Page
 
 from reports.output import plan_pages
 from reports.rows.plan import STATES, BrokenRule, CauseGroup, PlanEnvironment, PlanReport
+from reports.views.plan_page import plan_page
 from tests.helpers.built_grids import ENVIRONMENT, HOSTILE
 
 VERSIONS = {"python 3.11.7, jax 0.10.2": 3, "python 3.11.9, jax 0.10.2": 7}
@@ -103,6 +104,15 @@ def test_hostile_names_do_no_harm(kind):
     )
     assert "<script>alert" not in text
     assert "\x1b" not in text
+
+
+def test_what_is_unavailable_is_in_the_answer_and_cannot_be_run():
+    missing = cause(1).model_copy(update={"state": "unavailable", "target": "models.py:step"})
+    page = plan_page(report([missing], states={"unavailable": 1, "safe": 10}, planned=11))
+    assert page.title == "nothing breaks, of 11 programs; 1 unavailable"
+    assert "Run it" not in dict(page.sections[0].facts)
+    breaks = plan_page(report([missing.model_copy(update={"state": "breaks"})]))
+    assert dict(breaks.sections[0].facts)["Run it"] == "constparity run models.py:step"
 
 
 def test_each_state_has_its_number_and_they_add_up():
