@@ -112,20 +112,23 @@ class PlanWriter:
                 "UPDATE plans SET coverage = ? WHERE id = ?", (json.dumps(coverage), self.plan)
             )
 
-    def finish(self) -> bool:
-        """Close the plan and its runs if every program has a state, and say whether that is so."""
+    def finish(self, ended: str = "") -> bool:
+        """Close the plan and its runs if every program has a state, and say whether that is so.
+
+        They have `ended` now, unless another time is given.
+        """
         with transaction(self.path, self.connection):
             query = "SELECT count(*) FROM planned WHERE plan = ? AND state = ?"
             [left] = self.connection.execute(query, (self.plan, NOT_RUN)).fetchone()
             if left:
                 return False
-            now = writing.now()
+            values = (ended or writing.now(), self.plan)
             self._answer_runs()
             self.connection.execute(
-                "UPDATE plans SET finished = ? WHERE id = ? AND finished IS NULL", (now, self.plan)
+                "UPDATE plans SET finished = ? WHERE id = ? AND finished IS NULL", values
             )
             self.connection.execute(
-                "UPDATE runs SET finished = ? WHERE plan = ? AND finished IS NULL", (now, self.plan)
+                "UPDATE runs SET finished = ? WHERE plan = ? AND finished IS NULL", values
             )
             self.connection.execute(
                 "UPDATE programs SET is_final = 1 "

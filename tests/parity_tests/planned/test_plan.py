@@ -66,10 +66,13 @@ def test_a_module_that_one_python_lacks_leaves_its_programs_unavailable_there(tm
         Spec(corpus=(MODELS,)), tmp_path, [NamedEnvironment("other", python=python), HERE],
         say=said.append,
     )  # fmt: skip
-    assert [(each.place, each.environment, each.name, each.unavailable) for each in found.programs] == [
-        (0, "other", "step", "no module named 'jinja2': install it there"),
-        (1, "here", "step", ""),
-    ]  # fmt: skip
+    missing, there = found.programs
+    assert (missing.environment, missing.unavailable) == (
+        "other",
+        "no module named 'jinja2': install it there",
+    )
+    assert (there.environment, there.unavailable) == ("here", "")
+    assert (missing.place, missing.name, missing.target) == (0, there.name, there.target)
     assert said[-1] == (
         "corpus 'models' cannot be imported in other: no module named 'jinja2'; its 1 program is "
         "unavailable there until it is installed"

@@ -13,7 +13,7 @@ from parity_tests.planned.sharding import Shard, programs_of_shard
 from reports.rows import Comparison, DriftAttribution
 from reports.rows.fail_rules import parse
 from reports.rows.plan import STATES
-from reports.store import database
+from reports.store import database, writing
 from reports.store.errors import StoreError
 from reports.store.finished import finished
 from reports.store.plan_merge import merge
@@ -399,7 +399,45 @@ def test_shards_are_not_merged_into_one_of_them(begin, planned, tasks, tmp_path)
         find_plan(parts[1], digest="d", shard="1/2")
 
 
-def test_a_shard_that_is_missing_is_named(begin, planned, tasks, tmp_path):
-    one = shard(tmp_path / "1.db", begin, planned, tasks, 1, 2)
-    with pytest.raises(StoreError, match="of 2 shards, 2 are missing"):
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        (2, "shard 2 of 2 is missing beside it"),
+        (3, "shards 2 and 3 of 3 are missing beside it"),
+        (4, "shards 2, 3 and 4 of 4 are missing beside it"),
+    ],
+)
+def test_shards_that_are_missing_are_named(begin, planned, tasks, tmp_path, of, said):
+    one = shard(tmp_path / "1.db", begin, planned, tasks, 1, of)
+    with pytest.raises(StoreError, match=f"{said}; name the stores of all shards"):
         merge([one], tmp_path / "whole.db")
+
+
+def test_shards_that_were_merged_are_not_merged_there_again(begin, planned, tasks, tmp_path):
+    parts = [
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2) for number in (1, 2)
+    ]
+    others = [
+        shard(tmp_path / f"o{number}.db", begin, planned, tasks, number, 2, digest="other")
+        for number in (1, 2)
+    ]
+    whole = tmp_path / "whole.db"
+    merge(others, whole)
+    assert merge(parts, whole) == 2
+    with pytest.raises(StoreError, match="has this campaign already, as campaign 2; put the shard"):
+        merge(parts, whole)
+    assert [each.digest for each in list_plans(whole)] == ["other", "d"]
+
+
+def test_a_merged_campaign_ended_with_the_last_of_its_shards(
+    begin, planned, tasks, tmp_path, monkeypatch
+):
+    ends = {1: "2026-11-24T12:00:00+00:00", 2: "2026-11-24T10:00:00+00:00"}
+    parts = []
+    for number, end in ends.items():
+        monkeypatch.setattr(writing, "now", lambda end=end: end)
+        parts.append(shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2))
+    monkeypatch.setattr(writing, "now", lambda: "2026-11-25T00:00:00+00:00")
+    whole = tmp_path / "whole.db"
+    merge(parts, whole)
+    assert plan_report(whole).finished == list_runs(whole)[0].finished == ends[1]
