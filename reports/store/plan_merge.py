@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.store.database import opened_for_reading, opened_for_writing, transaction
+from reports.store.database import (
+    check_is_there,
+    opened_for_reading,
+    opened_for_writing,
+    transaction,
+)
 from reports.store.errors import store_error
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
@@ -48,6 +53,8 @@ def merge(shards: Sequence[Path], path: Path) -> int:
 
         merge([Path("1.db"), Path("2.db")], Path("all.db"))
     """
+    for each in shards:
+        check_is_there(each, "name the stores of all shards")
     parts = [_Part(each, find_plan(each)) for each in shards]
     _check(parts)
     if path.exists() and any(path.samefile(each) for each in shards):

@@ -98,8 +98,7 @@ def _lines(report: PlanReport) -> Iterator[str]:
     name = f"Campaign {report.name}" + (f", shard {report.shard}" if report.shard else "")
     ended = f"ended {report.finished}" if report.finished else "has not ended"
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
-    for each in report.broken:
-        yield f"fails on {each.rule}: {counted(each.programs, 'program')}"
+    yield from broken_rules(report)
     if report.differ_from_themselves:
         yield _against_themselves(report)
     groups = counted(len(report.causes), "cause")
@@ -113,6 +112,16 @@ def _lines(report: PlanReport) -> Iterator[str]:
             f"processor time, of which its sides traced, lowered and compiled for "
             f"{report.floor_seconds:,.0f} s"
         )
+
+
+def broken_rules(report: PlanReport) -> list[str]:
+    """Say which rules programs break.
+
+    Example::
+
+        broken_rules(report) == ["fails on different: 3 programs"]
+    """
+    return [f"fails on {each.rule}: {counted(each.programs, 'program')}" for each in report.broken]
 
 
 def _against_themselves(report: PlanReport) -> str:
