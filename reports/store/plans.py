@@ -23,6 +23,7 @@ from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
 from reports.store.statements import put
+from reports.store.what_helps import of_state
 
 NOT_RUN: State = "not run"
 # What all sides could run: times are judged in a phase of its own.
@@ -76,9 +77,12 @@ class PlanWriter:
             self._put_task(end)
             if for_good:
                 self.connection.executemany(
-                    "UPDATE planned SET state = 'lost', why = ? "
+                    "UPDATE planned SET state = 'lost', why = ?, action = ? "
                     "WHERE plan = ? AND place = ? AND state = ?",
-                    [(storable(end.lost), self.plan, place, NOT_RUN) for place in places],
+                    [
+                        (storable(end.lost), of_state("lost"), self.plan, place, NOT_RUN)
+                        for place in places
+                    ],
                 )
 
     def run_again(self, states: Collection[State]) -> int:

@@ -10,7 +10,15 @@ import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
-from reports.rows import Comparison, DriftAttribution
+from parity_tests.planned.tasks import TaskLost
+from reports.rows import (
+    Comparison,
+    DriftAttribution,
+    Failure,
+    FlipReason,
+    FlipVerdict,
+    Observation,
+)
 from reports.rows.fail_rules import parse
 from reports.rows.plan import STATES
 from reports.store import database, writing
@@ -104,6 +112,64 @@ def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, 
         "disagree",
         "simplified and jax-simplified: const args: … against …",
     )
+    assert cause.action.startswith("report it with a smaller program")
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "option", "helps"),
+    [
+        ("timeout", "TimeLimit", "--timeout", "raise `timeout` in the spec"),
+        ("memory", "MemoryLimit", "--memory-limit", "raise `memory_limit` in the spec"),
+    ],
+)
+@pytest.mark.parametrize("is_of_flip", [True, False])
+def test_a_limit_is_raised_in_the_spec(
+    begin, tasks, tmp_path, kind, type_, option, helps, is_of_flip
+):
+    failure = Failure(kind=kind, stage="compile", type=type_, message="60 seconds")
+    advice = FlipReason(
+        outcome="could not compare", kind="failure", what="fails", action=f"raise {option}, or see"
+    )
+    note = FlipReason(outcome="safe", kind="note", what="times were not judged", action="rounds")
+    flip = FlipVerdict(
+        left="jax-legacy",
+        right="jax-simplified",
+        outcome="could not compare" if is_of_flip else "safe",
+        reasons=(advice if is_of_flip else note,),
+    )
+    changes = {
+        "verdict": "could not compare",
+        "reasons": ("legacy failed",),
+        "observations": (Observation(program="first", side="legacy", failure=failure),),
+        "flip": flip,
+    }
+
+    def run(waiting):
+        for task in waiting:
+            found = row(task.programs[0].name).model_copy(update=changes)
+            ran = finished(task.programs[0].place, found)
+            yield task, result(task).model_copy(update={"programs": (ran,)})
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
+        go_on(plan, tasks(NAMES[:1]), run)
+    [cause] = plan_report(plan.path).causes
+    assert (cause.state, cause.symptom) == (
+        "could not compare",
+        "fails" if is_of_flip else "legacy failed",
+    )
+    assert cause.action.startswith(helps)
+
+
+def test_a_lost_program_says_how_it_is_run_once_more(begin, tasks, tmp_path):
+    def run(waiting):
+        for task in waiting:
+            yield task, TaskLost(key=task.key, why="its process ended with signal SIGKILL")
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
+        go_on(plan, tasks(NAMES[:1]), run)
+    [cause] = plan_report(plan.path).causes
+    assert (cause.state, cause.symptom) == ("lost", "its process ended with signal SIGKILL")
+    assert cause.action.endswith("--retry lost runs it once more")
 
 
 def differing(task, outcome):
