@@ -22,8 +22,8 @@ from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
 from reports.rows.plan import State
-from reports.store.plan_reading import seconds_by_name
-from reports.store.plan_records import PlanBegin, PlannedText
+from reports.store.plan_reading import list_plans, seconds_by_name
+from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
 from reports.store.plans import opened_plan
 from reports.views.texts import counted
 
@@ -80,14 +80,18 @@ def run_campaign(
         spec = with_libraries(spec, sources, metadata.version("jax"), say)
     plan = plan_of(spec, asked.folder, asked.environments, say=say)
     programs = _selected(plan.programs, asked.expression)
-    with opened_plan(asked.store, _begin(asked, plan, programs), anew=asked.anew) as writer:
+    begin = _begin(asked, plan, programs)
+    before = list_plans(asked.store) if asked.store.exists() else []
+    with opened_plan(asked.store, begin, anew=asked.anew) as writer:
         with _held_folder(asked.store, writer.plan) as folder:
             writer.hold_to(spec.campaign.rules)
             if asked.retry and (again := writer.run_again(asked.retry)):
-                say(f"{again:,} programs run again")
+                say(f"to run again: {counted(again, 'program')}")
             tasks = _tasks(writer.pending(), plan)
             left = sum(len(each.programs) for each in tasks)
-            say(f"campaign {writer.plan} in {asked.store}: {counted(left, 'program')} to run")
+            is_new = writer.plan not in {each.id for each in before}
+            why = _why_another(before[-1], begin) if is_new and before and not asked.anew else ""
+            say(f"campaign {writer.plan} in {asked.store}{why}: {counted(left, 'program')} to run")
             go_on(
                 writer,
                 tasks,
@@ -96,7 +100,9 @@ def run_campaign(
             )
             if rounds := plan.spec.campaign.rounds:
                 timed = _tasks(writer.untimed(), plan, rounds)
-                say(f"{counted(rounds, 'round')} of times, one task at a time on each machine")
+                if timed:
+                    what = "of times, one task at a time on each machine"
+                    say(f"{counted(rounds, 'round')} {what}")
                 go_on(
                     writer,
                     timed,
@@ -176,6 +182,13 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
         shard=str(asked.shard or ""),
         rules=spec.campaign.fail_on,
     )
+
+
+def _why_another(last: StoredPlan, begin: PlanBegin) -> str:
+    """Say why a campaign begins beside the last one of its store, and does not go on with it."""
+    own = "-k" if last.spec == begin.spec else "spec"
+    what = "shard" if last.digest == begin.digest else own
+    return f" (its {what} is another than that of campaign {last.id})"
 
 
 def _of_shard(

@@ -101,12 +101,14 @@ def _lines(report: PlanReport) -> Iterator[str]:
     yield from broken_rules(report)
     if report.differ_from_themselves:
         yield _against_themselves(report)
-    groups = counted(len(report.causes), "cause")
-    yield f"What is not safe has {groups}; programs of one cause are listed together"
+    if report.causes:
+        groups = counted(len(report.causes), "cause")
+        yield f"What is not safe has {groups}; programs of one cause are listed together"
     if report.coverage:
         yield _coverage(report.coverage)
     if report.tasks:
-        lost = f", of which {report.tasks_lost:,} were lost" if report.tasks_lost else ""
+        were = "was" if report.tasks_lost == 1 else "were"
+        lost = f", of which {report.tasks_lost:,} {were} lost" if report.tasks_lost else ""
         yield (
             f"{counted(report.tasks, 'task')}{lost}, {report.processor_seconds:,.0f} s of "
             f"processor time, of which its sides traced, lowered and compiled for "
@@ -130,10 +132,7 @@ def _against_themselves(report: PlanReport) -> str:
     shown = ", ".join(cut(each, _NAME_LENGTH) for each in names[:_NAMES_IN_A_LINE])
     more = len(names) - _NAMES_IN_A_LINE
     rest = f" and {more:,} more" if more > 0 else ""
-    return (
-        f"Programs that differ from themselves where {report.sides[0]} runs twice, and are in no "
-        f"other group: {shown}{rest}"
-    )
+    return f"Not repeatable, for they differ where {report.sides[0]} runs twice: {shown}{rest}"
 
 
 def _coverage(coverage: Mapping[str, int]) -> str:

@@ -4,17 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.campaign.collection import Collected
-from parity_tests.planned import plan
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.plan import NamedEnvironment, plan_of
 from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
-from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.targets import MissingModuleError, TargetError
 from reports.store.plan_merge import merge
 from reports.store.plan_report import plan_report
-from tests.helpers.built_grids import ENVIRONMENT
 from tests.helpers.other_python import other_python
 from tests.helpers.quick_tasks import result
 
@@ -33,29 +29,6 @@ HERE, OTHER = NamedEnvironment("here"), NamedEnvironment("other", python=Path("o
 MODELS = CorpusSpec(name="models", targets=("models.py",))
 EMPTY = CorpusSpec(name="empty", targets=("empty.py",))
 NO_JINJA = MissingModuleError("importing models.py raised: no jinja2 (models.py:3)", "jinja2")
-
-
-@pytest.fixture
-def other_lists(monkeypatch):
-    """Every corpus has two programs here; say what the other environment answers for "models"."""
-    answers = {}
-
-    def collect(targets, folder, limits, select):
-        if limits.python and "models.py" in targets[0] and answers:
-            raise answers["models"]
-        names = ("step", "loss")
-        return Collected(
-            Listing(
-                programs=[Listed(name=each, target=f"{targets[0]}:{each}") for each in names],
-                environment=ENVIRONMENT.model_copy(
-                    update={"jax": "0.12.0.1"} if limits.python else {}
-                ),
-            )
-        )
-
-    monkeypatch.setattr(plan, "collect", collect)
-    monkeypatch.setattr(plan, "_environment_of", lambda python, timeout: ENVIRONMENT)
-    return lambda error: answers.update(models=error)
 
 
 def test_a_module_that_one_python_lacks_leaves_its_programs_unavailable_there(tmp_path):
@@ -80,20 +53,20 @@ def test_a_module_that_one_python_lacks_leaves_its_programs_unavailable_there(tm
     assert found.environments[0].found.constparity == found.environments[1].found.constparity
 
 
-def test_a_module_that_every_environment_lacks_is_an_error(tmp_path, other_lists):
-    other_lists(NO_JINJA)
+def test_a_module_that_every_environment_lacks_is_an_error(tmp_path, lists):
+    lists[OTHER.python] = NO_JINJA
     with pytest.raises(SpecError, match=r"corpus 'models' in other: importing .*models\.py:3"):
         plan_of(Spec(corpus=(MODELS,)), tmp_path, [OTHER, OTHER])
 
 
-def test_what_is_wrong_in_one_environment_alone_is_an_error(tmp_path, other_lists):
-    other_lists(TargetError("importing models.py raised SyntaxError"))
+def test_what_is_wrong_in_one_environment_alone_is_an_error(tmp_path, lists):
+    lists[OTHER.python] = TargetError("importing models.py raised SyntaxError")
     with pytest.raises(SpecError, match=r"corpus 'models' in other: importing .* SyntaxError"):
         plan_of(Spec(corpus=(MODELS,)), tmp_path, [HERE, OTHER])
 
 
-def test_a_corpus_that_is_there_is_run_beside_one_that_is_not(tmp_path, other_lists):
-    other_lists(NO_JINJA)
+def test_a_corpus_that_is_there_is_run_beside_one_that_is_not(tmp_path, lists):
+    lists[OTHER.python] = NO_JINJA
     found = plan_of(Spec(corpus=(MODELS, EMPTY)), tmp_path, [HERE, OTHER])
     unavailable = [(each.environment, each.name) for each in found.programs if each.unavailable]
     assert unavailable == [("other", "models/step"), ("other", "models/loss")]
@@ -101,8 +74,8 @@ def test_a_corpus_that_is_there_is_run_beside_one_that_is_not(tmp_path, other_li
     assert [each.found.jax for each in found.environments] == ["0.10.2", "0.12.0.1"]
 
 
-def test_what_is_unavailable_has_no_tasks_and_is_in_shards_and_the_report(tmp_path, other_lists):
-    other_lists(NO_JINJA)
+def test_what_is_unavailable_has_no_tasks_and_is_in_shards_and_the_report(tmp_path, lists):
+    lists[OTHER.python] = NO_JINJA
     given = []
 
     def run(tasks):
