@@ -155,7 +155,7 @@ def campaign(
     from parity_tests.campaign import name_expression
     from parity_tests.cli.planned_progress import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
-    from parity_tests.planned.cluster import ClusterError
+    from parity_tests.planned.connection import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
@@ -170,7 +170,7 @@ def campaign(
     again = () if retry is None else _to_retry(retry)
     if anew and again:
         fail("--anew begins once more, and --retry goes on: give one of them")
-    if (status or listed) and (anew or again or scheduler or durations):
+    if (status or listed) and (anew or again or scheduler is not None or durations):
         fail("--status and --list run nothing: leave out --anew, --retry, --scheduler, --durations")
     try:
         if expression.strip():
@@ -202,7 +202,7 @@ def campaign(
                 )
                 plan = run_campaign(
                     asked,
-                    _on_cluster(scheduler) if scheduler else _here(jobs, progress),
+                    _here(jobs, progress) if scheduler is None else _on_cluster(scheduler),
                     say=shown.say,
                     on_step=progress,
                 )
@@ -247,7 +247,8 @@ def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
 
 def _on_cluster(address: str) -> MakesRunner:
     """Run tasks on the workers of a scheduler; make sure first that it is there."""
-    from parity_tests.planned.cluster import ClusterRunner, connected
+    from parity_tests.planned.cluster import ClusterRunner
+    from parity_tests.planned.connection import connected
 
     with connected(address, _FIRST_ANSWER_SECONDS):
         pass
