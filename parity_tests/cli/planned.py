@@ -157,6 +157,7 @@ def campaign(
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
     from parity_tests.planned.connection import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
+    from parity_tests.planned.selecting import check_expression
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
     from reports.store.database import check_is_there
@@ -176,6 +177,7 @@ def campaign(
         if expression.strip():
             name_expression.parse(expression)
         given = read_spec(spec)
+        check_expression(given, expression)
         named = read_shard(shard) if shard else None
         if durations:
             check_is_there(durations, "name the store of an earlier campaign in --durations")

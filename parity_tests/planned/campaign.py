@@ -18,6 +18,7 @@ from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
 from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
+from parity_tests.planned.selecting import selected
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
@@ -79,7 +80,7 @@ def run_campaign(
         sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
         spec = with_libraries(spec, sources, metadata.version("jax"), say)
     plan = plan_of(spec, asked.folder, asked.environments, say=say)
-    programs = _selected(plan.programs, asked.expression)
+    programs = selected(plan.programs, asked.expression)
     begin = _begin(asked, plan, programs)
     before = list_plans(asked.store) if asked.store.exists() else []
     with opened_plan(asked.store, begin, anew=asked.anew) as writer:
@@ -142,16 +143,6 @@ def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
             jaxlib=environment.found.jaxlib,
         ).tasks([each for each in pending if each.environment == environment.label])
     ]
-
-
-def _selected(programs: Sequence[PlannedProgram], expression: str) -> list[PlannedProgram]:
-    if not expression.strip():
-        return list(programs)
-    takes = parse(expression)
-    found = [each for each in programs if takes([each.name, each.corpus, *each.tags])]
-    if not found:
-        raise SpecError(f"no program, corpus or tag of the campaign is {expression!r}")
-    return [each.model_copy(update={"place": place}) for place, each in enumerate(found)]
 
 
 def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> PlanBegin:

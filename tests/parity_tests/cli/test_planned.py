@@ -2,10 +2,10 @@
 
 import pytest
 
-from parity_tests.cli import app
+from parity_tests.cli import app, planned
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
-from parity_tests.planned.spec import read_spec
+from parity_tests.planned.spec import SpecError, read_spec
 from reports.store.plans import opened_plan
 from tests.helpers.built_grids import program
 from tests.helpers.quick_campaigns import begin, tasks
@@ -77,6 +77,25 @@ def test_what_is_unavailable_is_not_run_again(spec, capsys):
 def test_a_store_that_is_missing_is_advised_by_what_is_done(spec, capsys, arguments, what_to_do):
     words = said(capsys, *arguments)
     assert "small.db': there is no such file; " + what_to_do in words
+
+
+@pytest.mark.parametrize(
+    ("expression", "asks"),
+    [("nosuch", False), ("seed_7_program_9", False), ("seed_7_program_2", True), ("small", True)],
+)
+def test_an_expression_that_takes_nothing_is_refused_before_anything_is_made(
+    spec, capsys, monkeypatch, expression, asks
+):
+    def made(*_):
+        raise SpecError("an environment would be made")
+
+    monkeypatch.setattr(planned, "_environments", made)
+    spec.write_text("[[corpus]]\nname = 'small'\ngenerated = 3\nseed = 7\n")
+    words = said(capsys, "campaign", "small.toml", "-k", expression)
+    nothing = f"no program, corpus or tag of the campaign is '{expression}'"
+    assert words == f"constparity: {'an environment would be made' if asks else nothing}"
+    spec.write_text(SPEC)  # the names of its programs are not known yet
+    assert "would be made" in said(capsys, "campaign", "small.toml", "-k", expression)
 
 
 def test_a_short_report_is_the_answer_and_what_fails(stored, capsys):
