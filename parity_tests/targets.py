@@ -42,6 +42,14 @@ class TargetError(LookupError):
     """A target cannot be found: the message says which part, where, and which names are close."""
 
 
+class MissingModuleError(TargetError):
+    """A target cannot be imported, for `module` is not installed, or has no such part there."""
+
+    def __init__(self, text: str, module: str) -> None:
+        super().__init__(text)
+        self.module = module
+
+
 @dataclass(frozen=True)
 class Unavailable:
     """A corpus module whose third-party library is not installed."""
@@ -251,10 +259,11 @@ def _import(module_part: str) -> ModuleType:
     except Exception as error:
         if isinstance(error, OSError) and _is_of_target(error, module_part):
             raise
-        raise TargetError(
-            f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
-            + _raised_at(error)
-        ) from error
+        text = f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
+        text += _raised_at(error)
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            raise MissingModuleError(text, error.name) from error
+        raise TargetError(text) from error
     finally:
         os.chdir(here)  # the other targets are relative to it
 
@@ -278,13 +287,14 @@ def _import_module(module: str) -> ModuleType:
                 raise
         if spec is None and name not in sys.modules:
             where = f"in {parent}" if parent else "on sys.path or in the working directory"
-            raise TargetError(
+            raise MissingModuleError(
                 f"no module {part!r} {where} (from the target {module!r})"
                 + (
                     suggestions.programs_here(part)
                     if not parent
                     else suggestions.close(part, suggestions.modules_below(parent))
-                )
+                ),
+                name,
             )
         parent = name
     return importlib.import_module(module)

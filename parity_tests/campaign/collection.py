@@ -13,7 +13,7 @@ from parity_tests.observe.environment import version
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
-from parity_tests.targets import TargetError
+from parity_tests.targets import MissingModuleError, TargetError
 from reports.rows import Environment
 
 EVERYTHING = Selection()
@@ -57,7 +57,8 @@ def collect(
 ) -> Collected:
     """List the programs of targets, or of the built-in corpus where there are none.
 
-    Raises `TargetError`, which says how a target is wrong, and `NameExpressionError`.
+    Raises `TargetError`, which says how a target is wrong and is a `MissingModuleError` where a
+    module is not there, and `NameExpressionError`.
 
     Example::
 
@@ -69,6 +70,8 @@ def collect(
     except ListingError as error:
         raise TargetError(str(error)) from error
     if listing.error is not None:
+        if listing.missing_module:
+            raise MissingModuleError(listing.error, listing.missing_module)
         raise TargetError(listing.error)
     seconds = time.monotonic() - begun
     kept = tuple(each for each in listing.programs if select.takes(each))

@@ -53,4 +53,4 @@ def merge(
         found = plan_report(into, plan)
     except StoreError as error:
         fail(str(error))
-    conclude_plan(context, display_of(False, False, no_color).console(), requests, found)
+    conclude_plan(context, display_of(False, False, no_color), requests, found)

@@ -18,8 +18,7 @@ from parity_tests.cli.store_option import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
+    from parity_tests.cli.display import Display
     from parity_tests.cli.planned_progress import CampaignProgress
     from parity_tests.cli.terminal import Shown
     from parity_tests.planned.campaign import MakesRunner
@@ -156,31 +155,38 @@ def campaign(
     from parity_tests.campaign import name_expression
     from parity_tests.cli.planned_progress import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
-    from parity_tests.planned.cluster import ClusterError
+    from parity_tests.planned.connection import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
+    from parity_tests.planned.selecting import check_expression
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
+    from reports.store.database import check_is_there
     from reports.store.errors import StoreError
     from reports.store.plan_report import find_plan, plan_report
 
     display = display_of(quiet, False, no_color)
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
     file = store or spec.with_suffix(".db")
-    console = display.console()
-    if anew and retry:
+    listed = None if list_ is None else _states(list_, "--list")
+    again = () if retry is None else _to_retry(retry)
+    if anew and again:
         fail("--anew begins once more, and --retry goes on: give one of them")
-    if (status or list_ is not None) and (anew or retry or scheduler or durations):
+    if (status or listed) and (anew or again or scheduler is not None or durations):
         fail("--status and --list run nothing: leave out --anew, --retry, --scheduler, --durations")
     try:
         if expression.strip():
             name_expression.parse(expression)
         given = read_spec(spec)
+        check_expression(given, expression)
         named = read_shard(shard) if shard else None
-        if list_ is not None or status:
+        if durations:
+            check_is_there(durations, "name the store of an earlier campaign in --durations")
+        if listed or status:
+            check_is_there(file, "run the same command without --status and --list first")
             digest = digest_of(given, expression)
             plan = find_plan(file, digest=digest, shard=str(named or "")).id
-        if list_ is not None:
-            _print_list(file, plan, _states(list_))
+        if listed:
+            _print_list(file, plan, listed)
             return
         if not status:
             with display.progress(every=LINE_SECONDS) as shown:
@@ -194,11 +200,11 @@ def campaign(
                     shard=named,
                     durations=durations,
                     anew=anew,
-                    retry=_states(retry or ""),
+                    retry=again,
                 )
                 plan = run_campaign(
                     asked,
-                    _on_cluster(scheduler) if scheduler else _here(jobs, progress),
+                    _here(jobs, progress) if scheduler is None else _on_cluster(scheduler),
                     say=shown.say,
                     on_step=progress,
                 )
@@ -214,19 +220,20 @@ def campaign(
         complain(f"interrupted; {file} has what was finished, and the same command goes on")
         context.obj.code = Exit.INTERRUPTED
         return
-    conclude_plan(context, console, requests, found)
+    conclude_plan(context, display, requests, found)
 
 
 def conclude_plan(
     context: typer.Context,
-    console: Console,
+    display: Display,
     requests: Sequence[ReportRequest],
     report: PlanReport,
 ) -> None:
     """Print a planned campaign, write its reports, and set what the process exits with."""
     from parity_tests.cli.planned_view import print_plan
 
-    print_plan(console, report)
+    console = display.console()
+    print_plan(console, report, is_short=not display.details)
     write_plan_reports(context, console, requests, report)
     context.obj.code = max(context.obj.code, _exit_code(report))
 
@@ -242,7 +249,8 @@ def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
 
 def _on_cluster(address: str) -> MakesRunner:
     """Run tasks on the workers of a scheduler; make sure first that it is there."""
-    from parity_tests.planned.cluster import ClusterRunner, connected
+    from parity_tests.planned.cluster import ClusterRunner
+    from parity_tests.planned.connection import connected
 
     with connected(address, _FIRST_ANSWER_SECONDS):
         pass
@@ -251,13 +259,29 @@ def _on_cluster(address: str) -> MakesRunner:
     )
 
 
-def _states(text: str) -> tuple[State, ...]:
+def _states(text: str, option: str) -> tuple[State, ...]:
+    """Read the states that an option names."""
     from reports.rows.plan import STATES
 
     names = [each.strip() for each in text.split(",") if each.strip()]
+    if not names:
+        what = f"name states, separated by commas: {', '.join(STATES)}"
+        raise typer.BadParameter(what, param_hint=f"'{option}'")
     if wrong := [name for name in names if name not in STATES]:
-        raise typer.BadParameter(f"no state {wrong[0]!r}; the states are {', '.join(STATES)}")
+        what = f"no state {wrong[0]!r}; the states are {', '.join(STATES)}"
+        raise typer.BadParameter(what, param_hint=f"'{option}'")
     return tuple(state for state in STATES if state in names)
+
+
+def _to_retry(text: str) -> tuple[State, ...]:
+    """Read the states of --retry; what is unavailable would be so again."""
+    if "unavailable" in (states := _states(text, "--retry")):
+        raise typer.BadParameter(
+            "what is unavailable does not run before its module is installed: install it, and "
+            "begin another campaign with --anew",
+            param_hint="'--retry'",
+        )
+    return states
 
 
 def _environments(

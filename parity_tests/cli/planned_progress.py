@@ -41,13 +41,19 @@ class CampaignProgress:
         done, total, states = self.tally.done, self.tally.total, self.tally.states
         minutes = (time.monotonic() - self.begun) / 60
         rate = (done + at_work) / minutes if minutes else 0.0
-        left = f"{(total - done - at_work) / rate:.0f} min left" if rate else "time not known yet"
+        left = _left((total - done - at_work) / rate) if rate else "time not known yet"
         bad = [
             f"{states[state]:,} {state}"
             for state in STATES
             if states[state] and state not in ("safe", "at a price")
         ]
         stored = "" if done == total else f"{done:,} in the store, "
-        text = f"{stored}{rate:.0f} a minute, {left}; {', '.join(bad) or 'no failures'}"
+        left = "" if done == total else f", {left}"
+        text = f"{stored}{rate:.0f} a minute{left}; {', '.join(bad) or 'no failures'}"
         # All are there when the last task has ended, and not when its programs have run.
         self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)
+
+
+def _left(minutes: float) -> str:
+    """Say how long it takes still, the last minutes in seconds: it is not over at 0."""
+    return f"{minutes:.0f} min left" if minutes >= 2 else f"{max(1, minutes * 60):.0f} s left"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from reports.views.plan_page import plan_page
+from reports.views.plan_page import broken_rules, plan_page
 from reports.views.texts import visible
 
 if TYPE_CHECKING:
@@ -17,10 +17,17 @@ if TYPE_CHECKING:
 _CAUSES_SHOWN = 10
 
 
-def print_plan(console: Console, report: PlanReport) -> None:
-    """Print where the programs of a planned campaign stand, and the causes, the worst first."""
+def print_plan(console: Console, report: PlanReport, *, is_short: bool = False) -> None:
+    """Print where the programs of a planned campaign stand, and the causes, the worst first.
+
+    In short it is the answer, and the rules that are broken.
+    """
     page = plan_page(report)
     _say(console, page.title)
+    if is_short:
+        for line in broken_rules(report):
+            _say(console, line)
+        return
     for line in page.lines:
         _say(console, line)
     table = Table(pad_edge=False, show_edge=False)

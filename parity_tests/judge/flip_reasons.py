@@ -77,15 +77,19 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             what = f"{flip.left} fails today{alike}: {today}"
         else:
             what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
+        if before.failure.kind in _OF_LIMITS:
+            action = _OF_LIMITS[before.failure.kind]
+        elif after.failure is None:
+            action = "nothing for the flip, which does not break it; to compare the two, make the "
+            action += "program run before the flip"
+        else:
+            action = "make the program run before the flip, then compare again"
         return FlipReason(
             outcome="could not compare",
             kind="failure",
             what=what,
             where=before.failure.where,
-            action="nothing for the flip, which does not break it; to compare the two, make the "
-            "program run before the flip"
-            if after.failure is None
-            else "make the program run before the flip, then compare again",
+            action=action,
         )
     failure = after.failure
     assert failure is not None

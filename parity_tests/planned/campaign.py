@@ -18,12 +18,13 @@ from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
 from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
+from parity_tests.planned.selecting import selected
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
 from reports.rows.plan import State
-from reports.store.plan_reading import seconds_by_name
-from reports.store.plan_records import PlanBegin, PlannedText
+from reports.store.plan_reading import list_plans, seconds_by_name
+from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
 from reports.store.plans import opened_plan
 from reports.views.texts import counted
 
@@ -79,15 +80,19 @@ def run_campaign(
         sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
         spec = with_libraries(spec, sources, metadata.version("jax"), say)
     plan = plan_of(spec, asked.folder, asked.environments, say=say)
-    programs = _selected(plan.programs, asked.expression)
-    with opened_plan(asked.store, _begin(asked, plan, programs), anew=asked.anew) as writer:
+    programs = selected(plan.programs, asked.expression)
+    begin = _begin(asked, plan, programs)
+    before = list_plans(asked.store) if asked.store.exists() else []
+    with opened_plan(asked.store, begin, anew=asked.anew) as writer:
         with _held_folder(asked.store, writer.plan) as folder:
             writer.hold_to(spec.campaign.rules)
             if asked.retry and (again := writer.run_again(asked.retry)):
-                say(f"{again:,} programs run again")
+                say(f"to run again: {counted(again, 'program')}")
             tasks = _tasks(writer.pending(), plan)
             left = sum(len(each.programs) for each in tasks)
-            say(f"campaign {writer.plan} in {asked.store}: {counted(left, 'program')} to run")
+            is_new = writer.plan not in {each.id for each in before}
+            why = _why_another(before[-1], begin) if is_new and before and not asked.anew else ""
+            say(f"campaign {writer.plan} in {asked.store}{why}: {counted(left, 'program')} to run")
             go_on(
                 writer,
                 tasks,
@@ -96,7 +101,9 @@ def run_campaign(
             )
             if rounds := plan.spec.campaign.rounds:
                 timed = _tasks(writer.untimed(), plan, rounds)
-                say(f"{counted(rounds, 'round')} of times, one task at a time on each machine")
+                if timed:
+                    what = "of times, one task at a time on each machine"
+                    say(f"{counted(rounds, 'round')} {what}")
                 go_on(
                     writer,
                     timed,
@@ -138,16 +145,6 @@ def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
     ]
 
 
-def _selected(programs: Sequence[PlannedProgram], expression: str) -> list[PlannedProgram]:
-    if not expression.strip():
-        return list(programs)
-    takes = parse(expression)
-    found = [each for each in programs if takes([each.name, each.corpus, *each.tags])]
-    if not found:
-        raise SpecError(f"no program, corpus or tag of the campaign is {expression!r}")
-    return [each.model_copy(update={"place": place}) for place, each in enumerate(found)]
-
-
 def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> PlanBegin:
     labels = [each.label for each in plan.environments]
     texts = [
@@ -176,6 +173,13 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
         shard=str(asked.shard or ""),
         rules=spec.campaign.fail_on,
     )
+
+
+def _why_another(last: StoredPlan, begin: PlanBegin) -> str:
+    """Say why a campaign begins beside the last one of its store, and does not go on with it."""
+    own = "-k" if last.spec == begin.spec else "spec"
+    what = "shard" if last.digest == begin.digest else own
+    return f" (its {what} is another than that of campaign {last.id})"
 
 
 def _of_shard(

@@ -7,7 +7,6 @@ tasks in hand are given to the one that comes back.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import logging
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +24,11 @@ from typing import TYPE_CHECKING, Any
 from parity_tests.environments.making import environment_for
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe.environment import version
+from parity_tests.planned.connection import PATIENCE_SECONDS, ClusterError, connected
 from parity_tests.planned.going import Outcome
 from parity_tests.planned.task_process import POLL_SECONDS, perform
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
+from reports.views.texts import counted
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -35,13 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _AHEAD = 2  # tasks that the scheduler has for each thread of a worker, so that none waits
 _AT_LEAST = 100  # and for workers that come while the first tasks run
-_PATIENCE_SECONDS = 600.0
 _LOOK_SECONDS = 2.0  # between two looks at whether tasks wait for workers that are gone
 _RESULT_SECONDS = 30.0  # for a worker to give the result of a task that has ended
-
-
-class ClusterError(ValueError):
-    """A cluster cannot be used; the message names the scheduler, why, and what to do."""
 
 
 def run_on_worker(text: str) -> str:
@@ -112,11 +108,12 @@ class ClusterRunner:
     address: str
     campaign: str
     alone: bool = False
-    patience: float = _PATIENCE_SECONDS
+    patience: float = PATIENCE_SECONDS
     _unfit: dict[str, str] = field(default_factory=dict)  # why, by the address of the worker
     # Futures that only some workers may run, with the addresses of these workers, by key.
     _bound: dict[str, tuple[Future, list[str]]] = field(default_factory=dict)
     _moved: Counter[str] = field(default_factory=Counter)  # how often, by the key of the task
+    _there: set[str] = field(default_factory=set)  # the addresses of the workers at the last look
 
     def __call__(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
         """Run tasks as they come."""
@@ -138,6 +135,7 @@ class ClusterRunner:
 
         futures = as_completed(loop=client.loop)
         self._bound.clear()
+        self._there.clear()  # workers that went with their scheduler are not said one by one
         for task in in_hand.values():
             futures.add(self._submit(client, task))
         self._fill(client, futures, tasks, in_hand)
@@ -165,9 +163,11 @@ class ClusterRunner:
 
     def _ended(self, client: Client, futures: Any, in_hand: dict[str, Task]) -> Iterator[Future]:
         """Give the futures of tasks in hand as they end; move those whose workers are gone."""
-        looked = time.monotonic()
+        looked = -_LOOK_SECONDS
         while not futures.is_empty():
-            if self._bound and time.monotonic() > looked + _LOOK_SECONDS:
+            is_time = time.monotonic() > looked + _LOOK_SECONDS
+            if is_time and client.status == "running":  # else there is nobody to ask
+                self._say_gone(self._fit(client))
                 self._move(client, futures, in_hand)
                 looked = time.monotonic()
             if not futures.has_ready():
@@ -175,9 +175,17 @@ class ClusterRunner:
             elif (future := next(futures)).key in in_hand:  # one that was moved is not
                 yield future
 
+    def _say_gone(self, fit: Mapping[str, object]) -> None:
+        """Warn of workers that went away since the last look, all of them in one line."""
+        if gone := sorted(self._there - fit.keys() - self._unfit.keys()):
+            which = f"worker {gone[0]} is" if len(gone) == 1 else f"{len(gone)} workers are"
+            rest = f"{counted(len(fit), 'worker')} left" if fit else "tasks wait for another one"
+            log.warning("constparity: %s gone; %s", which, rest)
+        self._there = set(fit)
+
     def _move(self, client: Client, futures: Any, in_hand: dict[str, Task]) -> None:
         """Give a task to other workers when all that may run it are gone: Dask waits for these."""
-        fit = self._fit(client)
+        fit = self._fit(client) if self._bound else {}
         for key, (future, workers) in list(self._bound.items()):
             if fit and not future.done() and not fit.keys() & set(workers):
                 del self._bound[key]
@@ -257,27 +265,3 @@ def _outcome(task: Task, future: Future) -> TaskResult | TaskLost | None:
         raise _SchedulerGoneError from error
     found = json.loads(text)
     return (TaskLost if "why" in found else TaskResult).model_validate(found)
-
-
-@contextlib.contextmanager
-def connected(address: str, patience: float = _PATIENCE_SECONDS) -> Iterator[Client]:
-    """Connect to a scheduler, waiting `patience` seconds for it at most.
-
-    Raises `ClusterError`.
-    """
-    try:
-        from distributed import Client
-    except ModuleNotFoundError as missing:
-        what = "a cluster needs dask.distributed: install constparity[cluster]"
-        raise ClusterError(what) from missing
-    try:
-        client = Client(address, timeout=patience, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"no scheduler at {address!r} ({error}); start one with `dask scheduler`, and check "
-            "the address"
-        ) from error
-    try:
-        yield client
-    finally:
-        client.close(timeout=2)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from reports.output import json_file
+from reports.rows import ProgramRow
 
 if TYPE_CHECKING:
     from parity_tests.fuzz.recipe import Recipe
@@ -78,3 +82,20 @@ def write_module(recipes: Mapping[str, Recipe], file: Path) -> None:
     from parity_tests.fuzz import rendering
 
     file.write_text(rendering.module(recipes), "utf-8")
+
+
+def without_file(row: ProgramRow, file: Path) -> ProgramRow:
+    """Return the row of a generated program without the path of its module.
+
+    The module is of a task alone, and is removed with it. So no target loads the program, and lines
+    are those of "generated.py".
+
+    Example::
+
+        without_file(row, file).source == "generated"
+    """
+    text = json_file.render_program(row)
+    for path in (str(file.absolute()), os.path.relpath(file), str(file)):
+        text = text.replace(json.dumps(path, ensure_ascii=False)[1:-1], file.name)
+    update = {"source": "generated", "target": ""}
+    return json_file.program_of(text).model_copy(update=update)

@@ -6,7 +6,7 @@ import importlib.util
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parity_tests.campaign.collection import collect
@@ -16,8 +16,9 @@ from parity_tests.planned.interesting import Interesting, read
 from parity_tests.planned.spec import CorpusSpec, EnvironmentSpec, Spec, SpecError, target_from_here
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Record
-from parity_tests.targets import TargetError
+from parity_tests.targets import MissingModuleError, TargetError
 from reports.rows import Environment
+from reports.views.texts import counted
 
 
 class PlannedProgram(Record):
@@ -78,66 +79,109 @@ def plan_of(
 ) -> Plan:
     """List the programs of a spec that is in `folder`, in each of its environments.
 
-    Raises `SpecError` where targets are wrong, or name nothing.
+    A corpus that one environment cannot import, for a module is not installed there, has the
+    programs there that another one lists, and they are unavailable. Raises `SpecError` where
+    targets are wrong, or name nothing, or where no environment can import a corpus.
 
     Example::
 
         plan_of(read_spec(file), file.parent, [NamedEnvironment("here")]).programs
     """
+    corpora: list[list[_Listed]] = []  # of each environment
+    for environment in environments:
+        say(f"listing the programs in {environment.label}")
+        corpora.append([_listed(spec, each, folder, environment) for each in spec.corpus])
+    everywhere = [each for own in corpora for each in own]
+
     found: list[PlannedEnvironment] = []
     programs: list[PlannedProgram] = []
-    for each_environment in environments:
-        label, python = each_environment.label, each_environment.python
-        say(f"listing the programs in {label}")
-        environment, listed = _listed(spec, folder, label, python)
+    for environment, listed in zip(environments, corpora, strict=True):
+        label, python = environment.label, environment.python
+        own = [_with_unavailable(each, everywhere, say) for each in listed]
+        known = [each.environment for each in own if each.environment]
         found.append(
             PlannedEnvironment(
-                label=label, spec=each_environment.spec, python=python, found=environment
+                label=label,
+                spec=environment.spec,
+                python=python,
+                found=known[-1] if known else _environment_of(python, spec.campaign.timeout),
             )
         )
-        for each in listed:
+        for each in _named([program for corpus in own for program in corpus.programs], spec):
             programs.append(each.model_copy(update={"place": len(programs)}))
     return Plan(spec=spec, environments=tuple(found), programs=tuple(programs))
 
 
-def _listed(
-    spec: Spec, folder: Path, label: str, python: Path | None
-) -> tuple[Environment, list[PlannedProgram]]:
-    environment = None
-    programs: list[PlannedProgram] = []
-    for corpus in spec.corpus:
-        limits = Limits(spec.campaign.timeout, python=python)
-        found, listed = _of_corpus(corpus, folder, label, limits)
-        if not listed:
-            where = "expression and its tags" if corpus.expression or corpus.tags else "targets"
-            raise SpecError(f"corpus {corpus.name!r} has no programs in {label}; see its {where}")
-        environment = found or environment
-        programs += listed
-    if environment is None:
-        environment = _environment_of(python, spec.campaign.timeout)
+@dataclass(frozen=True)
+class _Listed:
+    """A corpus as an environment lists it; `missing` says why it cannot be imported there."""
+
+    corpus: str
+    label: str
+    programs: Sequence[PlannedProgram] = ()
+    environment: Environment | None = None  # None where no module had to be imported
+    missing: MissingModuleError | None = None
+
+
+def _listed(spec: Spec, corpus: CorpusSpec, folder: Path, environment: NamedEnvironment) -> _Listed:
+    label = environment.label
+    limits = Limits(spec.campaign.timeout, python=environment.python)
+    try:
+        found, programs = _of_corpus(corpus, folder, label, limits)
+    except MissingModuleError as error:
+        return _Listed(corpus.name, label, missing=error)
+    except TargetError as error:
+        raise SpecError(f"corpus {corpus.name!r} in {label}: {error}") from error
+    if not programs:
+        where = "expression and its tags" if corpus.expression or corpus.tags else "targets"
+        raise SpecError(f"corpus {corpus.name!r} has no programs in {label}; see its {where}")
+    return _Listed(corpus.name, label, programs, found)
+
+
+def _with_unavailable(
+    listed: _Listed, others: Sequence[_Listed], say: Callable[[str], object]
+) -> _Listed:
+    """Give a corpus that an environment cannot import the programs that another one lists.
+
+    The reason names the module alone, and no path: the plan is one on all machines.
+    """
+    missing = listed.missing
+    if missing is None:
+        return listed
+    elsewhere = [each for each in others if each.corpus == listed.corpus and each.programs]
+    if not elsewhere:
+        raise SpecError(f"corpus {listed.corpus!r} in {listed.label}: {missing}") from missing
+    programs = elsewhere[0].programs
+    what = f"no module named {missing.module!r}"
+    are = "is" if len(programs) == 1 else "are"
+    say(
+        f"corpus {listed.corpus!r} cannot be imported in {listed.label}: {what}; its "
+        f"{counted(len(programs), 'program')} {are} unavailable there until it is installed"
+    )
+    update = {"environment": listed.label, "unavailable": f"{what}: install it there"}
+    return replace(listed, programs=[each.model_copy(update=update) for each in programs])
+
+
+def _named(programs: Sequence[PlannedProgram], spec: Spec) -> list[PlannedProgram]:
+    """Name the programs of an environment, with their corpus where there are several."""
+    if len(spec.corpus) > 1:
+        return [each.model_copy(update={"name": f"{each.corpus}/{each.name}"}) for each in programs]
     names = Counter(each.name for each in programs)
-    several = len(spec.corpus) > 1
-    named = [
-        each.model_copy(update={"name": f"{each.corpus}/{each.name}"}) if several else each
-        for each in programs
-    ]
-    if twice := [name for name, count in names.items() if count > 1 and not several]:
+    if twice := [name for name, count in names.items() if count > 1]:
         raise SpecError(f"corpus {programs[0].corpus!r} has two programs {twice[0]!r}")
-    return environment, named
+    return list(programs)
 
 
 def _of_corpus(
     corpus: CorpusSpec, folder: Path, label: str, limits: Limits
 ) -> tuple[Environment | None, list[PlannedProgram]]:
+    """List a corpus. Raises `TargetError`."""
     if corpus.generated:
         return None, list(_generated(corpus, label, folder))
     targets = [target_from_here(each, folder) for each in corpus.targets]
     select = Selection(expression=corpus.expression, tags=corpus.tags)
     with tempfile.TemporaryDirectory(prefix="constparity-") as own:
-        try:
-            collected = collect(targets, Path(own), limits, select)
-        except TargetError as error:
-            raise SpecError(f"corpus {corpus.name!r} in {label}: {error}") from error
+        collected = collect(targets, Path(own), limits, select)
     return collected.environment, [
         PlannedProgram(
             place=0,

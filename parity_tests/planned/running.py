@@ -12,7 +12,7 @@ from parity_tests.campaign import run as campaign
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
 from parity_tests.planned.against_itself import differing_from_themselves
-from parity_tests.planned.generated import recipe_of, write_module, write_recipe
+from parity_tests.planned.generated import recipe_of, without_file, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import Progress
@@ -38,7 +38,8 @@ def run_task(
         for each in task.programs
         if each.number is not None
     }
-    targets = _targets(task, recipes, folder)
+    file = folder / "generated.py"
+    targets = _targets(task, recipes, file)
     options = task.options.model_copy(update={"resume": folder / "sides"})
     result = campaign.run(list(targets.values()), options, progress=progress)
     rows = {row.target: row for row in result.programs}
@@ -56,6 +57,7 @@ def run_task(
                 rows.get(targets[each.place]),
                 apart.get(targets[each.place], ""),
                 recipes.get(each.place),
+                file,
             )
             for each in task.programs
         ),
@@ -76,9 +78,8 @@ def machine_of(environment: Environment) -> str:
     return ", ".join(dict.fromkeys(filter(None, words)))
 
 
-def _targets(task: Task, generated: Mapping[int, Recipe], folder: Path) -> dict[int, str]:
+def _targets(task: Task, generated: Mapping[int, Recipe], file: Path) -> dict[int, str]:
     """Return the target of each program by its place; generated ones are written to a module."""
-    file = folder / "generated.py"
     names = {each.place: each.name.rpartition("/")[2] for each in task.programs}
     if generated:
         write_module({names[place]: recipe for place, recipe in generated.items()}, file)
@@ -94,13 +95,15 @@ def _finished(
     row: ProgramRow | None,
     differs_from_itself: str,
     recipe: Recipe | None,
+    file: Path,
 ) -> Finished:
     rules = task.campaign.rules
     if row is None:
         return without_row(program.place, "its task has no row of it", rules)
+    named = row.model_copy(update={"name": program.name})
     return finished(
         program.place,
-        row.model_copy(update={"name": program.name}),
+        named if recipe is None else without_file(named, file),
         rules,
         differs_from_itself=differs_from_itself,
         is_refused=recipe is not None and is_refused(row),

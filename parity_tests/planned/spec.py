@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import tomllib
@@ -17,12 +16,12 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from parity_tests.campaign import name_expression
 from parity_tests.campaign.run_again import RunAgain
 from parity_tests.environments.requirements import Requirement, constraints
 from parity_tests.observe.flips import Flips
+from parity_tests.planned.spec_errors import said
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
 from reports.rows import SIDES, Side
@@ -50,8 +49,10 @@ class Constraints(Record):
     @model_validator(mode="before")
     @classmethod
     def _is_read(cls, given: object, info: ValidationInfo) -> object:
+        if info.context is None and not isinstance(given, str):
+            return given  # as a task has them
         if not isinstance(given, str):
-            return given
+            raise ValueError("write the path of a file, in quotes")
         path = (info.context or {}).get("folder", Path()) / Path(given).expanduser()
         try:
             lines = path.read_text("utf-8")
@@ -148,7 +149,7 @@ class LibrarySpec(Record):
     deselect: tuple[str, ...] = ()
     known: tuple[KnownFailures, ...] = ()
     jax: str = ""
-    suite_timeout: float = Field(default=3600.0, gt=0)
+    suite_timeout: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     constraints: Constraints | None = None
 
     @property
@@ -201,7 +202,7 @@ class CampaignSpec(Record):
 
     name: str = "campaign"
     sides: tuple[Side, ...] = SIDES
-    timeout: float = Field(default=TIMEOUT, gt=0)
+    timeout: float = Field(default=TIMEOUT, gt=0, allow_inf_nan=False)
     memory_limit: int | None = Field(default=None, gt=0)
     rounds: int = Field(default=0, ge=0)
     steady_calls: int = Field(default=0, ge=0)
@@ -282,10 +283,22 @@ def read_spec(path: Path) -> Spec:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{str(path)!r} is no TOML: {error}") from error
     try:
-        spec = Spec.model_validate(found, context={"folder": path.parent})
+        spec = Spec.model_validate(
+            _with_tuples(found), strict=True, context={"folder": path.parent}
+        )
     except ValidationError as error:
-        raise SpecError(f"{str(path)!r} is no spec of a campaign: {_said(error)}") from error
+        raise SpecError(f"{str(path)!r} is no spec of a campaign: {said(error, _KEYS)}") from error
     return _with_constraints(spec)
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return what a TOML file has, with tuples as its lists: a record that is strict takes these.
+
+    A record that is not strict would take "60" as a number, and "yes" as true.
+    """
+    if isinstance(value, dict):
+        return {key: _with_tuples(each) for key, each in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
 def target_from_here(target: str, folder: Path) -> str:
@@ -313,28 +326,6 @@ def _with_constraints(spec: Spec) -> Spec:
         ),
     }
     return spec.model_copy(update=update)
-
-
-def _said(error: ValidationError) -> str:
-    """Say where a spec is wrong and how, one line for each place."""
-
-    def place(where: tuple[Any, ...]) -> str:
-        words = [f"{part + 1}" if isinstance(part, int) else str(part) for part in where]
-        return " ".join(words) or "the file"
-
-    return "; ".join(
-        f"{place(each['loc'])}: {_what(each)}" for each in error.errors(include_url=False)
-    )
-
-
-def _what(error: ErrorDetails) -> str:
-    """Say what is wrong with one value, in words of TOML."""
-    if error["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(str(error["loc"][-1]), _KEYS, n=1)
-        return "there is no such key" + (f" (did you mean {close[0]}?)" if close else "")
-    if error["type"] == "tuple_type":
-        return f'write a list, as ["{error["input"]}"]'
-    return error["msg"].removeprefix("Value error, ")
 
 
 _KEYS = sorted(

@@ -89,11 +89,13 @@ class Listed(Record):
 class Listing(Record):
     """The programs that targets name and the environment to measure them in, or an `error`.
 
-    `has_flag` says whether JAX has its flag there.
+    `missing_module` names the module that is not there, where this is the error. `has_flag` says
+    whether JAX has its flag there.
     """
 
     programs: tuple[Listed, ...] = ()
     error: str | None = None
+    missing_module: str = ""
     environment: Environment | None = None
     has_flag: bool = True
 

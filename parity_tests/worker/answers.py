@@ -45,7 +45,8 @@ def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
         found = targets.load(request.targets)
     except targets.TargetError as error:
         protocol.write(desk.files.imported, json.dumps(users_files(before, error)))
-        return Listing(error=str(error))
+        missing = error.module if isinstance(error, targets.MissingModuleError) else ""
+        return Listing(error=str(error), missing_module=missing)
     protocol.write(desk.files.imported, json.dumps(users_files(before)))
     names = unique_names([(each.name, each.target) for each in found])
     return Listing(

@@ -83,9 +83,9 @@ class PlanEnvironment(Row):
 class PlanReport(Row):
     """A planned campaign at some moment.
 
-    `differ_from_themselves` has the programs that A/A found, and what differed; they are in no
-    other group. Seconds are sums over all tasks: of the clock, of processors, and, as the `floor`,
-    of what the sides took of the processors to trace, lower and compile.
+    `differ_from_themselves` has the programs that A/A found, and what differed; they are in the
+    state "not repeatable". Seconds are sums over all tasks: of the clock, of processors, and, as
+    the `floor`, of what the sides took of the processors to trace, lower and compile.
     """
 
     kind: Literal["planned campaign"] = "planned campaign"

@@ -45,15 +45,25 @@ def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
 
     Whatever is read in the block is of the moment of its first statement.
     """
-    if not path.is_file():
-        what = "it is a folder" if path.is_dir() else "there is no such file"
-        raise store_error(path, what, f"keep runs in one with constparity run --store {path}")
+    check_is_there(path, f"keep runs in one with constparity run --store {path}")
     if check(path) < migrations.VERSION:
         with opened_for_writing(path):
             pass
     with explained(path), contextlib.closing(_reader(path)) as connection:
         connection.execute("BEGIN")
         yield connection
+
+
+def check_is_there(path: Path, what_to_do: str) -> None:
+    """Make sure that a store is there. Raises `StoreError`, which says what to do.
+
+    Example::
+
+        check_is_there(Path("runs.db"), "name the store of an earlier campaign")
+    """
+    if not path.is_file():
+        what = "it is a folder" if path.is_dir() else "there is no such file"
+        raise store_error(path, what, what_to_do)
 
 
 def check(path: Path) -> int:

@@ -15,7 +15,8 @@ from reports.rows.fail_rules import FailRule
 from reports.rows.plan import State, state_of
 from reports.store.columns import program_of, storable
 from reports.store.plan_records import Finished
-from reports.views.causes import between_pipelines, seen
+from reports.store.what_helps import in_words_of_spec, of_limits, of_state
+from reports.views.causes import between_pipelines, of_verdict, seen
 
 # States in which the flip was not judged: what such a program differs in is no finding.
 _NOT_JUDGED: tuple[State, ...] = ("could not compare", "not repeatable")
@@ -42,7 +43,9 @@ def finished(
     if state not in ("safe", "unavailable"):
         action, member = seen(row)
         if state == "disagree":  # the flip has no part in it
-            action, member = "", between_pipelines(row)
+            action, member = of_state(state), between_pipelines(row)
+        elif state == "could not compare" and not _is_of_flip(row):
+            action, member = of_limits(row), of_verdict(row)
         # The file of a generated program is of its task alone, and no line of a user's.
         symptom, line = member.symptom, "" if recipe else member.where
         if state == "disagree" or _is_of_outputs(row):
@@ -54,7 +57,7 @@ def finished(
         symptom=storable(symptom),
         line=storable(line),
         equation=storable(equation),
-        action=storable(action),
+        action=storable(in_words_of_spec(action)),
         against_itself=storable(differs_from_itself),
         broken=broken_rules(row, state, rules),
         recipe=recipe,
@@ -99,6 +102,11 @@ def broken_without_row(state: State, rules: Sequence[FailRule]) -> tuple[str, ..
     """
     is_broken = state in _NOT_JUDGED
     return tuple(each.text for each in rules if is_broken and each.name == "not-compared")
+
+
+def _is_of_flip(row: ProgramRow) -> bool:
+    """Say whether the sides of the flip could not be compared, and not others beside them."""
+    return row.flip is not None and row.flip.outcome == "could not compare"
 
 
 def _is_of_outputs(row: ProgramRow) -> bool:

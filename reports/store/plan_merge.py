@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.store.database import opened_for_reading, opened_for_writing, transaction
+from reports.store.database import (
+    check_is_there,
+    opened_for_reading,
+    opened_for_writing,
+    transaction,
+)
 from reports.store.errors import store_error
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
@@ -41,13 +46,15 @@ class _Part:
 def merge(shards: Sequence[Path], path: Path) -> int:
     """Put the last plans of some stores together in another one, and return its number there.
 
-    Raises `StoreError` where they are not all the shards of one plan, each once; nothing is
-    written then.
+    Raises `StoreError` where they are not all the shards of one plan, each once, or where the store
+    has this plan already; nothing is written then.
 
     Example::
 
         merge([Path("1.db"), Path("2.db")], Path("all.db"))
     """
+    for each in shards:
+        check_is_there(each, "name the stores of all shards")
     parts = [_Part(each, find_plan(each)) for each in shards]
     _check(parts)
     if path.exists() and any(path.samefile(each) for each in shards):
@@ -58,6 +65,7 @@ def merge(shards: Sequence[Path], path: Path) -> int:
         _check_places(parts, sources)
         target = stack.enter_context(opened_for_writing(path))
         with transaction(path, target):
+            _check_is_new(path, target, first)
             plan = target.execute(
                 "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, "
                 "started) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)",
@@ -71,7 +79,8 @@ def merge(shards: Sequence[Path], path: Path) -> int:
             for part, source in zip(parts, sources, strict=True):
                 _copy(source, part.plan.id, target, plan, runs)
             _plan_runs(target, plan)
-        PlanWriter(path, target, plan).finish()
+        ends = [each.plan.finished for each in parts]
+        PlanWriter(path, target, plan).finish(max(ends) if all(ends) else "")
     return plan
 
 
@@ -100,8 +109,19 @@ def _check(parts: Sequence[_Part]) -> None:
         what = f"shard {twice[-1].plan.shard} is named twice"
         raise store_error(twice[-1].path, what, "name each shard once")
     if missing := [str(number) for number in range(1, count + 1) if number not in there]:
-        what = f"of {count} shards, {', '.join(missing)} are missing"
+        *others, last = missing
+        which = f"shards {', '.join(others)} and {last}" if others else f"shard {last}"
+        what = f"{which} of {count} {'are' if others else 'is'} missing beside it"
         raise store_error(first.path, what, "name the stores of all shards")
+
+
+def _check_is_new(path: Path, target: sqlite3.Connection, plan: StoredPlan) -> None:
+    """Make sure that a store has no such plan as a whole. Raises `StoreError`."""
+    query = "SELECT max(id) FROM plans WHERE digest = ? AND whole = ? AND shard = ''"
+    [there] = target.execute(query, (plan.digest, plan.whole)).fetchone()
+    if there is not None:
+        what = f"it has this campaign already, as campaign {there}"
+        raise store_error(path, what, "put the shards together in another file")
 
 
 def _number(part: _Part) -> int:

@@ -23,6 +23,7 @@ from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
 from reports.store.statements import put
+from reports.store.what_helps import of_state
 
 NOT_RUN: State = "not run"
 # What all sides could run: times are judged in a phase of its own.
@@ -76,9 +77,12 @@ class PlanWriter:
             self._put_task(end)
             if for_good:
                 self.connection.executemany(
-                    "UPDATE planned SET state = 'lost', why = ? "
+                    "UPDATE planned SET state = 'lost', why = ?, action = ? "
                     "WHERE plan = ? AND place = ? AND state = ?",
-                    [(storable(end.lost), self.plan, place, NOT_RUN) for place in places],
+                    [
+                        (storable(end.lost), of_state("lost"), self.plan, place, NOT_RUN)
+                        for place in places
+                    ],
                 )
 
     def run_again(self, states: Collection[State]) -> int:
@@ -112,20 +116,23 @@ class PlanWriter:
                 "UPDATE plans SET coverage = ? WHERE id = ?", (json.dumps(coverage), self.plan)
             )
 
-    def finish(self) -> bool:
-        """Close the plan and its runs if every program has a state, and say whether that is so."""
+    def finish(self, ended: str = "") -> bool:
+        """Close the plan and its runs if every program has a state, and say whether that is so.
+
+        They have `ended` now, unless another time is given.
+        """
         with transaction(self.path, self.connection):
             query = "SELECT count(*) FROM planned WHERE plan = ? AND state = ?"
             [left] = self.connection.execute(query, (self.plan, NOT_RUN)).fetchone()
             if left:
                 return False
-            now = writing.now()
+            values = (ended or writing.now(), self.plan)
             self._answer_runs()
             self.connection.execute(
-                "UPDATE plans SET finished = ? WHERE id = ? AND finished IS NULL", (now, self.plan)
+                "UPDATE plans SET finished = ? WHERE id = ? AND finished IS NULL", values
             )
             self.connection.execute(
-                "UPDATE runs SET finished = ? WHERE plan = ? AND finished IS NULL", (now, self.plan)
+                "UPDATE runs SET finished = ? WHERE plan = ? AND finished IS NULL", values
             )
             self.connection.execute(
                 "UPDATE programs SET is_final = 1 "

@@ -124,7 +124,7 @@ def seen(row: ProgramRow) -> tuple[str, Member]:
         seen(row)[1].symptom == "output committed"
     """
     if row.flip is None or not row.flip.reasons:
-        return "", _by_verdict(row)
+        return "", of_verdict(row)
     reason = row.flip.reasons[0]
     what = " ".join(reason.what.split())
     return reason.action, Member(row.name, row.source, _symptom(row, reason), what, reason.where)
@@ -138,13 +138,19 @@ def between_pipelines(row: ProgramRow) -> Member:
         between_pipelines(row).symptom == "simplified and jax-simplified: output bits"
     """
     of_one_mode = [each for each in row.reasons if each.startswith(_ONE_MODE)]
-    return _by_verdict(row, next(iter(of_one_mode), None))
+    return of_verdict(row, next(iter(of_one_mode), None))
 
 
 _ONE_MODE = ("legacy and jax-legacy:", "simplified and jax-simplified:")
 
 
-def _by_verdict(row: ProgramRow, reason: str | None = None) -> Member:
+def of_verdict(row: ProgramRow, reason: str | None = None) -> Member:
+    """Return what the verdict of a program rests on: one of its reasons, the first by default.
+
+    Example::
+
+        of_verdict(row).symptom == "legacy failed: timeout in compile"
+    """
     what = " ".join((reason or next(iter(row.reasons), row.verdict)).split())
     return Member(row.name, row.source, _named(what.partition("; ")[0]), what)
 

@@ -88,7 +88,9 @@ def _answer(report: PlanReport) -> tuple[str, Tone]:
         if states.get(state)
     ]
     if not parts:
-        return f"nothing breaks, {whole}", "good"
+        unavailable = states.get("unavailable", 0)
+        rest = f"; {unavailable:,} unavailable" if unavailable else ""
+        return f"nothing breaks, {whole}{rest}", "good"
     return f"{whole}: {', '.join(text for text, _ in parts)}".removeprefix("of "), parts[0][1]
 
 
@@ -96,21 +98,32 @@ def _lines(report: PlanReport) -> Iterator[str]:
     name = f"Campaign {report.name}" + (f", shard {report.shard}" if report.shard else "")
     ended = f"ended {report.finished}" if report.finished else "has not ended"
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
-    for each in report.broken:
-        yield f"fails on {each.rule}: {counted(each.programs, 'program')}"
+    yield from broken_rules(report)
     if report.differ_from_themselves:
         yield _against_themselves(report)
-    groups = counted(len(report.causes), "cause")
-    yield f"What is not safe has {groups}; programs of one cause are listed together"
+    if report.causes:
+        groups = counted(len(report.causes), "cause")
+        yield f"What is not safe has {groups}; programs of one cause are listed together"
     if report.coverage:
         yield _coverage(report.coverage)
     if report.tasks:
-        lost = f", of which {report.tasks_lost:,} were lost" if report.tasks_lost else ""
+        were = "was" if report.tasks_lost == 1 else "were"
+        lost = f", of which {report.tasks_lost:,} {were} lost" if report.tasks_lost else ""
         yield (
             f"{counted(report.tasks, 'task')}{lost}, {report.processor_seconds:,.0f} s of "
             f"processor time, of which its sides traced, lowered and compiled for "
             f"{report.floor_seconds:,.0f} s"
         )
+
+
+def broken_rules(report: PlanReport) -> list[str]:
+    """Say which rules programs break.
+
+    Example::
+
+        broken_rules(report) == ["fails on different: 3 programs"]
+    """
+    return [f"fails on {each.rule}: {counted(each.programs, 'program')}" for each in report.broken]
 
 
 def _against_themselves(report: PlanReport) -> str:
@@ -119,10 +132,7 @@ def _against_themselves(report: PlanReport) -> str:
     shown = ", ".join(cut(each, _NAME_LENGTH) for each in names[:_NAMES_IN_A_LINE])
     more = len(names) - _NAMES_IN_A_LINE
     rest = f" and {more:,} more" if more > 0 else ""
-    return (
-        f"Programs that differ from themselves where {report.sides[0]} runs twice, and are in no "
-        f"other group: {shown}{rest}"
-    )
+    return f"Not repeatable, for they differ where {report.sides[0]} runs twice: {shown}{rest}"
 
 
 def _coverage(coverage: Mapping[str, int]) -> str:
@@ -183,12 +193,13 @@ def _with_counts(programs: dict[str, int]) -> str:
 
 def _section(number: int, cause: CauseGroup) -> CauseSection:
     shown = cause.programs[:MEMBERS_SHOWN]
+    can_run = cause.state != "unavailable"
     facts: Sequence[tuple[str, str]] = (
         ("What helps", cause.action),
         ("Line", cause.line),
         ("First equation that differs", cause.equation),
         ("Smallest example", cause.example),
-        ("Run it", f"constparity run {cause.target}" if cause.target else ""),
+        ("Run it", f"constparity run {cause.target}" if cause.target and can_run else ""),
     )
     return CauseSection(
         number=number,

@@ -6,7 +6,9 @@ from program_files import TESTS, line_with
 
 from parity_tests import targets
 from parity_tests.marked_programs import programs_in
-from parity_tests.targets import TargetError, Unavailable
+from parity_tests.targets import MissingModuleError, TargetError, Unavailable
+
+NEEDS = "import a_library_that_is_not_installed\n"
 
 
 @pytest.fixture
@@ -183,6 +185,34 @@ def test_a_missing_target_names_what_where_and_what_is_close(package, folder, ta
         targets.load([target])
 
 
+@pytest.mark.parametrize(
+    ("target", "module"),
+    [
+        ("planted_package/needs.py", "a_library_that_is_not_installed"),
+        ("planted_package.needs:step", "a_library_that_is_not_installed"),
+        ("planted_package", "a_library_that_is_not_installed"),
+        ("planted_package.no_such_module", "planted_package.no_such_module"),
+        ("a_library_that_is_not_installed.programs", "a_library_that_is_not_installed"),
+    ],
+)
+def test_a_module_that_is_missing_is_told_from_other_errors(package, target, module):
+    (package / "needs.py").write_text(NEEDS)
+    if target == "planted_package":
+        (package / "__init__.py").write_text(NEEDS)
+    with pytest.raises(MissingModuleError) as raised:
+        targets.load([target])
+    assert raised.value.module == module
+
+
+@pytest.mark.parametrize(
+    "target", ["no_such_file.py", "planted_package.broken", "planted_package.programs:no_such_name"]
+)
+def test_what_is_wrong_otherwise_is_no_missing_module(package, target):
+    with pytest.raises(TargetError) as raised:
+        targets.load([target])
+    assert not isinstance(raised.value, MissingModuleError)
+
+
 def test_one_program_needs_a_name(package):
     with pytest.raises(TargetError, match="names no program: write planted_package:NAME"):
         targets.load_one("planted_package")
@@ -191,7 +221,7 @@ def test_one_program_needs_a_name(package):
 @pytest.fixture
 def corpus(package, monkeypatch):
     """A corpus of one module that loads and one whose library is missing."""
-    (package / "needs.py").write_text("import a_library_that_is_not_installed\n")
+    (package / "needs.py").write_text(NEEDS)
     modules = ("planted_package.programs", "planted_package.needs")
     monkeypatch.setattr(targets, "corpus_modules", lambda: modules)
 

@@ -351,6 +351,15 @@ def test_each_of_these_has_the_advice_that_fits(kind, action):
     assert worst(FAILED, after=failed(AFTER, kind)).action.startswith(action)
 
 
+@pytest.mark.parametrize(
+    ("kind", "action"), [("timeout", "raise --timeout"), ("memory", "raise --memory-limit")]
+)
+def test_a_limit_before_the_flip_has_the_same_advice(kind, action):
+    assert worst(FAILED, before=failed(BEFORE, kind)).action.startswith(action)
+    both = worst(FAILED, before=failed(BEFORE, kind), after=failed(AFTER, kind))
+    assert both.action.startswith(action)
+
+
 def test_a_side_in_the_other_mode_is_no_failure_of_the_program():
     both = worst(FAILED, before=failed(BEFORE, "wrong side"), after=failed(AFTER))
     assert both.what == "jax-legacy ran in the other mode: no"

@@ -1,8 +1,11 @@
 import pytest
 
-from parity_tests.planned import task_process
+from parity_tests.campaign.collection import Collected
+from parity_tests.planned import plan, task_process
+from parity_tests.processes.protocol import Listed, Listing
 from reports.store.plans import opened_plan
 from tests.helpers import quick_campaigns
+from tests.helpers.built_grids import ENVIRONMENT
 
 
 @pytest.fixture
@@ -13,6 +16,23 @@ def marks(monkeypatch, tmp_path):
     monkeypatch.setattr(task_process, "ENTRY", "tests.helpers.quick_tasks")
     monkeypatch.setenv("QUICK_TASKS", str(folder))
     return folder
+
+
+@pytest.fixture
+def lists(monkeypatch):
+    """Every corpus has two programs, wherever it is listed; return what to raise, by the Python."""
+    raises = {}
+
+    def collect(targets, folder, limits, select):
+        if limits.python in raises and "models.py" in targets[0]:
+            raise raises[limits.python]
+        environment = ENVIRONMENT.model_copy(update={"jax": "0.12.0.1"} if limits.python else {})
+        programs = [Listed(name=each, target=f"{targets[0]}:{each}") for each in ("step", "loss")]
+        return Collected(Listing(programs=programs, environment=environment))
+
+    monkeypatch.setattr(plan, "collect", collect)
+    monkeypatch.setattr(plan, "_environment_of", lambda python, timeout: ENVIRONMENT)
+    return raises
 
 
 @pytest.fixture

@@ -1,6 +1,9 @@
 """A cluster of separate processes: whatever is lost on it, each program is in the store once."""
 
 import contextlib
+import importlib
+import logging
+import re
 import signal
 import socket
 import subprocess
@@ -11,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from parity_tests.planned.cluster import ClusterError, ClusterRunner, connected
+from parity_tests.planned.cluster import ClusterRunner
+from parity_tests.planned.connection import ClusterError, connected
 from parity_tests.planned.going import go_on
 from reports.store.plan_report import plan_report
 from reports.store.reading import load_run
@@ -148,7 +152,7 @@ def meanwhile(cluster, action):
             done.result()
 
 
-def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, marks):
+def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, marks, caplog):
     names = ["slow 1", "slow 2", "dies", "once dies", "slow 3", "slow 4", "last", "slow 5"]
     cluster.start_worker()
 
@@ -175,6 +179,30 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
     report = plan_report(plan.path)
     assert report.states == {"lost": 1, "safe": 7}
     assert [each.programs for each in report.causes] == [("dies",)]
+    assert re.search(r"the scheduler \S+ is gone; \d tasks wait for it", caplog.text)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"), [(1, "1 worker left"), (0, "tasks wait for another one")]
+)
+def test_a_worker_that_is_killed_is_named(cluster, writer, tasks, marks, caplog, others, said):
+    worker = cluster.start_worker()
+    cluster.await_workers(1)
+
+    def trouble():
+        await_(lambda: tasks_here(marks, "waits"))
+        started = [cluster.start_worker() for _ in range(others)]
+        cluster.await_workers(1 + others)
+        worker.kill()
+        await_(lambda: re.search(rf"worker tcp://\S+ is gone; {said}", caplog.text))
+        for each in started or [cluster.start_worker()]:
+            let_go(marks, each)
+
+    with writer(NAMES) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(NAMES, attempts=1))
+        assert plan.finish()
+    check_each_is_safe_once(plan.path)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -362,6 +390,43 @@ def test_a_worker_with_another_jax_runs_no_tasks(cluster, writer, tasks, marks):
         run(cluster, plan, others)
     assert plan_report(plan.path).states == {"not run": 1}
     assert tasks_here(marks, "first") == []
+
+
+def test_what_dask_logs_of_a_scheduler_that_is_gone_is_kept_back(cluster, caplog):
+    importlib.import_module("distributed")  # which sets the levels
+    loggers = [logging.getLogger(each) for each in ("distributed", "distributed.client")]
+    levels = [each.level for each in loggers]
+    for each in loggers:
+        each.addHandler(caplog.handler)
+    try:
+        with connected(cluster.address) as client:
+            cluster.scheduler.kill()
+            cluster.scheduler.wait()
+            await_(lambda: client.status == "connecting")
+    finally:
+        for each in loggers:
+            each.removeHandler(caplog.handler)
+    assert caplog.text == ""
+    assert [each.level for each in loggers] == levels
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "foo", "foo:", "tcp://foo", "tcp://127.0.0.1:x", "http://127.0.0.1:8786", "tcp://:8786"],
+)
+def test_an_address_that_is_none_is_refused_with_one(address, capfd):
+    with (
+        pytest.raises(ClusterError, match=r"is no address of a scheduler; write one as tcp://node"),
+        connected(address, 0.5),
+    ):
+        pass
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "tls://127.0.0.1:1", "tcp://[::1]:1"])
+def test_an_address_may_be_written_in_several_ways(address):
+    with pytest.raises(ClusterError, match="no scheduler at"), connected(address, 0.5):
+        pass
 
 
 def test_a_scheduler_that_is_not_there_is_named():

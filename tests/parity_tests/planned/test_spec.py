@@ -44,17 +44,20 @@ def test_a_spec_is_read(tmp_path):
         ("", "a campaign has one [[corpus]] or [[library]] at least"),
         ("[[corpus]]\nname = 'a'\n[[corpus]]\nname = 'a'", "two corpora have the name 'a'"),
         ("[[corpus]]\nname = 'a/b'", "corpus 1 name: a name has no slash"),
-        ("[[corpus]]\nname = 'a'\ngenerated = -1", "corpus 1 generated: Input should be greater"),
+        ("[[corpus]]\nname = 'a'\ngenerated = -1", "corpus 1 generated: write 0 or more"),
         ("[[corpus]]\nname = 'a'\ngenerated = 1\ntargets = ['m.py']", "have no targets"),
         ("[[corpus]]\nname = 'a'\ndepth = 1", "depth is of generated programs"),
-        ("[[corpus]]\nname = 'a'\ngenerated = 1\ndepth = 4", "corpus 1 depth: Input should"),
+        ("[[corpus]]\nname = 'a'\ngenerated = 1\ndepth = 4", "corpus 1 depth: write 3 or less"),
         ("[[corpus]]\nname = 'a'\n[campaign]\nsides = ['legacy']", "name two sides or more"),
         (
             "[[corpus]]\nname = 'a'\n[campaign]\nround = 5",
             "campaign round: there is no such key (did you mean rounds?)",
         ),
         ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
-        ("[[corpus]]\nname = 'a'\n[campaign]\nfail_on = 'drift'", 'write a list, as ["drift"]'),
+        (
+            "[[corpus]]\nname = 'a'\n[campaign]\nfail_on = 'drift'",
+            'write a list, in brackets, as ["drift"]',
+        ),
         ("[[corpus]]\nname = 'a'\ngenerated = 0", "it has no programs"),
         ("[[corpus]]\nname = 'a'\ntargets = []", "it has no programs"),
         ("[[corpus]]\nname = 'a'\nseed = 7", "seed is of generated programs"),
@@ -89,6 +92,48 @@ def test_other_rules_are_no_other_campaign(tmp_path):
 def test_a_missing_spec_is_named(tmp_path):
     with pytest.raises(SpecError, match=r"cannot read .*No such file.*check the path"):
         read_spec(tmp_path / "missing.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[campaign]\ntimeout = '60'", "campaign timeout: write a number, without quotes"),
+        ("[campaign]\ntimeout = true", "campaign timeout: write a number"),
+        ("[campaign]\ntimeout = inf", "campaign timeout: write a finite number"),
+        ("[campaign]\ntimeout = 0", "campaign timeout: write a number greater than 0"),
+        ("[campaign]\nrounds = '3'", "campaign rounds: write a whole number, without quotes"),
+        ("[campaign]\nrounds = 3.0", "campaign rounds: write a whole number"),
+        ("[campaign]\nself_comparison = 'yes'", "write true or false, without quotes"),
+        ("[campaign]\nself_comparison = 1", "campaign self_comparison: write true or false"),
+        ("[campaign]\nflips = 'all'", "campaign flips: write 'called', 'lowered' or 'first'"),
+        ("[campaign]\nname = 12", 'campaign name: write a text, in quotes, as "12"'),
+        ("[campaign]\nname = 2026-11-24", 'write a text, in quotes, as "2026-11-24"'),
+        ("[campaign]\nconstraints = 1", "constraints: write the path of a file, in quotes"),
+        ("[[environment]]\njax = 12", 'environment 1 jax: write a text, in quotes, as "12"'),
+        ("[[environment]]\nwith = ['a', 1]", "environment 1 with 2: write a text, in quotes"),
+        ("[[environment]]\nwith = {a = 1}", "environment 1 with: write a list, in brackets"),
+        ("[[campaign]]\n", "campaign: write a table under [campaign], in one pair of brackets"),
+        ("[environment]\n", "write a table under [[environment]], in two pairs of brackets"),
+        (
+            "[[library]]\nname = 'a'\nversion = '1'\nknown = ['b']",
+            "library 1 known 1: write a list of tables, as [{ tests = [",
+        ),
+        ("[[library]]\nname = 'a'", "library 1 version: it is missing"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_in_words_of_toml(tmp_path, text, said):
+    with pytest.raises(SpecError) as raised:
+        read(tmp_path, f"{text}\n[[corpus]]\nname = 'a'")
+    assert said in str(raised.value)
+    assert "Input" not in str(raised.value)
+
+
+def test_a_whole_number_is_a_number_and_a_list_is_a_list(tmp_path):
+    spec = read(
+        tmp_path, "[[corpus]]\nname = 'a'\ntags = ['b']\n[campaign]\ntimeout = 60\nrounds = 3"
+    )
+    assert (spec.campaign.timeout, spec.campaign.rounds) == (60.0, 3)
+    assert spec.corpus[0].tags == ("b",)
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2"])

@@ -10,10 +10,18 @@ import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
-from reports.rows import Comparison, DriftAttribution
+from parity_tests.planned.tasks import TaskLost
+from reports.rows import (
+    Comparison,
+    DriftAttribution,
+    Failure,
+    FlipReason,
+    FlipVerdict,
+    Observation,
+)
 from reports.rows.fail_rules import parse
 from reports.rows.plan import STATES
-from reports.store import database
+from reports.store import database, writing
 from reports.store.errors import StoreError
 from reports.store.finished import finished
 from reports.store.plan_merge import merge
@@ -104,6 +112,64 @@ def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, 
         "disagree",
         "simplified and jax-simplified: const args: … against …",
     )
+    assert cause.action.startswith("report it with a smaller program")
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "option", "helps"),
+    [
+        ("timeout", "TimeLimit", "--timeout", "raise `timeout` in the spec"),
+        ("memory", "MemoryLimit", "--memory-limit", "raise `memory_limit` in the spec"),
+    ],
+)
+@pytest.mark.parametrize("is_of_flip", [True, False])
+def test_a_limit_is_raised_in_the_spec(
+    begin, tasks, tmp_path, kind, type_, option, helps, is_of_flip
+):
+    failure = Failure(kind=kind, stage="compile", type=type_, message="60 seconds")
+    advice = FlipReason(
+        outcome="could not compare", kind="failure", what="fails", action=f"raise {option}, or see"
+    )
+    note = FlipReason(outcome="safe", kind="note", what="times were not judged", action="rounds")
+    flip = FlipVerdict(
+        left="jax-legacy",
+        right="jax-simplified",
+        outcome="could not compare" if is_of_flip else "safe",
+        reasons=(advice if is_of_flip else note,),
+    )
+    changes = {
+        "verdict": "could not compare",
+        "reasons": ("legacy failed",),
+        "observations": (Observation(program="first", side="legacy", failure=failure),),
+        "flip": flip,
+    }
+
+    def run(waiting):
+        for task in waiting:
+            found = row(task.programs[0].name).model_copy(update=changes)
+            ran = finished(task.programs[0].place, found)
+            yield task, result(task).model_copy(update={"programs": (ran,)})
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
+        go_on(plan, tasks(NAMES[:1]), run)
+    [cause] = plan_report(plan.path).causes
+    assert (cause.state, cause.symptom) == (
+        "could not compare",
+        "fails" if is_of_flip else "legacy failed",
+    )
+    assert cause.action.startswith(helps)
+
+
+def test_a_lost_program_says_how_it_is_run_once_more(begin, tasks, tmp_path):
+    def run(waiting):
+        for task in waiting:
+            yield task, TaskLost(key=task.key, why="its process ended with signal SIGKILL")
+
+    with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
+        go_on(plan, tasks(NAMES[:1]), run)
+    [cause] = plan_report(plan.path).causes
+    assert (cause.state, cause.symptom) == ("lost", "its process ended with signal SIGKILL")
+    assert cause.action.endswith("--retry lost runs it once more")
 
 
 def differing(task, outcome):
@@ -399,7 +465,45 @@ def test_shards_are_not_merged_into_one_of_them(begin, planned, tasks, tmp_path)
         find_plan(parts[1], digest="d", shard="1/2")
 
 
-def test_a_shard_that_is_missing_is_named(begin, planned, tasks, tmp_path):
-    one = shard(tmp_path / "1.db", begin, planned, tasks, 1, 2)
-    with pytest.raises(StoreError, match="of 2 shards, 2 are missing"):
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        (2, "shard 2 of 2 is missing beside it"),
+        (3, "shards 2 and 3 of 3 are missing beside it"),
+        (4, "shards 2, 3 and 4 of 4 are missing beside it"),
+    ],
+)
+def test_shards_that_are_missing_are_named(begin, planned, tasks, tmp_path, of, said):
+    one = shard(tmp_path / "1.db", begin, planned, tasks, 1, of)
+    with pytest.raises(StoreError, match=f"{said}; name the stores of all shards"):
         merge([one], tmp_path / "whole.db")
+
+
+def test_shards_that_were_merged_are_not_merged_there_again(begin, planned, tasks, tmp_path):
+    parts = [
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2) for number in (1, 2)
+    ]
+    others = [
+        shard(tmp_path / f"o{number}.db", begin, planned, tasks, number, 2, digest="other")
+        for number in (1, 2)
+    ]
+    whole = tmp_path / "whole.db"
+    merge(others, whole)
+    assert merge(parts, whole) == 2
+    with pytest.raises(StoreError, match="has this campaign already, as campaign 2; put the shard"):
+        merge(parts, whole)
+    assert [each.digest for each in list_plans(whole)] == ["other", "d"]
+
+
+def test_a_merged_campaign_ended_with_the_last_of_its_shards(
+    begin, planned, tasks, tmp_path, monkeypatch
+):
+    ends = {1: "2026-11-24T12:00:00+00:00", 2: "2026-11-24T10:00:00+00:00"}
+    parts = []
+    for number, end in ends.items():
+        monkeypatch.setattr(writing, "now", lambda end=end: end)
+        parts.append(shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2))
+    monkeypatch.setattr(writing, "now", lambda: "2026-11-25T00:00:00+00:00")
+    whole = tmp_path / "whole.db"
+    merge(parts, whole)
+    assert plan_report(whole).finished == list_runs(whole)[0].finished == ends[1]

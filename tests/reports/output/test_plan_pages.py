@@ -8,6 +8,7 @@ from html_pages import Page
 
 from reports.output import plan_pages
 from reports.rows.plan import STATES, BrokenRule, CauseGroup, PlanEnvironment, PlanReport
+from reports.views.plan_page import plan_page
 from tests.helpers.built_grids import ENVIRONMENT, HOSTILE
 
 VERSIONS = {"python 3.11.7, jax 0.10.2": 3, "python 3.11.9, jax 0.10.2": 7}
@@ -68,7 +69,7 @@ def test_rules_a_a_and_machines_are_named(kind):
         assert PlanReport.model_validate_json(text).environments[0].versions == VERSIONS
         return
     assert "fails on different: 1 program" in said
-    assert re.search(r"in no other group: noise_0, .*noise_4 and 2 more", said)
+    assert re.search(r"they differ where legacy runs twice: noise_0, .*noise_4 and 2 more", said)
     if kind != "comment":
         assert "python 3.11.7, jax 0.10.2 (3); python 3.11.9" in said
         assert "node 1 (3); node 2 (7)" in said
@@ -103,6 +104,28 @@ def test_hostile_names_do_no_harm(kind):
     )
     assert "<script>alert" not in text
     assert "\x1b" not in text
+
+
+def test_what_is_unavailable_is_in_the_answer_and_cannot_be_run():
+    missing = cause(1).model_copy(update={"state": "unavailable", "target": "models.py:step"})
+    page = plan_page(report([missing], states={"unavailable": 1, "safe": 10}, planned=11))
+    assert page.title == "nothing breaks, of 11 programs; 1 unavailable"
+    assert "Run it" not in dict(page.sections[0].facts)
+    breaks = plan_page(report([missing.model_copy(update={"state": "breaks"})]))
+    assert dict(breaks.sections[0].facts)["Run it"] == "constparity run models.py:step"
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"), [(1, "of which 1 was lost"), (2, "of which 2 were lost")]
+)
+def test_lost_tasks_are_counted(lost, said):
+    assert any(said in line for line in plan_page(report(tasks=9, tasks_lost=lost)).lines)
+
+
+def test_causes_are_counted_where_there_are_some():
+    said = "What is not safe has"
+    assert not any(said in line for line in plan_page(report()).lines)
+    assert any(f"{said} 1 cause;" in line for line in plan_page(report([cause(1)])).lines)
 
 
 def test_each_state_has_its_number_and_they_add_up():

@@ -1,0 +1,106 @@
+"""`constparity campaign` and `merge`: options that are refused, and what is printed."""
+
+import pytest
+
+from parity_tests.cli import app, planned
+from parity_tests.planned.campaign import digest_of
+from parity_tests.planned.going import go_on
+from parity_tests.planned.spec import SpecError, read_spec
+from reports.store.plans import opened_plan
+from tests.helpers.built_grids import program
+from tests.helpers.quick_campaigns import begin, tasks
+from tests.helpers.quick_tasks import finished, result
+
+SPEC = "[[corpus]]\nname = 'models'\ntargets = ['models.py']\n"
+
+
+@pytest.fixture
+def spec(tmp_path, monkeypatch):
+    """A spec in the working directory; its store is not there yet."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "small.toml"
+    file.write_text(SPEC)
+    return file
+
+
+@pytest.fixture
+def stored(spec):
+    """The store of the spec, with a program that breaks and one that is safe."""
+    names = ("first", "second")
+
+    def run(waiting):
+        for task in waiting:
+            rules = task.campaign.rules
+            ran = (
+                finished(each.place, program(each.name, outcome), rules)
+                for each, outcome in zip(task.programs, ("different", "safe"), strict=True)
+            )
+            yield task, result(task).model_copy(update={"programs": tuple(ran)})
+
+    described = begin(names, digest=digest_of(read_spec(spec), ""), rules=("different",))
+    with opened_plan(spec.with_suffix(".db"), described) as plan:
+        go_on(plan, tasks(names), run)
+        plan.finish()
+    return spec
+
+
+def said(capsys, *arguments, code=4):
+    assert app.main(arguments) == code
+    captured = capsys.readouterr()
+    return " ".join((captured.out + captured.err).replace("│", " ").split())
+
+
+@pytest.mark.parametrize("option", ["--list", "--retry"])
+@pytest.mark.parametrize("text", ["", " , "])
+def test_states_that_are_not_named_are_refused(spec, capsys, option, text):
+    words = said(capsys, "campaign", "small.toml", option, text)
+    assert f"Invalid value for '{option}': name states, separated by commas: not run, lost" in words
+
+
+def test_what_is_unavailable_is_not_run_again(spec, capsys):
+    words = said(capsys, "campaign", "small.toml", "--retry", "lost,unavailable")
+    assert "what is unavailable does not run before its module is installed" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what_to_do"),
+    [
+        (("campaign", "small.toml", "--status"), "run the same command without --status"),
+        (("campaign", "small.toml", "--list", "safe"), "run the same command without --status"),
+        (("merge", "small.db", "--into", "all.db"), "name the stores of all shards"),
+        (
+            ("campaign", "small.toml", "--shard", "1/2", "--durations", "small.db"),
+            "name the store of an earlier campaign in --durations",
+        ),
+    ],
+)
+def test_a_store_that_is_missing_is_advised_by_what_is_done(spec, capsys, arguments, what_to_do):
+    words = said(capsys, *arguments)
+    assert "small.db': there is no such file; " + what_to_do in words
+
+
+@pytest.mark.parametrize(
+    ("expression", "asks"),
+    [("nosuch", False), ("seed_7_program_9", False), ("seed_7_program_2", True), ("small", True)],
+)
+def test_an_expression_that_takes_nothing_is_refused_before_anything_is_made(
+    spec, capsys, monkeypatch, expression, asks
+):
+    def made(*_):
+        raise SpecError("an environment would be made")
+
+    monkeypatch.setattr(planned, "_environments", made)
+    spec.write_text("[[corpus]]\nname = 'small'\ngenerated = 3\nseed = 7\n")
+    words = said(capsys, "campaign", "small.toml", "-k", expression)
+    nothing = f"no program, corpus or tag of the campaign is '{expression}'"
+    assert words == f"constparity: {'an environment would be made' if asks else nothing}"
+    spec.write_text(SPEC)  # the names of its programs are not known yet
+    assert "would be made" in said(capsys, "campaign", "small.toml", "-k", expression)
+
+
+def test_a_short_report_is_the_answer_and_what_fails(stored, capsys):
+    long = said(capsys, "campaign", "small.toml", "--status", code=1)
+    assert "2 programs: 1 break" in long
+    assert "Campaign nightly" in long
+    short = said(capsys, "campaign", "small.toml", "--status", "-q", code=1)
+    assert short == "2 programs: 1 break fails on different: 1 program"

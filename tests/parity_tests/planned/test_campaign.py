@@ -1,0 +1,74 @@
+"""What a campaign says when it begins, goes on, and times its programs."""
+
+import pytest
+
+from parity_tests.planned.campaign import Asked, run_campaign
+from parity_tests.planned.plan import NamedEnvironment
+from parity_tests.planned.sharding import Shard
+from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
+from reports.store.finished import without_row
+from tests.helpers.quick_tasks import result
+
+pytestmark = pytest.mark.usefixtures("lists")
+CORPUS = CorpusSpec(name="models", targets=("models.py",))
+
+
+def no_rows(task):
+    """Make the result of a task of whose programs nothing is known."""
+    programs = tuple(without_row(each.place, "it has no row") for each in task.programs)
+    return result(task).model_copy(update={"programs": programs})
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """Run a campaign in `runs.db`; return what it says behind the listing of programs."""
+
+    def run_one(spec=None, outcome=result, **changes):
+        said = []
+        asked = Asked(
+            Spec(campaign=CampaignSpec(**(spec or {})), corpus=(CORPUS,)),
+            tmp_path,
+            tmp_path / "runs.db",
+            (NamedEnvironment("here"),),
+            **changes,
+        )
+        run_campaign(
+            asked,
+            lambda folder, campaign, alone: lambda tasks: ((each, outcome(each)) for each in tasks),
+            say=lambda text: said.append(text.replace(f"{tmp_path}/", "")),
+        )
+        return said[1:]
+
+    return run_one
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"spec": {"timeout": 7.0}}, " (its spec is another than that of campaign 1)"),
+        ({"spec": {"name": "other"}}, " (its spec is another than that of campaign 1)"),
+        ({"expression": "step or loss"}, " (its -k is another than that of campaign 1)"),
+        ({"shard": Shard(1, 1)}, " (its shard is another than that of campaign 1)"),
+        ({"anew": True}, ""),
+    ],
+)
+def test_it_says_why_another_campaign_begins(campaign, changes, why):
+    assert campaign() == ["campaign 1 in runs.db: 2 programs to run"]
+    assert campaign() == ["campaign 1 in runs.db: 0 programs to run"]
+    assert campaign(**changes) == [f"campaign 2 in runs.db{why}: 2 programs to run"]
+    if not changes.get("anew"):
+        assert campaign(**changes) == ["campaign 2 in runs.db: 0 programs to run"]
+
+
+def test_it_says_what_is_run_again(campaign):
+    campaign(expression="step")
+    assert campaign(expression="step", retry=("safe",)) == [
+        "to run again: 1 program",
+        "campaign 1 in runs.db: 1 program to run",
+    ]
+
+
+def test_rounds_are_said_where_there_is_something_to_time(campaign):
+    rounds = "3 rounds of times, one task at a time on each machine"
+    assert campaign({"rounds": 3})[1:] == [rounds]
+    assert campaign({"rounds": 3, "name": "fails"}, no_rows)[1:] == []
