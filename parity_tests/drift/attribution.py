@@ -5,7 +5,7 @@ attributed. Then XLA's passes are switched off set by set, and the first set wit
 agree names the cause. Without constant folding the left side alone may have the bits of the right
 one, to which most arrays are arguments. Both sides also run with the results of equations as
 outputs, and the first one that differs names the line. Of a program that differs by constant
-folding, the equations that constants alone decide come first: they are few.
+folding, the equations that constants go into come first: they are few.
 
 Where ours and stock JAX's side of each mode have the same bits, each mode has repeated itself
 already, in two processes. What is left to see is that the sides differ in these processes, too. An
@@ -200,14 +200,11 @@ class _Attribution:
         )
 
     def _first_without(self, off: PassesOff | None) -> FirstDifference:
-        """Return the first equation that differs; `off` is what the sides agree without.
-
-        The algebraic simplification changes equations that have another operand as well.
-        """
-        if off and off.cause == "constant folding" and off.xla != UNFOLDED:
-            known = self.rerun.first_known_equation()
-            if known.is_seen:
-                return known
+        """Return the first equation that differs; `off` is what the sides agree without."""
+        if off and off.cause == "constant folding":
+            found = self.rerun.first_with_constant()
+            if found.is_seen:
+                return found
         return self._first
 
     @cached_property

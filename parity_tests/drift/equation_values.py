@@ -5,8 +5,8 @@ that an equation gives is returned, also in the bodies of inner `jit` calls. XLA
 program then: it fuses no output away, so a difference may vanish or stand at another equation.
 Bodies of loops and branches are not entered: their equations have a result for each turn.
 
-What constants alone decide, XLA may compute when it compiles. These results can be had alone, in a
-program that is small.
+XLA computes or rewrites equations of which it knows an operand. The results of those that constants
+go into can be had alone: a program with fewer outputs compiles in less time.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.evidence.values import Value
-from parity_tests.jaxpr.bodies import bodies_of, inner
+from parity_tests.jaxpr.bodies import bodies_of
 from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 from parity_tests.observe.calls import Result
@@ -33,6 +33,7 @@ from reports.rows import Side
 
 # The most bytes of all results together; later results are left out.
 MOST_BYTES = 256 * 2**20
+Kept: TypeAlias = Literal["none", "constants", "all"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def outputs(
     """
     if barriers or as_arguments:
         return record(
-            program, side, xla, barriers=barriers, as_arguments=as_arguments, keep=False
+            program, side, xla, barriers=barriers, as_arguments=as_arguments, keep="none"
         ).outputs
     fun, args, kwargs = program.build()
     return Result.read(_called(jitted_on(fun, side), xla, *args, **kwargs)).arrays
@@ -84,12 +85,13 @@ def record(
     *,
     barriers: bool = False,
     as_arguments: bool = False,
-    keep: bool = True,
+    keep: Kept = "all",
 ) -> EquationResults:
     """Run a program on a side with the result of every equation among its outputs.
 
-    `xla`, `barriers` and `as_arguments` are as in `outputs`. Without `keep`, no results of
-    equations are returned. Results of extended dtypes are left out; results beyond `MOST_BYTES` are
+    `xla`, `barriers` and `as_arguments` are as in `outputs`. With `keep="none"`, no results of
+    equations are returned; with `"constants"` those of equations that constant arrays go into, and
+    no outputs. Results of extended dtypes are left out; results beyond `MOST_BYTES` are
     left out and counted.
 
     Example::
@@ -107,7 +109,8 @@ def record(
             hidden.arguments = handed
         operands = [_Operand(each) for each in inputs]
         found = evaluate(traced.jaxpr, operands, _Recording(results, hidden))
-        return [output.traced for output in found], results.arrays
+        returned = [] if keep == "constants" else [output.traced for output in found]
+        return returned, results.arrays
 
     leaves = jax.tree.leaves((args, kwargs))
     handed: Sequence[Any] = ()
@@ -115,37 +118,9 @@ def record(
         jax.eval_shape(partial(run, ()), *leaves)
         handed = hidden.delivered_by(side)
     found, arrays = _called(jitted_on(run, side), xla, handed, *leaves)
-    tree = jax.tree.structure(traced.out_info)
+    tree = jax.tree.structure([] if keep == "constants" else traced.out_info)
     return EquationResults(
         Result.read(jax.tree.unflatten(tree, found)).arrays,
-        Result.read(arrays).arrays,
-        EquationValues(equations=tuple(results.equations), left_out=results.left_out),
-    )
-
-
-def record_known(program: Program, side: Side) -> EquationResults:
-    """Run on a side only the equations that constants alone decide, each result an output.
-
-    Equations with effects are left out, and so is what depends on an argument: there are no other
-    outputs. Else it is as `record`.
-
-    Example::
-
-        record_known(parity_tests.targets.load_one("my_model:step"), "jax-legacy").equations
-    """
-    fun, args, kwargs = program.build()
-    traced = jitted_on(fun, side).trace(*args, **kwargs)
-    results = _Results(keep=True)
-
-    def run() -> list[Any]:
-        results.clear()
-        unknown = [_UNKNOWN] * len(inner(traced.jaxpr).invars)
-        evaluate(traced.jaxpr, unknown, _Recording(results, _as_it_is, only_known=True))
-        return results.arrays
-
-    arrays = jitted_on(run, side)()
-    return EquationResults(
-        (),
         Result.read(arrays).arrays,
         EquationValues(equations=tuple(results.equations), left_out=results.left_out),
     )
@@ -155,11 +130,15 @@ def record_known(program: Program, side: Side) -> EquationResults:
 class _Results:
     """The results of equations that were kept, with the equation that each is of."""
 
-    keep: bool
+    keep: Kept
     arrays: list[Any] = field(default_factory=list)
     equations: list[EquationValue] = field(default_factory=list)
     left_out: int = 0
     _bytes: int = 0
+
+    def takes(self, has_constant: bool) -> bool:
+        """Say whether the results of an equation are kept."""
+        return self.keep == "all" or (self.keep == "constants" and has_constant)
 
     def clear(self) -> None:
         self.arrays, self.equations, self.left_out, self._bytes = [], [], 0, 0
@@ -172,8 +151,6 @@ class _Results:
         written: str,
         results: Sequence[Any],
     ) -> None:
-        if not self.keep:
-            return
         self.equations.append(
             EquationValue(
                 primitive=equation.primitive.name,
@@ -202,15 +179,14 @@ class _Results:
 class _Operand(NamedTuple):
     """A value as the program is traced, and the captured array or scalar that it is, or None.
 
-    It is known where constants alone decide it.
+    It is known where constants alone decide it, and `is_array` where it is one or is made of one.
+    Scalars alone do not count: every mode inlines them.
     """
 
     traced: Any
     constant: Any = None
     is_known: bool = False
-
-
-_UNKNOWN = _Operand(None)
+    is_array: bool = False
 
 
 @dataclass
@@ -218,19 +194,17 @@ class _Recording:
     """The domain of one body: it runs each equation and keeps the results.
 
     Bodies of `jit` are entered, each with a recording of its own. `within` has the numbers of the
-    equations around the body, from the outside in, and `place` the line of the innermost. With
-    `only_known` no other equation is run.
+    equations around the body, from the outside in, and `place` the line of the innermost.
     """
 
     results: _Results
     hidden: Callable[[Any], Any]
     within: tuple[int, ...] = ()
     place: Place = NOWHERE
-    only_known: bool = False
     _count: int = 0
 
     def constant(self, value: Any, aval: Any) -> _Operand:
-        return _Operand(self._hidden(value), value, is_known=True)
+        return _Operand(self._hidden(value), value, is_known=True, is_array=_has_axes(aval))
 
     def unbound(self, var: Any) -> _Operand:
         raise ValueError("a body has constvars without values")
@@ -243,16 +217,19 @@ class _Recording:
         self._count += 1
         if equation.primitive.name == "jit":
             [body] = bodies_of(equation)
-            inside = _Recording(self.results, self.hidden, position, place, self.only_known)
+            inside = _Recording(self.results, self.hidden, position, place)
             outputs = evaluate(body.jaxpr, operands, inside)
             return [output._replace(constant=None) for output in outputs]
-        is_known = not equation.effects and all(operand.is_known for operand in operands)
-        if self.only_known and not is_known:
-            return [_UNKNOWN] * len(equation.outvars)
         found = bind(equation, [operand.traced for operand in operands])
-        written = _written(equation, [operand.constant for operand in operands])
-        self.results.add(equation, position, place, written, found)
-        return [_Operand(result, is_known=is_known) for result in found]
+        has_constant = any(operand.is_known and operand.is_array for operand in operands)
+        if self.results.takes(has_constant):
+            written = _written(equation, [operand.constant for operand in operands])
+            self.results.add(equation, position, place, written, found)
+        is_known = not equation.effects and all(operand.is_known for operand in operands)
+        return [
+            _Operand(result, None, is_known, has_constant or _has_axes(var.aval))
+            for var, result in zip(equation.outvars, found, strict=True)
+        ]
 
     def _hidden(self, value: Any) -> Any:
         """Hide an array; scalars and keys stay as they are."""
@@ -294,6 +271,10 @@ class _Handed:
         given = jitted_on(lambda: met, side)() if met else ()
         same = (_bits(a) == _bits(b) for a, b in zip(met, given, strict=True))
         return met if all(same) else ()
+
+
+def _has_axes(aval: Any) -> bool:
+    return getattr(aval, "ndim", 0) > 0  # a token has none
 
 
 def _bits(array: Any) -> bytes:

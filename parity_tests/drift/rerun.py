@@ -175,10 +175,10 @@ class Reruns:
         )
         return self._first(order, "with every result an output")
 
-    def first_known_equation(self) -> FirstDifference:
-        """Return the first equation whose results differ, of those that constants alone decide."""
-        order = Rerun(number=self.by.next_run(), target=self.job.target, equations="known")
-        return self._first(order, "of the results that constants alone decide")
+    def first_with_constant(self) -> FirstDifference:
+        """Return the first equation whose results differ, of those that constants go into."""
+        order = Rerun(number=self.by.next_run(), target=self.job.target, equations="constants")
+        return self._first(order, "of the results of equations that constants go into")
 
     def _first(self, order: Rerun, among: str) -> FirstDifference:
         try:

@@ -8,6 +8,7 @@ tasks in hand are given to the one that comes back.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import logging
 import platform
@@ -119,6 +120,9 @@ class ClusterRunner:
         """Run tasks as they come."""
         in_hand: dict[str, Task] = {}
         while True:
+            # Not all at once: before a worker is there, nothing keeps two of them off one machine.
+            tasks = itertools.chain(list(in_hand.values()), tasks)
+            in_hand.clear()
             with connected(self.address, self.patience) as client:
                 try:
                     yield from self._run(client, tasks, in_hand)
@@ -136,8 +140,6 @@ class ClusterRunner:
         futures = as_completed(loop=client.loop)
         self._bound.clear()
         self._there.clear()  # workers that went with their scheduler are not said one by one
-        for task in in_hand.values():
-            futures.add(self._submit(client, task))
         self._fill(client, futures, tasks, in_hand)
         if in_hand and not self._fit(client):
             log.warning("constparity: the scheduler %s has no workers; tasks wait for the first",

@@ -57,7 +57,7 @@ class Rerun(Record):
 
     The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
     optimization barriers, with `as_arguments` they are arguments. Of `"all"` equations the results
-    are outputs, too; those of `"known"` ones, which constants alone decide, are the only outputs.
+    are outputs, too; those of equations that `"constants"` go into are the only outputs.
     """
 
     number: int
@@ -65,7 +65,7 @@ class Rerun(Record):
     xla: XlaOptions = {}
     barriers: bool = False
     as_arguments: bool = False
-    equations: Literal["none", "known", "all"] = "none"
+    equations: Literal["none", "constants", "all"] = "none"
 
 
 class Listed(Record):

@@ -217,10 +217,9 @@ def rerun(order: Rerun, side: Side, files: ProcessFiles) -> None:
         )
         values.save(files.outputs, outputs)
         return
-    if order.equations == "known":
-        recorded = equation_values.record_known(program, side)
-    else:
-        recorded = equation_values.record(program, side, order.xla, barriers=order.barriers)
+    recorded = equation_values.record(
+        program, side, order.xla, barriers=order.barriers, keep=order.equations
+    )
     values.save(files.outputs, recorded.outputs)
     values.save(files.equations, recorded.arrays)
     write(files.answer, to_json(recorded.equations))

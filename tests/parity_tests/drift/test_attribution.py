@@ -47,7 +47,10 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     assert (found.left, found.right) == ("jax-legacy", "jax-simplified")
     assert found.cause == "constant folding"
     assert found.equation.startswith("exp, equation ")
-    assert "of the results that constants alone decide, the first that differs" in found.evidence
+    assert (
+        "of the results of equations that constants go into, the first that differs"
+        in found.evidence
+    )
     assert found.line == line_with(PLANTED, "    table = jnp.exp(jnp.asarray(RAMP))")
     reason = rows["folded"].flip.reasons[0]
     assert reason.outcome == "numerics drift, explained"
@@ -138,21 +141,24 @@ def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, mo
 
 
 @pytest.mark.parametrize("side", ["jax-legacy", "legacy", "simplified"])
-def test_what_constants_alone_decide_runs_alone(side):
-    called = []
-
+def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
     def fun(x):
         table = jnp.exp(TABLE)
-        jax.debug.callback(lambda value: called.append(value), table.sum())
+        total = table.sum()
         inner = jax.jit(lambda y: (jnp.cos(TABLE), y * 2.0))
         kept, twice = inner(x)
-        return jnp.dot(table, kept) + twice
+        return jnp.dot(table, kept) + jnp.sin(twice) / total
 
     program = from_function(parity_tests.program(args=(np.float32(1.0),))(fun), "m:fun")
-    found = equation_values.record_known(program, side)
-    names = [each.primitive for each in found.equations.equations]
-    assert names == ["exp", "reduce_sum", "cos", "dot_general"]
-    assert (found.outputs, called) == ((), [])
+    every = equation_values.record(program, side, {}).equations.equations
+    assert {"sin", "mul", "add"} < {each.primitive for each in every}
+    found = equation_values.record(program, side, {}, keep="constants")
+    kept = found.equations.equations
+    assert [each.primitive for each in kept] == [
+        "exp", "reduce_sum", "cos", "dot_general", "div", "add",
+    ]  # fmt: skip
+    assert {each.position for each in kept} < {each.position for each in every}
+    assert found.outputs == ()
     np.testing.assert_allclose(found.arrays[0].array, np.exp(TABLE), rtol=1e-6)
 
 
@@ -160,12 +166,12 @@ class Runs:
     """Two sides that agree without constant folding; unchanged, the left one gives `again`.
 
     The left side `alone` has the bits of the right one then. Of the equations that `sees` names,
-    "known" or "all", one differs.
+    "constants" or "all", one differs.
     """
 
     is_out_of_time = False
 
-    def __init__(self, sees="known", again=1.0, alone=True):
+    def __init__(self, sees="constants", again=1.0, alone=True):
         self.sees, self.again, self.alone, self.asked = sees, again, alone, []
 
     def outputs(self, xla, what, **how):
@@ -179,8 +185,8 @@ class Runs:
     def _value(self, number):
         return (Value("", np.float32(number)),)
 
-    def first_known_equation(self):
-        return self._first("known")
+    def first_with_constant(self):
+        return self._first("constants")
 
     def first_equation(self):
         return self._first("all")
@@ -204,7 +210,12 @@ def attributed(runs, repeated):
 
 @pytest.mark.parametrize(
     ("repeated", "sees", "runs_unchanged"),
-    [(False, "known", True), (True, "known", False), (True, "all", False), (True, "", True)],
+    [
+        (False, "constants", True),
+        (True, "constants", False),
+        (True, "all", False),
+        (True, "", True),
+    ],
 )
 def test_what_both_pipelines_show_runs_unchanged_only_where_no_equation_differs(
     repeated, sees, runs_unchanged
@@ -223,7 +234,7 @@ def test_a_difference_that_is_not_there_again_has_no_cause(repeated):
 def test_one_side_without_folding_that_has_the_bits_of_the_other_is_enough():
     runs = Runs()
     found = attributed(runs, repeated=True)
-    assert runs.asked == ["constant folding off on jax-legacy", "known"]
+    assert runs.asked == ["constant folding off on jax-legacy", "constants"]
     assert "on jax-legacy alone" in found.evidence
 
 
@@ -231,9 +242,8 @@ def test_where_one_side_is_not_enough_the_other_one_runs_without_folding_too():
     runs = Runs(sees="all", alone=False)
     found = attributed(runs, repeated=True)
     one, more = FOLDING_OFF.what, PASSES_OFF[1].what
-    assert runs.asked == [
-        f"{one} on jax-legacy", f"{more} on jax-legacy", f"{one} on jax-simplified", "known", "all",
-    ]  # fmt: skip
+    on_one_side = [f"{one} on jax-legacy", f"{more} on jax-legacy", f"{one} on jax-simplified"]
+    assert runs.asked == [*on_one_side, "constants", "all"]
     assert (found.cause, "alone" in found.evidence) == ("constant folding", False)
 
 

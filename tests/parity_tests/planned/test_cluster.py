@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -180,6 +181,37 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
     assert report.states == {"lost": 1, "safe": 7}
     assert [each.programs for each in report.causes] == [("dies",)]
     assert re.search(r"the scheduler \S+ is gone; \d tasks wait for it", caplog.text)
+
+
+def test_a_machine_has_one_timed_task_after_the_scheduler_restarts(cluster, writer, tasks, marks):
+    """Two machines had one each. Both workers that come back first are of one machine."""
+    names = ["waits 1", "second", "waits 2", "fourth"]
+    for host in ("127.0.0.1", "127.0.0.2"):
+        cluster.start_worker("--host", host)
+    cluster.await_workers(2)
+
+    def begun():
+        return [len(tasks_here(marks, name)) for name in ("waits 1", "waits 2")]
+
+    def trouble():
+        await_(lambda: begun() == [1, 1])
+        for each in (cluster.scheduler, *cluster.workers):
+            each.kill()
+            each.wait()
+        cluster.start_scheduler()
+        back = [cluster.start_worker() for _ in range(2)]
+        cluster.await_workers(2)
+        await_(lambda: sum(begun()) > 2)
+        time.sleep(1.0)  # for the other task to begin, which it must not
+        assert sum(begun()) == 3
+        for each in back:
+            let_go(marks, each)
+
+    with writer(names) as plan:
+        with meanwhile(cluster, trouble):
+            run(cluster, plan, tasks(names, attempts=1), alone=True)
+        assert plan.finish()
+    assert plan_report(plan.path).states == {"safe": 4}
 
 
 @pytest.mark.parametrize(
