@@ -183,7 +183,9 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
     assert re.search(r"the scheduler \S+ is gone; \d tasks wait for it", caplog.text)
 
 
-def test_a_machine_has_one_timed_task_after_the_scheduler_restarts(cluster, writer, tasks, marks):
+def test_a_machine_has_one_timed_task_after_the_scheduler_restarts(
+    cluster, writer, tasks, marks, caplog
+):
     """Two machines had one each. Both workers that come back first are of one machine."""
     names = ["waits 1", "second", "waits 2", "fourth"]
     for host in ("127.0.0.1", "127.0.0.2"):
@@ -199,6 +201,7 @@ def test_a_machine_has_one_timed_task_after_the_scheduler_restarts(cluster, writ
             each.kill()
             each.wait()
         cluster.start_scheduler()
+        await_(lambda: "has no workers; tasks wait" in caplog.text)
         back = [cluster.start_worker() for _ in range(2)]
         cluster.await_workers(2)
         await_(lambda: sum(begun()) > 2)
