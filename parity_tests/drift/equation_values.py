@@ -221,7 +221,10 @@ class _Recording:
             outputs = evaluate(body.jaxpr, operands, inside)
             return [output._replace(constant=None) for output in outputs]
         found = bind(equation, [operand.traced for operand in operands])
-        has_constant = any(operand.is_known and operand.is_array for operand in operands)
+        # Arrays that a body captures are operands in one mode alone, so all with bodies count.
+        has_constant = bool(bodies_of(equation)) or any(
+            operand.is_known and operand.is_array for operand in operands
+        )
         if self.results.takes(has_constant):
             written = _written(equation, [operand.constant for operand in operands])
             self.results.add(equation, position, place, written, found)

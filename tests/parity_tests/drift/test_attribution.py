@@ -147,7 +147,8 @@ def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
         total = table.sum()
         inner = jax.jit(lambda y: (jnp.cos(TABLE), y * 2.0))
         kept, twice = inner(x)
-        return jnp.dot(table, kept) + jnp.sin(twice) / total
+        _, rows = jax.lax.scan(lambda carry, _: (carry, carry * TABLE), x, None, length=3)
+        return jnp.dot(table, kept) + jnp.sin(twice) / total + rows.sum()
 
     program = from_function(parity_tests.program(args=(np.float32(1.0),))(fun), "m:fun")
     every = equation_values.record(program, side, {}).equations.equations
@@ -155,7 +156,7 @@ def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
     found = equation_values.record(program, side, {}, keep="constants")
     kept = found.equations.equations
     assert [each.primitive for each in kept] == [
-        "exp", "reduce_sum", "cos", "dot_general", "div", "add",
+        "exp", "reduce_sum", "cos", "scan", "dot_general", "div", "add",
     ]  # fmt: skip
     assert {each.position for each in kept} < {each.position for each in every}
     assert found.outputs == ()
