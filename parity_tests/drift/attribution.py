@@ -9,7 +9,8 @@ folding, the equations that constants go into come first: they are few.
 
 Where ours and stock JAX's side of each mode have the same bits, each mode has repeated itself
 already, in two processes. What is left to see is that the sides differ in these processes, too. An
-equation that differs shows it; without one both sides run unchanged after all.
+equation that constants go into and that differs shows it; without one both sides run unchanged
+after all, so a bug is never named before.
 
 Programs share the process of a side, as in a campaign. One that does not repeat its bits there is
 tried once more in processes of its own.
@@ -164,15 +165,18 @@ class _Attribution:
         try:
             if not self.drift.has_repeated:
                 self._repeat()
-            cause, evidence, off = self._cause_or_none()
-            first = self._first_without(off)
-            if self.drift.has_repeated and not first.is_seen and self._repeat():
-                cause, evidence, _ = self._cause_or_none()
+            found = self._cause_or_none()
+            first = self._first_with_constant(found.off)
+            if first is None:
+                if self.drift.has_repeated:
+                    found = self._repeated(found)
+                first = self._first
         except NotRepeatedError as error:
-            found = self._attribution("not attributed", str(error))
-            return found.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
+            unrepeated = self._attribution("not attributed", str(error))
+            return unrepeated.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
         except (NotAttributedError, OutOfTimeError) as error:
             return self._attribution("not attributed", str(error))
+        cause, evidence, _ = found
         if cause == "a bug":
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
             unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
@@ -199,13 +203,29 @@ class _Attribution:
             line=equation.line if equation else 0,
         )
 
-    def _first_without(self, off: PassesOff | None) -> FirstDifference:
-        """Return the first equation that differs; `off` is what the sides agree without."""
-        if off and off.cause == "constant folding":
-            found = self.rerun.first_with_constant()
-            if found.is_seen:
-                return found
-        return self._first
+    def _repeated(self, found: _Found) -> _Found:
+        """Run both sides unchanged after the cause was found; look again in other processes.
+
+        Where the time is over, the cause stands: each mode has repeated itself before.
+        """
+        try:
+            are_others = self._repeat()
+        except OutOfTimeError as error:
+            return found._replace(evidence=f"{found.evidence}; not run unchanged: {error}")
+        if not are_others:
+            return found
+        vars(self).pop("_first", None)  # that of the processes before
+        return self._cause_or_none()
+
+    def _first_with_constant(self, off: PassesOff | None) -> FirstDifference | None:
+        """Return the first equation that differs of those that constants go into, or None.
+
+        `off` is what the sides agree without: only constant folding makes it worth a look.
+        """
+        if off is None or off.cause != "constant folding":
+            return None
+        found = self.rerun.first_with_constant()
+        return found if found.is_seen else None
 
     @cached_property
     def _first(self) -> FirstDifference:

@@ -165,7 +165,7 @@ class _Results:
     def _saved(self, results: Sequence[Any]) -> Iterator[int]:
         for result in results:
             dtype = getattr(result, "dtype", None)
-            if dtype is None or not _is_number(dtype):
+            if dtype is None or not _is_number(dtype) or _is_reference(jax.typeof(result)):
                 continue
             size = result.size * dtype.itemsize
             if self._bytes + size > MOST_BYTES:
@@ -204,6 +204,8 @@ class _Recording:
     _count: int = 0
 
     def constant(self, value: Any, aval: Any) -> _Operand:
+        if _is_reference(aval):  # what it holds may change from equation to equation
+            return _Operand(value)
         return _Operand(self._hidden(value), value, is_known=True, is_array=_has_axes(aval))
 
     def unbound(self, var: Any) -> _Operand:
@@ -278,6 +280,11 @@ class _Handed:
 
 def _has_axes(aval: Any) -> bool:
     return getattr(aval, "ndim", 0) > 0  # a token has none
+
+
+def _is_reference(aval: Any) -> bool:
+    """Say whether a type is that of `jax.new_ref`, which no program returns."""
+    return hasattr(aval, "inner_aval")
 
 
 def _bits(array: Any) -> bytes:

@@ -173,16 +173,18 @@ class Reruns:
             barriers=barriers,
             equations="all",
         )
-        return self._first(order, "with every result an output")
+        what = "every result an output"
+        return self._first(order, what, f"with {what}")
 
     def first_with_constant(self) -> FirstDifference:
         """Return the first equation whose results differ, of those that constants go into."""
         order = Rerun(number=self.by.next_run(), target=self.job.target, equations="constants")
-        return self._first(order, "of the results of equations that constants go into")
+        what = "the results of equations that constants go into"
+        return self._first(order, f"{what} as outputs", f"of {what}")
 
-    def _first(self, order: Rerun, among: str) -> FirstDifference:
+    def _first(self, order: Rerun, what: str, among: str) -> FirstDifference:
         try:
-            left, right = self._run(order, among, self.sides)
+            left, right = self._run(order, what, self.sides)
         except (NotAttributedError, OutOfTimeError) as error:
             return FirstDifference(f"no equation is named: {error}")
         assert left.equations is not None

@@ -167,7 +167,8 @@ class ClusterRunner:
         """Give the futures of tasks in hand as they end; move those whose workers are gone."""
         looked = -_LOOK_SECONDS
         while not futures.is_empty():
-            is_time = time.monotonic() > looked + _LOOK_SECONDS
+            # Not while something is ready: it may say that the scheduler is another one.
+            is_time = time.monotonic() > looked + _LOOK_SECONDS and not futures.has_ready()
             if is_time and client.status == "running":  # else there is nobody to ask
                 self._say_gone(self._fit(client))
                 self._move(client, futures, in_hand)

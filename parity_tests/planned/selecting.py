@@ -45,9 +45,11 @@ def check_expression(spec: Spec, expression: str) -> None:
 
 
 def _generated(spec: Spec) -> Iterable[tuple[str, str]]:
+    """Return the corpus and the name of each program, as the plan has them."""
     for each in spec.corpus:
+        of_several = f"{each.name}/" if len(spec.corpus) > 1 else ""
         for number in range(each.generated):
-            yield each.name, name_of(each.seed, number, each.depth)
+            yield each.name, f"{of_several}{name_of(each.seed, number, each.depth)}"
 
 
 def _nothing(expression: str) -> SpecError:

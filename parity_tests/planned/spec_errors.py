@@ -72,8 +72,11 @@ def _what(error: ErrorDetails, keys: Sequence[str]) -> str:
 
 
 def _as_text(given: object, form: str) -> str:
-    """Show how a value is written in the right way, where it is one word of TOML."""
-    if isinstance(given, (dict, tuple)):
+    """Show how a value is written in the right way, where it is one word of TOML.
+
+    A number is no longer as it was written: 0.10 is 0.1 here.
+    """
+    if isinstance(given, (dict, tuple, float)):
         return ""
     text = str(given).lower() if isinstance(given, bool) else str(given)
     return f", as {form.format(text)}"

@@ -336,10 +336,13 @@ class Order(Record):
 
 def to_json(model: BaseModel) -> str:
     """Write a model as JSON, whatever texts a program has put into it."""
-    try:
-        return model.model_dump_json()
-    except PydanticSerializationError:  # of a text that is no UTF-8; few models have one
-        return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
+    # Few models have a text that is no UTF-8. As a value it raises; as a key of a mapping it is
+    # replaced.
+    with contextlib.suppress(PydanticSerializationError):
+        text = model.model_dump_json(warnings="error")
+        if "\N{REPLACEMENT CHARACTER}" not in text:
+            return text
+    return type(model).model_validate(_spelled_out(model.model_dump())).model_dump_json()
 
 
 def _spelled_out(value: Any) -> Any:

@@ -65,13 +65,14 @@ def merge(shards: Sequence[Path], path: Path) -> int:
         _check_places(parts, sources)
         target = stack.enter_context(opened_for_writing(path))
         with transaction(path, target):
-            _check_is_new(path, target, first)
+            started = min(each.plan.started for each in parts)
+            _check_is_new(path, target, first, started)
             plan = target.execute(
                 "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, "
                 "started) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)",
                 (
                     first.name, first.digest, first.whole, first.total, json.dumps(first.sides),
-                    first.spec, json.dumps(first.rules), min(each.plan.started for each in parts),
+                    first.spec, json.dumps(first.rules), started,
                 ),
             ).lastrowid  # fmt: skip
             assert plan is not None
@@ -115,10 +116,15 @@ def _check(parts: Sequence[_Part]) -> None:
         raise store_error(first.path, what, "name the stores of all shards")
 
 
-def _check_is_new(path: Path, target: sqlite3.Connection, plan: StoredPlan) -> None:
-    """Make sure that a store has no such plan as a whole. Raises `StoreError`."""
-    query = "SELECT max(id) FROM plans WHERE digest = ? AND whole = ? AND shard = ''"
-    [there] = target.execute(query, (plan.digest, plan.whole)).fetchone()
+def _check_is_new(path: Path, target: sqlite3.Connection, plan: StoredPlan, started: str) -> None:
+    """Make sure that a store does not have these shards as a whole. Raises `StoreError`.
+
+    A campaign that ran once more, from the next night on, has begun at another time.
+    """
+    query = (
+        "SELECT max(id) FROM plans WHERE digest = ? AND whole = ? AND shard = '' AND started = ?"
+    )
+    [there] = target.execute(query, (plan.digest, plan.whole, started)).fetchone()
     if there is not None:
         what = f"it has this campaign already, as campaign {there}"
         raise store_error(path, what, "put the shards together in another file")

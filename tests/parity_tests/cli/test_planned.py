@@ -98,6 +98,18 @@ def test_an_expression_that_takes_nothing_is_refused_before_anything_is_made(
     assert "would be made" in said(capsys, "campaign", "small.toml", "-k", expression)
 
 
+def test_a_program_of_several_generated_corpora_is_known_by_its_whole_name(
+    spec, capsys, monkeypatch
+):
+    def made(*_):
+        raise SpecError("an environment would be made")
+
+    monkeypatch.setattr(planned, "_environments", made)
+    two = (f"[[corpus]]\nname = '{name}'\ngenerated = 3\nseed = 7\n" for name in ("one", "two"))
+    spec.write_text("".join(two))
+    assert "would be made" in said(capsys, "campaign", "small.toml", "-k", "two/seed_7_program_1")
+
+
 def test_a_short_report_is_the_answer_and_what_fails(stored, capsys):
     long = said(capsys, "campaign", "small.toml", "--status", code=1)
     assert "2 programs: 1 break" in long

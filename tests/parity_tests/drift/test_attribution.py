@@ -12,7 +12,7 @@ from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import equation_values
 from parity_tests.drift.attribution import Drift, _Attribution, attribute, has_repeated
 from parity_tests.drift.first_equation import FirstDifference, first_difference
-from parity_tests.drift.rerun import Reruns, warm_sides
+from parity_tests.drift.rerun import OutOfTimeError, Reruns, warm_sides
 from parity_tests.drift.xla_passes_off import FOLDING_OFF, PASSES_OFF
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import compare
@@ -163,6 +163,23 @@ def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
     np.testing.assert_allclose(found.arrays[0].array, np.exp(TABLE), rtol=1e-6)
 
 
+@pytest.mark.parametrize("keep", ["constants", "all"])
+def test_references_are_no_results(keep):
+    """They are captured, and made within; what is read of them is a result."""
+    captured = jax.new_ref(jnp.asarray(TABLE))
+
+    def fun(x):
+        own = jax.new_ref(jnp.exp(TABLE))
+        own[...] = own[...] * x
+        return own[...] + captured[...]
+
+    program = from_function(parity_tests.program(args=(np.float32(2.0),))(fun), "m:fun")
+    found = equation_values.record(program, "jax-legacy", {}, keep=keep)
+    names = [each.primitive for each in found.equations.equations]
+    assert names[0] == "exp"
+    assert ("get" in names) == (keep == "all")
+
+
 class Runs:
     """Two sides that agree without constant folding; unchanged, the left one gives `again`.
 
@@ -170,13 +187,14 @@ class Runs:
     "constants" or "all", one differs.
     """
 
-    is_out_of_time = False
-
-    def __init__(self, sees="constants", again=1.0, alone=True):
+    def __init__(self, sees="constants", again=1.0, alone=True, is_out_of_time=False, fresh=()):
         self.sees, self.again, self.alone, self.asked = sees, again, alone, []
+        self.is_out_of_time, self.fresh = is_out_of_time, fresh
 
     def outputs(self, xla, what, **how):
         self.asked.append(what)
+        if what == "as it was" and self.is_out_of_time:
+            raise OutOfTimeError("it took too long")
         return self._value(self.again if what == "as it was" else 1.25), self._value(1.5)
 
     def outputs_of(self, side, xla, what):
@@ -197,7 +215,11 @@ class Runs:
         return FirstDifference(which, equation(0) if self.sees == which else None)
 
     def start_afresh(self):
-        return False
+        """Have processes in which the left side gives `fresh`, and an equation differs."""
+        if not self.fresh:
+            return False
+        self.again, self.fresh, self.sees = self.fresh, (), "all"
+        return True
 
 
 def attributed(runs, repeated):
@@ -211,12 +233,7 @@ def attributed(runs, repeated):
 
 @pytest.mark.parametrize(
     ("repeated", "sees", "runs_unchanged"),
-    [
-        (False, "constants", True),
-        (True, "constants", False),
-        (True, "all", False),
-        (True, "", True),
-    ],
+    [(False, "constants", True), (True, "constants", False), (True, "all", True), (True, "", True)],
 )
 def test_what_both_pipelines_show_runs_unchanged_only_where_no_equation_differs(
     repeated, sees, runs_unchanged
@@ -232,6 +249,19 @@ def test_a_difference_that_is_not_there_again_has_no_cause(repeated):
     assert (found.cause, found.unrepeated) == ("not attributed", True)
 
 
+def test_a_cause_stands_where_the_time_is_over_before_both_sides_have_run_unchanged():
+    found = attributed(Runs(sees="", is_out_of_time=True), repeated=True)
+    assert found.cause == "constant folding"
+    assert "not run unchanged: it took too long" in found.evidence
+
+
+def test_what_other_programs_left_in_the_processes_names_no_equation():
+    runs = Runs(sees="", again=1.25, fresh=1.0)
+    found = attributed(runs, repeated=True)
+    assert (found.cause, found.equation) == ("constant folding", "mul, equation 0")
+    assert runs.asked.count("as it was") == 2
+
+
 def test_one_side_without_folding_that_has_the_bits_of_the_other_is_enough():
     runs = Runs()
     found = attributed(runs, repeated=True)
@@ -244,7 +274,7 @@ def test_where_one_side_is_not_enough_the_other_one_runs_without_folding_too():
     found = attributed(runs, repeated=True)
     one, more = FOLDING_OFF.what, PASSES_OFF[1].what
     on_one_side = [f"{one} on jax-legacy", f"{more} on jax-legacy", f"{one} on jax-simplified"]
-    assert runs.asked == [*on_one_side, "constants", "all"]
+    assert runs.asked == [*on_one_side, "constants", "as it was", "all"]
     assert (found.cause, "alone" in found.evidence) == ("constant folding", False)
 
 

@@ -128,6 +128,12 @@ def test_a_value_of_another_type_is_refused_in_words_of_toml(tmp_path, text, sai
     assert "Input" not in str(raised.value)
 
 
+def test_a_release_that_was_written_as_a_number_is_not_guessed(tmp_path):
+    """TOML reads 0.10 as 0.1, which is another release."""
+    with pytest.raises(SpecError, match="environment 1 jax: write a text, in quotes$"):
+        read(tmp_path, "[[environment]]\njax = 0.10\n[[corpus]]\nname = 'a'")
+
+
 def test_a_whole_number_is_a_number_and_a_list_is_a_list(tmp_path):
     spec = read(
         tmp_path, "[[corpus]]\nname = 'a'\ntags = ['b']\n[campaign]\ntimeout = 60\nrounds = 3"

@@ -495,6 +495,18 @@ def test_shards_that_were_merged_are_not_merged_there_again(begin, planned, task
     assert [each.digest for each in list_plans(whole)] == ["other", "d"]
 
 
+def test_shards_of_the_next_night_are_merged_beside_those_of_the_last(
+    begin, planned, tasks, tmp_path, monkeypatch
+):
+    for night in (1, 2):
+        monkeypatch.setattr(writing, "now", lambda night=night: f"2026-11-0{night}T03:00:00+00:00")
+        parts = [
+            shard(tmp_path / f"{night}-{number}.db", begin, planned, tasks, number, 2)
+            for number in (1, 2)
+        ]
+        assert merge(parts, tmp_path / "whole.db") == night
+
+
 def test_a_merged_campaign_ended_with_the_last_of_its_shards(
     begin, planned, tasks, tmp_path, monkeypatch
 ):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.processes import protocol
 from reports.rows import Failure, LeafComparison, Observation
 
@@ -30,6 +31,13 @@ def test_a_lone_surrogate_is_spelled_out():
     again = Observation.model_validate_json(protocol.to_json(observation))
     assert again.failure.message == "\\udcff é \U0001f600"
     assert again == observation.model_copy(update={"failure": again.failure})
+
+
+def test_lone_surrogates_in_names_are_spelled_out_and_stay_two():
+    names = {chr(0xDCFF): "1", chr(0xDCFE): "2"}
+    found = SettingsFound(devices=1, settings={}, variables=names)
+    again = SettingsFound.model_validate_json(protocol.to_json(found))
+    assert again.variables == {"\\udcff": "1", "\\udcfe": "2"}
 
 
 def test_a_jaxpr_with_a_lone_surrogate_is_written(tmp_path):
