@@ -130,7 +130,7 @@ def test_a_value_of_another_type_is_refused_in_words_of_toml(tmp_path, text, sai
 
 def test_a_release_that_was_written_as_a_number_is_not_guessed(tmp_path):
     """TOML reads 0.10 as 0.1, which is another release."""
-    with pytest.raises(SpecError, match="environment 1 jax: write a text, in quotes$"):
+    with pytest.raises(SpecError, match=r"environment 1 jax: write a text, in quotes$"):
         read(tmp_path, "[[environment]]\njax = 0.10\n[[corpus]]\nname = 'a'")
 
 
