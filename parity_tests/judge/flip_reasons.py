@@ -29,6 +29,7 @@ from reports.rows import (
     metrics,
 )
 from reports.rows.check_names import OF_SPEED
+from reports.rows.observation import OF_LIMITS
 from reports.views.ledger import place
 
 # What XLA does to one of two programs that compute the same, and how to get the same bits.
@@ -44,11 +45,6 @@ _BEYOND_TOLERANCE: dict[DriftCause, str] = {
     "whether either result is to be relied on",
     "layout or fusion": "keep the array inlined (constant_policy) for the values of today; the "
     "program magnifies a rounding, so check whether either result is to be relied on",
-}
-
-_OF_LIMITS: dict[str, str] = {
-    "timeout": "raise --timeout, or find out what takes the time",
-    "memory": "raise --memory-limit, or find out what takes the memory",
 }
 
 # XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
@@ -77,8 +73,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             what = f"{flip.left} fails today{alike}: {today}"
         else:
             what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
-        if before.failure.kind in _OF_LIMITS:
-            action = _OF_LIMITS[before.failure.kind]
+        if before.failure.kind in OF_LIMITS:
+            action = OF_LIMITS[before.failure.kind]
         elif after.failure is None:
             action = "nothing for the flip, which does not break it; to compare the two, make the "
             action += "program run before the flip"
@@ -115,7 +111,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     elif broken:
         action = flip.how_to_find_the_culprit
     else:
-        action = _OF_LIMITS.get(failure.kind, "find out why the side is not there")
+        action = OF_LIMITS.get(failure.kind, "find out why the side is not there")
     return FlipReason(
         outcome="different" if broken else "could not compare",
         kind="failure",

@@ -37,7 +37,7 @@ class ProcessState:
 
     @classmethod
     def now(cls) -> ProcessState:
-        """Take the state of this moment; it costs a millisecond."""
+        """Take the state of this moment; it costs a fraction of a millisecond."""
         return cls(
             {module.__name__: dict(vars(module)) for module in _MODULES},
             {**jax.config.values, **_settings_of_engine()},

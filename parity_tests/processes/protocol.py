@@ -336,8 +336,8 @@ class Order(Record):
 
 def to_json(model: BaseModel) -> str:
     """Write a model as JSON, whatever texts a program has put into it."""
-    # Few models have a text that is no UTF-8. As a value it raises; as a key of a mapping it is
-    # replaced.
+    # Few models have a text that is no UTF-8. As a value it raises, as a key of a mapping it is
+    # replaced, and either is spelled out below.
     with contextlib.suppress(PydanticSerializationError):
         text = model.model_dump_json(warnings="error")
         if "\N{REPLACEMENT CHARACTER}" not in text:

@@ -159,6 +159,13 @@ class Check(Row):
     measured: bool = True
 
 
+# What helps where a limit was exceeded, by the kind of the failure.
+OF_LIMITS: dict[str, str] = {
+    "timeout": "raise --timeout, or find out what takes the time",
+    "memory": "raise --memory-limit, or find out what takes the memory",
+}
+
+
 class Failure(Row):
     """How a side failed: an exception, a crash of its process, or its limit of time or memory."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reports.rows import ProgramRow
+from reports.rows.observation import OF_LIMITS
 from reports.rows.plan import State
 
 _OF_STATE: dict[State, str] = {
@@ -15,10 +16,6 @@ _KEYS = {
     "--timeout": "`timeout` in the spec",
     "--memory-limit": "`memory_limit` in the spec",
     "more --rounds": "more `rounds` in the spec",
-}
-_OF_LIMITS = {
-    "timeout": "raise `timeout` in the spec, or find out what takes the time",
-    "memory": "raise `memory_limit` in the spec, or find out what takes the memory",
 }
 
 
@@ -37,10 +34,10 @@ def of_limits(row: ProgramRow) -> str:
 
     Example::
 
-        of_limits(row) == "raise `timeout` in the spec, or find out what takes the time"
+        of_limits(row) == "raise --timeout, or find out what takes the time"
     """
     kinds = [each.failure.kind for each in row.observations if each.failure]
-    return next((_OF_LIMITS[kind] for kind in kinds if kind in _OF_LIMITS), "")
+    return next((OF_LIMITS[kind] for kind in kinds if kind in OF_LIMITS), "")
 
 
 def in_words_of_spec(action: str) -> str:

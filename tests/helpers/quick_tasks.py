@@ -48,6 +48,12 @@ def result(task, machine="this one"):
     )
 
 
+def run(waiting):
+    """Run tasks in no process: the programs of all are safe."""
+    for task in waiting:
+        yield task, result(task)
+
+
 def main(folder):
     files = TaskFiles(Path(folder))
     task = Task.model_validate_json(files.request.read_bytes())
