@@ -91,4 +91,7 @@ def digest_of(value: Any) -> str:
 
 def is_key(dtype: Any) -> bool:
     """Say whether a dtype is a dtype of typed PRNG keys; None is not."""
-    return dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+    # No dtype of NumPy is one, and JAX takes long to say so.
+    if dtype is None or isinstance(dtype, np.dtype):
+        return False
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)

@@ -116,7 +116,9 @@ class _CapturedValues:
                 if number is not None and operands[number] is not None
             )
         for atom, value in zip(equation.invars, operands, strict=True):
-            if id(atom) not in handed_on and captured_value(value) is not None:
+            if value is None or id(atom) in handed_on:
+                continue
+            if captured_value(value) is not None:
                 self.walk.read(value, (id(equation), -1), place_of(equation, self.within))
         return [None] * len(equation.outvars)
 

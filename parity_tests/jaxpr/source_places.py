@@ -110,6 +110,11 @@ def relative(file: str) -> str:
         folder = os.getcwd()
     except FileNotFoundError:  # a test may have removed it
         return file
+    return _below(file, folder)
+
+
+@lru_cache(maxsize=4096)  # a program has few files and many equations
+def _below(file: str, folder: str) -> str:
     path = Path(file)
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,12 +50,15 @@ def ledger(
     found = captured_uses(closed)
     if not found:
         return ()
-    alive = {each.array.identity for each in captured_uses(live) if each.uses}
     if const_args is None:
         const_args = stock_const_args(live.jaxpr, embed_threshold=embed_threshold)
     hoisted = HoistedArrays.of(found, const_args, module)
     inlined = InlinedArrays(found, module, embed_threshold=embed_threshold)
     optimised = OptimisedConstants(optimised_hlo)
+
+    @functools.cache  # nearly every array is found
+    def alive() -> set[Hashable]:
+        return {each.array.identity for each in captured_uses(live) if each.uses}
 
     def fate(array: CapturedValue) -> ArrayFate:
         as_argument, as_constant = hoisted.fate_of(array), inlined.fate_of(array)
@@ -62,7 +66,7 @@ def ledger(
             also = f"and inlined {counted(as_constant.copies, 'time')}" if as_constant else ""
             return replace(as_argument, note=also)
         if as_constant is None:
-            return ArrayFate("not found" if array.identity in alive else "unused", 0)
+            return ArrayFate("not found" if array.identity in alive() else "unused", 0)
         if as_constant.kind == "inlined" and not optimised.may_have(array):
             return replace(as_constant, kind="folded")
         return as_constant

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from parity_tests.evidence import values
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import is_gone
-from parity_tests.jaxpr.live_part import live_part
 from parity_tests.observe import (
     calls,
     compile_cache,
@@ -160,7 +159,7 @@ def _ledger_rows(
         counted.facts.digest_of_captured()  # before a call may write into an array
         return ledger(
             lowered.traced.jaxpr,
-            live_part(lowered.traced.jaxpr),
+            counted.live,
             counted.module,
             const_args=getattr(lowered.lowered, "const_args", None),
             embed_threshold=built.embed_threshold,

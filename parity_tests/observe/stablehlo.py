@@ -82,7 +82,8 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
     names: Counter[str] = Counter()
     constants, constant_bytes, callbacks = 0, 0, 0
     arrays: list[InlinedConstant] = []
-    for operation in _walk(module.operation):
+    operations, functions = _operations_and_functions(module)
+    for operation in operations:
         names[operation.name] += 1
         callbacks += _is_callback(operation)
         if operation.name == "stablehlo.constant":
@@ -93,9 +94,9 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
                 splat, digest = _is_splat(operation), _digest(operation)
                 element = str(operation.results[0].type.element_type)
                 arrays.append(InlinedConstant(shape, size, splat, digest, element))
-    functions = dict(_functions(module))
-    kinds = {name: _argument_kinds(function) for name, function in functions.items()}
-    main = kinds.get("main", [])
+    kinds = {name: _argument_kinds(each.operation) for name, each in functions.items()}
+    main = functions["main"].operation if "main" in functions else None
+    of_main = kinds.get("main", [])
     return ModuleCounts(
         operations=names.total(),
         functions=names["func.func"],
@@ -105,11 +106,11 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
         constant_bytes=constant_bytes,
         inlined=tuple(each for each in arrays if each.bytes > embed_threshold),
         embedded=tuple(each for each in arrays if each.bytes <= embed_threshold),
-        const_arg_types=_const_arg_types(functions.get("main"), main),
-        const_args=sum("const" in kind for kind in main),
-        main_order=", ".join(kind for kind, _ in groupby(main)),
-        argument_types=", ".join(_argument_types(functions.get("main"), main)),
-        marks_lost=_marks_lost(module, kinds),
+        const_arg_types=_const_arg_types(main, of_main),
+        const_args=sum("const" in kind for kind in of_main),
+        main_order=", ".join(kind for kind, _ in groupby(of_main)),
+        argument_types=", ".join(_argument_types(main, of_main)),
+        marks_lost=_marks_lost(functions, kinds),
         callbacks=callbacks,
     )
 
@@ -124,7 +125,7 @@ def printed(module: Any) -> str:
     return str(module.operation.get_asm(large_elements_limit=_MOST_PRINTED))
 
 
-def _of_arrays(functions: Mapping[str, Any]) -> dict[str, int]:
+def _of_arrays(functions: Mapping[str, _Function]) -> dict[str, int]:
     """Count the operations of main that return arrays, with those of its functions, by name.
 
     One mode may lower a body once and call it twice where the other lowers it twice. Scalars count
@@ -135,7 +136,7 @@ def _of_arrays(functions: Mapping[str, Any]) -> dict[str, int]:
     def of(name: str) -> Counter[str]:
         if name not in counted:
             found: Counter[str] = Counter()
-            for operation in _walk(functions[name]):
+            for operation in functions[name].inside:
                 found[operation.name] += any(_is_array(each) for each in operation.results)
                 if operation.name == "func.call":
                     found += of(operation.attributes["callee"].value)
@@ -246,21 +247,36 @@ def _is_callback(operation: Any) -> bool:
     return "callback" in operation.attributes["call_target_name"].value
 
 
-def _functions(module: Any) -> Iterator[tuple[str, Any]]:
-    for function in module.body.operations:
-        if function.operation.name == "func.func":
-            yield function.operation.attributes["sym_name"].value, function.operation
+@dataclass(frozen=True)
+class _Function:
+    """A function of a module, and all operations within it."""
+
+    operation: Any
+    inside: Sequence[Any]
 
 
-def _marks_lost(module: Any, kinds: dict[str, list[str]]) -> int:
+def _operations_and_functions(module: Any) -> tuple[list[Any], dict[str, _Function]]:
+    """Return all operations of a module, and its functions by name."""
+    # Every operation is read several times, and to reach it through the bindings takes the longest.
+    operations: list[Any] = []
+    functions: dict[str, _Function] = {}
+    for each in module.body.operations:
+        operation, inside = each.operation, list(_walk(each.operation))
+        operations += [operation, *inside]
+        if operation.name == "func.func":
+            functions[operation.attributes["sym_name"].value] = _Function(operation, inside)
+    return operations, functions
+
+
+def _marks_lost(functions: Mapping[str, _Function], kinds: Mapping[str, Sequence[str]]) -> int:
     lost = 0
-    for name, function in _functions(module):
+    for name, function in functions.items():
         marked = ["const" in kind for kind in kinds[name]]
         if not any(marked):
             continue
-        arguments = function.regions[0].blocks[0].arguments
+        arguments = function.operation.regions[0].blocks[0].arguments
         const = [argument for argument, is_const in zip(arguments, marked, strict=True) if is_const]
-        for operation in _walk(function):
+        for operation in function.inside:
             if operation.name == "func.call":
                 callee = kinds.get(operation.attributes["callee"].value, [])
                 pairs = zip(operation.operands, callee, strict=False)

@@ -136,9 +136,9 @@ class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
     `work` has the equations that compute, by primitive, and the estimated operations of a call;
-    `captured_repeated` is the number of equations that repeat captured arrays. `jaxpr` is the
-    printed jaxpr; equal programs print equally. `text` is the printed StableHLO, its large
-    constants elided. Sizes are in bytes.
+    `captured_repeated` is the number of equations that repeat captured arrays. `live` is the
+    closed_jaxpr without dead code. `jaxpr` is the printed jaxpr; equal programs print equally.
+    `text` is the printed StableHLO, its large constants elided. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
@@ -146,6 +146,7 @@ class Counted:
     captured_repeated: int
     module: stablehlo.ModuleCounts
     proof: Proof
+    live: Any
     text_bytes: int
     bytecode_bytes: int
     jaxpr: str
@@ -223,18 +224,19 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
         closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
         facts = counts.count(closed, embed_threshold=embed_threshold)
         module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
-        live = _live_captured(closed, facts, module, embed_threshold)
+        live = live_part(closed)
+        live_captured = _live_captured(live, facts, module, embed_threshold)
         passed = len(lowered.const_args) if built.side == "simplified" else None
-        proof = prove(built.side, facts, module, live_captured=live, passed=passed)
+        proof = prove(built.side, facts, module, live_captured=live_captured, passed=passed)
         if not proof.holds:
             raise WrongSideError(proof)
-        live_program = live_part(closed)
         return Counted(
             facts,
-            equations_at_work(live_program),
-            constant_work(live_program, embed_threshold=embed_threshold).repeated,
+            equations_at_work(live),
+            constant_work(live, embed_threshold=embed_threshold).repeated,
             module,
             proof,
+            live,
             text_bytes=len(lowered.as_text()),
             # JAX names variables in the order in which it prints them.
             jaxpr=calls.without_addresses(str(closed)),
@@ -244,14 +246,12 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
 
 
 def _live_captured(
-    closed: Any, facts: counts.JaxprFacts, module: stablehlo.ModuleCounts, embed_threshold: int
+    live: Any, facts: counts.JaxprFacts, module: stablehlo.ModuleCounts, embed_threshold: int
 ) -> int:
     """Count the captured arrays that are left when dead code is gone."""
     if module.const_args >= len(facts.captured):
         return len(facts.captured)
-    return len(
-        counts.count(live_part(closed), embed_threshold=embed_threshold, only_read=True).captured
-    )
+    return len(counts.count(live, embed_threshold=embed_threshold, only_read=True).captured)
 
 
 def compile_program(built: Built, made: Lowered, clock: StageClock, peaks: Peaks) -> Compiled:

@@ -84,18 +84,18 @@ def write_module(recipes: Mapping[str, Recipe], file: Path) -> None:
     file.write_text(rendering.module(recipes), "utf-8")
 
 
-def without_file(row: ProgramRow, file: Path) -> ProgramRow:
-    """Return the row of a generated program without the path of its module.
+def without_file(row: ProgramRow, file: Path) -> str:
+    """Render the row of a generated program without the path of its module.
 
     The module is of a task alone, and is removed with it. So no target loads the program, and lines
     are those of "generated.py".
 
     Example::
 
-        without_file(row, file).source == "generated"
+        json_file.program_of(without_file(row, file)).source == "generated"
     """
-    text = json_file.render_program(row)
+    nameless = row.model_copy(update={"source": "generated", "target": ""})
+    text = json_file.render_program(nameless)
     for path in (str(file.absolute()), os.path.relpath(file), str(file)):
         text = text.replace(json.dumps(path, ensure_ascii=False)[1:-1], file.name)
-    update = {"source": "generated", "target": ""}
-    return json_file.program_of(text).model_copy(update=update)
+    return text

@@ -16,6 +16,7 @@ from parity_tests.planned.generated import recipe_of, without_file, write_module
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import Progress
+from reports.output import json_file
 from reports.rows import Environment, ProgramRow
 from reports.store.finished import finished, without_row
 from reports.store.plan_records import Finished
@@ -101,13 +102,15 @@ def _finished(
     if row is None:
         return without_row(program.place, "its task has no row of it", rules)
     named = row.model_copy(update={"name": program.name})
+    rendered = json_file.render_program(named) if recipe is None else without_file(named, file)
     return finished(
         program.place,
-        named if recipe is None else without_file(named, file),
+        named if recipe is None else json_file.program_of(rendered),
         rules,
         differs_from_itself=differs_from_itself,
         is_refused=recipe is not None and is_refused(row),
         recipe=write_recipe(recipe) if recipe else "",
+        rendered=rendered,
     )
 
 

@@ -92,7 +92,7 @@ def render_suite(result: SuiteResult | SuiteRuns) -> str:
 
         Path("suite.json").write_text(render_suite(result), encoding="utf-8")
     """
-    rows = _strict(result.model_dump(exclude_defaults=True))
+    rows = result.model_dump(exclude_defaults=True)
     first = {"kind": result.kind, "schema_version": result.schema_version}
     return _escaped(_lines({**first, **rows})) + "\n"
 
@@ -101,7 +101,7 @@ def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
     # Not model_dump_json: it writes infinities as null, which does not load again, and it raises on
     # the lone surrogates that file names outside UTF-8 bring into messages. JSON can escape these,
     # and the escape is what "backslashreplace" spells them with.
-    rows = _strict(root.model_dump(exclude_defaults=True))
+    rows = root.model_dump(exclude_defaults=True)
     answer_first = {name: rows.pop(name) for name in first if name in rows}
     return _escaped(_lines({**answer_first, "schema_version": SCHEMA_VERSION, **rows})) + "\n"
 
@@ -113,7 +113,7 @@ def render_program(row: ProgramRow) -> str:
 
         render_program(campaign.programs[0]) in render(campaign)
     """
-    return _escaped(_lines(_strict(row.model_dump(exclude_defaults=True))))
+    return _escaped(_lines(row.model_dump(exclude_defaults=True)))
 
 
 def render_root(campaign: Campaign) -> str:
@@ -124,7 +124,7 @@ def render_root(campaign: Campaign) -> str:
         campaign_of(render_root(campaign), map(render_program, campaign.programs)) == campaign
     """
     fields = campaign.model_dump(exclude_defaults=True, exclude={"programs", "headline"})
-    return _escaped(_lines(_strict(fields)))
+    return _escaped(_lines(fields))
 
 
 def campaign_of(root: str, programs: Iterable[str]) -> Campaign:
@@ -150,8 +150,15 @@ def _lines(value: Any) -> str:
     if isinstance(value, dict) and value.keys() & _ON_LINES:
         fields = [f"{json.dumps(name)}:{_lines(each)}" for name, each in value.items()]
         return "{\n" + ",\n".join(fields) + "\n}"
-    if isinstance(value, list) and value and isinstance(value[0], dict):
+    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         return "[\n" + ",\n".join(map(_lines, value)) + "\n]"
+    try:
+        return _dumped(value)
+    except ValueError:  # it has a float that JSON lacks; to look for one takes longer than to write
+        return _dumped(_strict(value))
+
+
+def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -188,9 +188,10 @@ def stored(observations: Sequence[Observation]) -> tuple[Any, ...]:
     for each in observations:
         fields = {name: getattr(each, name) for name in each.model_fields_set}
         for name in fields.keys() & SECTIONS:
-            if len(repr(fields[name])) < _WORTH_A_REFERENCE:
+            text = repr(fields[name])
+            if len(text) < _WORTH_A_REFERENCE:
                 continue
-            content = name, repr(fields[name])
+            content = name, text
             if content in first_with:
                 fields[name] = SameAs(same_as=first_with[content])
             elif each.side not in sides:

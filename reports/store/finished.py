@@ -31,8 +31,11 @@ def finished(
     differs_from_itself: str = "",
     is_refused: bool = False,
     recipe: str = "",
+    rendered: str = "",
 ) -> Finished:
     """Return what a store keeps of a program, which is held to some rules.
+
+    `rendered` is its row in JSON where it has been rendered already.
 
     Example::
 
@@ -63,7 +66,7 @@ def finished(
         recipe=recipe,
         seconds=_seconds(row),
         program=program_of(row, is_final=False),
-        packed=zlib.compress(json_file.render_program(row).encode("utf-8")),
+        packed=zlib.compress((rendered or json_file.render_program(row)).encode("utf-8")),
     )
 
 
