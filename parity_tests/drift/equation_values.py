@@ -12,7 +12,9 @@ go into can be had alone: a program with fewer outputs compiles in less time.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -38,11 +40,15 @@ Kept: TypeAlias = Literal["none", "constants", "all"]
 
 @dataclass(frozen=True)
 class EquationResults:
-    """The outputs of the program that returns all results, and the results, by equation."""
+    """The outputs of the program that returns all results, and the results, by equation.
+
+    `staging` are the seconds of the processors that JAX took to trace, lower and compile it.
+    """
 
     outputs: tuple[Value, ...]
     arrays: tuple[Value, ...]
     equations: EquationValues
+    staging: float
 
 
 def outputs(
@@ -52,8 +58,8 @@ def outputs(
     *,
     barriers: bool = False,
     as_arguments: bool = False,
-) -> tuple[Value, ...]:
-    """Call a program once on a side, compiled with XLA's options, and return its output leaves.
+) -> EquationResults:
+    """Call a program once on a side, compiled with XLA's options; no equation is looked at.
 
     With `barriers`, its captured arrays are behind optimization barriers, so that XLA computes
     nothing of them when it compiles; arrays in the bodies of loops and branches are not. With
@@ -61,21 +67,39 @@ def outputs(
 
     Example::
 
-        outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {})[0].array
+        outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {}).outputs
     """
     if barriers or as_arguments:
-        return record(
-            program, side, xla, barriers=barriers, as_arguments=as_arguments, keep="none"
-        ).outputs
+        return record(program, side, xla, barriers=barriers, as_arguments=as_arguments, keep="none")
     fun, args, kwargs = program.build()
-    return Result.read(_called(jitted_on(fun, side), xla, *args, **kwargs)).arrays
+    jitted, staging = jitted_on(fun, side), _Staging()
+    if xla:
+        result = staging.compiled(jitted, xla, *args, **kwargs)(*args, **kwargs)
+    else:
+        result = jitted(*args, **kwargs)  # as the user calls it; what JAX takes is not told apart
+    return EquationResults(Result.read(result).arrays, (), EquationValues(), staging.seconds)
 
 
-def _called(jitted: Any, xla: XlaOptions, *args: Any, **kwargs: Any) -> Any:
-    if not xla:
-        return jitted(*args, **kwargs)
-    # Options of this compilation alone: XLA_FLAGS would take a process for each set of them.
-    return jitted.lower(*args, **kwargs).compile(compiler_options=xla)(*args, **kwargs)
+@dataclass
+class _Staging:
+    """What JAX takes of the processors to trace, lower and compile, in seconds."""
+
+    seconds: float = 0.0
+
+    def traced(self, jitted: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._counted():
+            return jitted.trace(*args, **kwargs)
+
+    def compiled(self, jitted: Any, xla: XlaOptions, *args: Any, **kwargs: Any) -> Any:
+        with self._counted():
+            # Options of this compilation alone: XLA_FLAGS would take a process for each set.
+            return jitted.lower(*args, **kwargs).compile(compiler_options=xla or None)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        begun = time.process_time()
+        yield
+        self.seconds += time.process_time() - begun
 
 
 def record(
@@ -99,7 +123,8 @@ def record(
         record(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {}).equations
     """
     fun, args, kwargs = program.build()
-    traced = jitted_on(fun, side).trace(*args, **kwargs)
+    staging = _Staging()
+    traced = staging.traced(jitted_on(fun, side), *args, **kwargs)
     results = _Results(keep)
     hidden = _Handed() if as_arguments else _behind_a_barrier if barriers else _as_it_is
 
@@ -117,12 +142,14 @@ def record(
     if isinstance(hidden, _Handed):
         jax.eval_shape(partial(run, ()), *leaves)
         handed = hidden.delivered_by(side)
-    found, arrays = _called(jitted_on(run, side), xla, handed, *leaves)
+    compiled = staging.compiled(jitted_on(run, side), xla, handed, *leaves)
+    found, arrays = compiled(handed, *leaves)
     tree = jax.tree.structure([] if keep == "constants" else traced.out_info)
     return EquationResults(
         Result.read(jax.tree.unflatten(tree, found)).arrays,
         Result.read(arrays).arrays,
         EquationValues(equations=tuple(results.equations), left_out=results.left_out),
+        staging.seconds,
     )
 
 

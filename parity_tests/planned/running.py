@@ -16,6 +16,7 @@ from parity_tests.planned.generated import recipe_of, without_file, write_module
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import Progress
+from parity_tests.processes.staging import staging_seconds
 from reports.output import json_file
 from reports.rows import Environment, ProgramRow
 from reports.store.finished import finished, without_row
@@ -33,7 +34,7 @@ def run_task(
 
         run_task(task, folder).programs[0].row
     """
-    begun, before = time.monotonic(), _processor_seconds()
+    begun, before, staged = time.monotonic(), _processor_seconds(), staging_seconds(folder)
     recipes = {
         each.place: recipe_of(each.seed, each.number, each.recipe, each.depth)
         for each in task.programs
@@ -64,7 +65,7 @@ def run_task(
         ),
         seconds=time.monotonic() - begun,
         processor_seconds=_processor_seconds() - before,
-        floor_seconds=sum(map(_floor, result.programs)),
+        floor_seconds=staging_seconds(folder) - staged,
     )
 
 
@@ -111,16 +112,6 @@ def _finished(
         is_refused=recipe is not None and is_refused(row),
         recipe=write_recipe(recipe) if recipe else "",
         rendered=rendered,
-    )
-
-
-def _floor(row: ProgramRow) -> float:
-    """Return what its sides took of the processors to trace, lower and compile it, in seconds."""
-    times = [each.times for each in row.observations if each.times]
-    # A folder that a campaign goes on with may have times of the clock alone.
-    return sum(
-        each.trace + each.lower + each.compile if each.processor is None else each.processor
-        for each in times
     )
 
 

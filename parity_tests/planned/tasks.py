@@ -68,7 +68,8 @@ class Task(Record):
 class TaskResult(Record):
     """What a task came to, on which machine; seconds are those of the clock and of processors.
 
-    `floor_seconds` are what of the latter the sides themselves took to trace, lower and compile.
+    `floor_seconds` are what of the latter JAX took to trace, lower and compile: programs on their
+    sides, and again where they differ and a cause is looked for.
     """
 
     key: str

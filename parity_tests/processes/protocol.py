@@ -118,7 +118,7 @@ class EquationValue(Record):
 class EquationValues(Record):
     """The results of all equations; `left_out` counts results that were too large to be kept."""
 
-    equations: tuple[EquationValue, ...]
+    equations: tuple[EquationValue, ...] = ()
     left_out: int = 0
 
 

@@ -195,6 +195,8 @@ class Worker:
         done = []
         for line in whole.splitlines():
             event, what = line.split(maxsplit=1)
+            if event == "staging":
+                continue  # for whoever adds up what all processes took
             if event == "stage":
                 self.stage = what
                 continue

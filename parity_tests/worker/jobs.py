@@ -2,7 +2,8 @@
 
 How far the process has come stands in its events, in the lines "started N", "stage NAME",
 "measured N" and "done N". So the parent knows which program a crash belongs to, and which stage.
-After "spent N" the process does no program but N.
+After "spent N" the process does no program but N. "staging SECONDS" is what JAX took of the
+processors to trace, lower and compile a program.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ def serve_reruns(request: ServeReruns, desk: Desk) -> None:
             if order.target != target:
                 jax.clear_caches()  # they hold the executables of the program before
                 target = order.target
-            rerun(order, request.side, rerun_files(desk.files.folder, order.number))
+            staging = rerun(order, request.side, rerun_files(desk.files.folder, order.number))
+            say(f"staging {staging:.6f}")
             say(f"done {order.number}")
 
 
@@ -131,6 +133,9 @@ def run_job(
     measured = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
     if not files.measured.exists():
         keep(measured)
+    times = measured.observation.times
+    if times and times.processor is not None:
+        say(f"staging {times.processor:.6f}")
     changed = process.changes_of_program()
     found = measured.observation.model_copy(update={"changed_process": changed})
     with leaving(desk.files):
@@ -204,25 +209,29 @@ def _save(measured: Measured, files: ProgramFiles) -> None:
     write(files.measured, to_json(measured.observation))
 
 
-def rerun(order: Rerun, side: Side, files: ProcessFiles) -> None:
-    """Run one program once more, and save its outputs, or the results of equations."""
+def rerun(order: Rerun, side: Side, files: ProcessFiles) -> float:
+    """Run one program once more, and save its outputs, or the results of equations.
+
+    Returns the seconds of the processors that JAX took to trace, lower and compile it.
+    """
     from parity_tests.drift import equation_values
     from parity_tests.evidence import values
 
     files.folder.mkdir()
     program = load(order.target)
     if order.equations == "none":
-        outputs = equation_values.outputs(
+        found = equation_values.outputs(
             program, side, order.xla, barriers=order.barriers, as_arguments=order.as_arguments
         )
-        values.save(files.outputs, outputs)
-        return
+        values.save(files.outputs, found.outputs)
+        return found.staging
     recorded = equation_values.record(
         program, side, order.xla, barriers=order.barriers, keep=order.equations
     )
     values.save(files.outputs, recorded.outputs)
     values.save(files.equations, recorded.arrays)
     write(files.answer, to_json(recorded.equations))
+    return recorded.staging
 
 
 def arbitrate(job: Job, files: TruthFiles) -> None:
