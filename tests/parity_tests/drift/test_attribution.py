@@ -160,6 +160,7 @@ def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
     ]  # fmt: skip
     assert {each.position for each in kept} < {each.position for each in every}
     assert found.outputs == ()
+    assert found.staging > 0
     np.testing.assert_allclose(found.arrays[0].array, np.exp(TABLE), rtol=1e-6)
 
 

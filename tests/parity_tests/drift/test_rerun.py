@@ -1,5 +1,7 @@
 """Reruns: both sides in processes that wait, with options of XLA and within a time."""
 
+import resource
+
 import pytest
 from program_files import program_file
 
@@ -10,6 +12,7 @@ from parity_tests.drift.rerun import NotAttributedError, warm_sides
 from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun
+from parity_tests.processes.staging import staging_seconds
 
 SIDES = ("legacy", "jax-simplified")
 COUNTED = Job(number=0, name="counted", target=f"{program_file('counts_its_builds')}:counted")
@@ -34,6 +37,21 @@ def test_runs_share_a_process_until_they_start_afresh_or_it_is_lost(tmp_path):
         assert second.start_afresh()
         assert counts(second, {}) == [1.0, 1.0]
     assert not list(tmp_path.glob("*/*/outputs.npz"))
+
+
+def test_what_jax_takes_of_a_run_is_counted(tmp_path):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with warm_sides(tmp_path, Limits(60), 60.0) as warm:
+        runs = warm.runs_of(COUNTED, ("jax-legacy", "jax-simplified"))
+        runs.outputs({}, "as it was")
+        assert staging_seconds(tmp_path) == 0.0  # JAX does it within a call there
+        runs.outputs(UNFOLDED, "these options")
+        with_options = staging_seconds(tmp_path)
+        runs.first_with_constant()
+        with_equations = staging_seconds(tmp_path)
+    taken = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert 0.0 < with_options < with_equations
+    assert with_equations < taken.ru_utime + taken.ru_stime - before.ru_utime
 
 
 @pytest.mark.parametrize(("shared", "tries"), [(True, 2), (False, 1)])
