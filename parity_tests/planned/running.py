@@ -34,7 +34,7 @@ def run_task(
 
         run_task(task, folder).programs[0].row
     """
-    begun, before, staged = time.monotonic(), _processor_seconds(), staging_seconds(folder)
+    begun, before, staged = time.monotonic(), _processor_seconds(), staging_seconds()
     recipes = {
         each.place: recipe_of(each.seed, each.number, each.recipe, each.depth)
         for each in task.programs
@@ -65,7 +65,7 @@ def run_task(
         ),
         seconds=time.monotonic() - begun,
         processor_seconds=_processor_seconds() - before,
-        floor_seconds=staging_seconds(folder) - staged,
+        floor_seconds=staging_seconds() - staged,
     )
 
 

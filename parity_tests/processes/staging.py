@@ -1,22 +1,33 @@
-"""Staging: what JAX takes of the processors to trace, lower and compile, over many processes."""
+"""Staging: what JAX takes of the processors to trace, lower and compile, in all child processes.
+
+It is added up as it is heard, as the system adds up what children took. To read it off the events
+in a folder was turned down: a folder that a campaign goes on with has those of processes before.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+_heard: list[float] = [0.0]  # in seconds, since this process started
 
 
-def staging_seconds(folder: Path) -> float:
-    """Add up what processes in a folder, or below it, say of their programs, in seconds.
+def hear(seconds: float) -> None:
+    """Add what a child process took for one program, in seconds.
+
+    Example::
+
+        hear(0.25)
+    """
+    _heard[0] += seconds
+
+
+def staging_seconds() -> float:
+    """Return what child processes have taken for their programs so far, in seconds.
 
     Processes that measure programs say it, and those that run them again to find a cause.
 
     Example::
 
-        staging_seconds(folder) <= processor_seconds
+        before = staging_seconds()
+        run_sides(jobs, SIDES, folder, RunOptions())
+        staging_seconds() - before
     """
-    return sum(
-        float(seconds)
-        for events in folder.rglob("events")
-        for line in events.read_text("utf-8").splitlines()
-        if (seconds := line.removeprefix("staging ")) != line
-    )
+    return _heard[0]

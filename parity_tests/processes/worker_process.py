@@ -27,6 +27,7 @@ from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
 from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.staging import hear
 from reports.rows import Failure, Side
 
 PROCESSES = 2
@@ -196,7 +197,8 @@ class Worker:
         for line in whole.splitlines():
             event, what = line.split(maxsplit=1)
             if event == "staging":
-                continue  # for whoever adds up what all processes took
+                hear(float(what))
+                continue
             if event == "stage":
                 self.stage = what
                 continue

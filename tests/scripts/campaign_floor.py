@@ -3,8 +3,8 @@
     python tests/scripts/campaign_floor.py SEED FIRST COUNT [DEPTH]
 
 For each of the four sides a fresh process traces, lowers and compiles the programs, and nothing
-else. Prints the processor time of that, without the start of the process. That of a
-campaign of the same programs is in its report.
+else. Prints the processor time of that, without the start of the process. The report of a
+campaign has the same of its programs, and of what it runs again.
 """
 
 from __future__ import annotations
