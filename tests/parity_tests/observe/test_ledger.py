@@ -193,3 +193,19 @@ def test_a_captured_reference_is_state_and_no_array():
     reference = jax.new_ref(jnp.arange(64.0))
     closed = jax.make_jaxpr(lambda x: reference[0] + x)(1.0)
     assert counts.count(closed, embed_threshold=32).captured == ()
+
+
+def test_an_array_that_is_read_and_missing_from_the_module_is_not_found():
+    read, dead = jnp.arange(64.0), jnp.arange(32.0)
+
+    def f(x):
+        _ = dead * 2.0
+        return read[:3] + x
+
+    closed = jax.make_jaxpr(f)(jnp.ones(3))
+    other = jax.jit(lambda x: x).lower(jnp.ones(3)).compiler_ir()
+    module = stablehlo.count(other, embed_threshold=32)
+    rows = ledger(
+        closed, live_part(closed), module, const_args=(), embed_threshold=32, optimised_hlo=""
+    )
+    assert {row.shape: row.fate for row in rows} == {(64,): "not found", (32,): "unused"}
