@@ -14,17 +14,20 @@ from reports.rows import Check, Observation
 from reports.rows.check_names import AGREE, FLIPS
 
 
-def take(
-    built: Built, observation: Observation, clock: StageClock, flips: Flips = "called"
-) -> tuple[Check, ...]:
-    """Take the checks that come last on a side, after its observation; most sides have none.
+def are_due(built: Built, observation: Observation, flips: Flips) -> bool:
+    """Say whether checks come last on a side, after its observation; on most sides none do.
 
     With flips of the "first" program of a process, this program is another, and has none either.
     """
     captured = observation.jaxpr.captured_arrays if observation.jaxpr else 0
     # Without captured arrays the two sides are one.
-    if built.side != "legacy" or not captured or flips == "first":
-        return ()
+    return built.side == "legacy" and captured > 0 and flips != "first"
+
+
+def take(
+    built: Built, observation: Observation, clock: StageClock, flips: Flips = "called"
+) -> tuple[Check, ...]:
+    """Take the checks that come last on a side, where `are_due` says that there are any."""
     stateful = any(each.name == AGREE and not each.holds for each in observation.checks)
     with clock(FLIPS):
         return failures.attempt(

@@ -73,7 +73,7 @@ def measure(
     A stock side must be the one that this process was started for; the proof notices where it is
     not. `name` is the program's name in the observation, unless it is its own. `on_stage` is told
     the name of each stage as it begins, because a crash tells nothing. `on_measured` is given what
-    was measured before the last checks begin, because these may take the process along. `on_traced`
+    was measured before the last checks begin, if there are any: they may take the process along. `on_traced`
     is given the function, its arguments and options, and JAX's traced stage, before it is lowered.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. Unless `exact_peaks`, a peak of host memory leaves out what was free in
@@ -107,6 +107,8 @@ def measure(
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
         return Measured(_failed(name, side, failure))
+    if not last_checks.are_due(built, found.observation, flips):
+        return found
     on_measured(found)
     last = last_checks.take(built, found.observation, clock, flips)
     checks = (*found.observation.checks, *last)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 _MOST_PRINTED = 8  # elements of a constant
+_ELIDED = "__elided__"  # what MLIR prints in the place of more
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,17 @@ def printed(module: Any) -> str:
         printed(jax.jit(f).lower(x).compiler_ir()).count("stablehlo.add")
     """
     return str(module.operation.get_asm(large_elements_limit=_MOST_PRINTED))
+
+
+def text_bytes(lowered: Any, text: str) -> int:
+    """Return the length of the text of a lowered stage of JAX; `text` is what `printed` printed.
+
+    Example::
+
+        text_bytes(lowered, printed(lowered.compiler_ir()))
+    """
+    # Few modules have large constants, and to print one again takes half as long as to count it.
+    return len(lowered.as_text() if _ELIDED in text else text)
 
 
 def _of_arrays(functions: Mapping[str, _Function]) -> dict[str, int]:

@@ -230,6 +230,7 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
         proof = prove(built.side, facts, module, live_captured=live_captured, passed=passed)
         if not proof.holds:
             raise WrongSideError(proof)
+        text = stablehlo.printed(lowered.compiler_ir())
         return Counted(
             facts,
             equations_at_work(live),
@@ -237,11 +238,11 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
             module,
             proof,
             live,
-            text_bytes=len(lowered.as_text()),
+            text_bytes=stablehlo.text_bytes(lowered, text),
             # JAX names variables in the order in which it prints them.
             jaxpr=calls.without_addresses(str(closed)),
             bytecode_bytes=len(mlir.module_to_bytecode(lowered.compiler_ir())),
-            text=stablehlo.printed(lowered.compiler_ir()),
+            text=text,
         )
 
 

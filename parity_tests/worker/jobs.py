@@ -119,7 +119,8 @@ def run_job(
 ) -> None:
     """Measure one program and leave its observation, outputs, jaxpr and hazards in files.
 
-    What is measured is kept before the last checks begin, since these may take the process along.
+    What is measured is kept before checks of another form begin, since these may take the process
+    along. Few programs have any.
     """
     from parity_tests.processes.kept_files import finish, leaving
 
@@ -128,29 +129,30 @@ def run_job(
     def keep(measured: Measured) -> None:
         with leaving(desk.files):
             _save(measured, files)
+            write(files.measured, to_json(measured.observation))
         say(f"measured {job.number}")
 
     measured = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
-    if not files.measured.exists():
-        keep(measured)
     times = measured.observation.times
     if times and times.processor is not None:
         say(f"staging {times.processor:.6f}")
     changed = process.changes_of_program()
     found = measured.observation.model_copy(update={"changed_process": changed})
     with leaving(desk.files):
+        if not files.measured.exists():
+            _save(measured, files)
         if how.hazards:
-            write(files.measured, to_json(found))  # detecting them may take the process along
-            say("stage hazards")
             hazards = process.traces.found()
             if hazards is None:
+                write(files.measured, to_json(found))  # detecting them may take the process along
+                say("stage hazards")
                 hazards = _detected(job, files.reads, found)
                 changed += process.changes_of_checks()
                 found = found.model_copy(update={"changed_process": changed})
             write(files.hazards, to_json(hazards))
         # The last file: a campaign that goes on takes the program for finished by it.
         finish(files, found)
-        files.measured.unlink()
+        files.measured.unlink(missing_ok=True)
         files.reads.unlink(missing_ok=True)
 
 
@@ -206,7 +208,6 @@ def _save(measured: Measured, files: ProgramFiles) -> None:
 
     values.save(files.outputs, measured.values)
     write(files.jaxpr, measured.jaxpr)
-    write(files.measured, to_json(measured.observation))
 
 
 def rerun(order: Rerun, side: Side, files: ProcessFiles) -> float:
