@@ -73,8 +73,9 @@ def measure(
     A stock side must be the one that this process was started for; the proof notices where it is
     not. `name` is the program's name in the observation, unless it is its own. `on_stage` is told
     the name of each stage as it begins, because a crash tells nothing. `on_measured` is given what
-    was measured before the last checks begin, if there are any: they may take the process along. `on_traced`
-    is given the function, its arguments and options, and JAX's traced stage, before it is lowered.
+    was measured before the last checks begin, if there are any: they may take the process along.
+    `on_traced` is given the function, its arguments and options, and JAX's traced stage, before it
+    is lowered.
     The program is called at most `steady_calls` times to time it; with 0 it is not compiled from a
     persistent cache either. Unless `exact_peaks`, a peak of host memory leaves out what was free in
     the process before. `fresh` says that the process has run no other program. With `reload`

@@ -21,6 +21,7 @@ import numpy as np
 # Whose functions programs replace: public names alone, which a program can mean to replace.
 _MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
 _STREAMS = ("stdout", "stderr")
+_SIGNALS = signal.valid_signals()  # made of the numbers anew each time that it is asked
 _OF_JAX = ("MOSAIC_GPU_CUDA_ROOT",)  # variables that JAX sets itself, when Pallas is imported
 
 
@@ -46,7 +47,7 @@ class ProcessState:
             _directory(),
             {name: _stream(name) for name in _STREAMS},
             tuple(sys.path),
-            {number: signal.getsignal(number) for number in signal.valid_signals()},
+            {number: signal.getsignal(number) for number in _SIGNALS},
         )
 
     def changes(self, later: ProcessState) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from parity_tests.planned.going import Outcome
-from parity_tests.planned.task_process import POLL_SECONDS, TaskProcess, finished_before
+from parity_tests.planned.task_process import MOST_POLL_SECONDS, TaskProcess, finished_before
 from parity_tests.planned.tasks import Task
+from parity_tests.processes.worker_process import pause
 
 _SAY_SECONDS = 1.0
 
@@ -31,7 +32,7 @@ def run_here(
         for task, outcome in run_here(iter(tasks), folder, jobs=2): ...
     """
     going: dict[int, TaskProcess] = {}
-    free, said = list(range(jobs)), 0.0
+    free, said, started = list(range(jobs)), 0.0, time.monotonic()
     try:
         while True:
             while free and (task := next(tasks, None)) is not None:
@@ -40,6 +41,7 @@ def run_here(
                     continue
                 slot = free.pop(0)
                 going[slot] = TaskProcess.start(task, folder / task.key, processors_of(slot, jobs))
+                started = time.monotonic()
             if not going:
                 return
             for slot, running in list(going.items()):
@@ -50,7 +52,7 @@ def run_here(
             if going and time.monotonic() - said >= _SAY_SECONDS:
                 said = time.monotonic()
                 at_work(sum(each.share() * len(each.task.programs) for each in going.values()))
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause(time.monotonic() - started, most=MOST_POLL_SECONDS))
     finally:
         for running in going.values():
             running.kill()

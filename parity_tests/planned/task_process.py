@@ -21,9 +21,10 @@ from pydantic import ValidationError
 
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 from parity_tests.processes.protocol import write
-from parity_tests.processes.worker_process import START_SECONDS
+from parity_tests.processes.worker_process import START_SECONDS, pause
 
 POLL_SECONDS = 0.05
+MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes
 ENTRY = "parity_tests.planned.entry"
 # What one step of a task may take, in time limits of a program: it is measured, judged, and looked
 # into, and each of these has its own limit.
@@ -170,10 +171,10 @@ def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskRes
     """
     if (before := finished_before(task, folder)) is not None:
         return before
-    running = TaskProcess.start(task, folder, processors)
+    running, begun = TaskProcess.start(task, folder, processors), time.monotonic()
     try:
         while (found := running.outcome()) is None:
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause(time.monotonic() - begun, most=MOST_POLL_SECONDS))
         return found
     finally:
         running.kill()

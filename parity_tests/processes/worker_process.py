@@ -114,11 +114,21 @@ def supervise(work: Sequence[Supervised], *, at_once: int = PROCESSES) -> None:
             for each in going:
                 each.poll()
             going = [each for each in going if not each.finished]
-            waited = (time.monotonic() - begun) / _PART_OF_WAIT
-            time.sleep(min(max(POLL_SECONDS, waited), MOST_POLL_SECONDS))
+            time.sleep(pause(time.monotonic() - begun))
     finally:
         for each in going:
             each.kill()
+
+
+def pause(waited: float, *, most: float = MOST_POLL_SECONDS) -> float:
+    """Return for how many seconds not to look at work that has taken `waited` seconds so far.
+
+    Example::
+
+        >>> pause(0.5), pause(5.0), pause(600.0), pause(600.0, most=0.5)
+        (0.02, 0.05, 0.1, 0.5)
+    """
+    return min(max(POLL_SECONDS, waited / _PART_OF_WAIT), most)
 
 
 @dataclass

@@ -37,10 +37,13 @@ def check(
     as well. Arrays that share memory with an array of JAX are not written to, because JAX takes
     that memory to be unchanging. The arrays of the user are restored in any case.
     """
+    writeable = writeable_arrays(fun)
+    if not writeable:
+        return ()
     facts = count()
     inputs = (call.args, call.keywords)
     of_jax = device_buffers.of([*(each.value for each in facts.captured), *jax.tree.leaves(inputs)])
-    arrays = [each for each in writeable_arrays(fun) if not _overlaps(each, of_jax)]
+    arrays = [each for each in writeable if not _overlaps(each, of_jax)]
     if not arrays:
         return ()
     args, kwargs = jax.tree.map(_copy_of_numpy, inputs)

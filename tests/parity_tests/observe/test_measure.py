@@ -25,6 +25,27 @@ def test_our_sides_hold_every_check(side):
     assert ("const arg buffers" in names) == (side == "simplified")
 
 
+@pytest.mark.parametrize(
+    ("side", "flips", "captured", "kept"),
+    [
+        ("legacy", "called", 1, 1),
+        ("legacy", "first", 1, 0),
+        ("legacy", "called", 0, 0),
+        ("simplified", "called", 1, 0),
+    ],
+)
+def test_an_observation_is_kept_before_checks_that_may_end_the_process(side, flips, captured, kept):
+    table, before = jnp.arange(20.0), []
+    fun = (lambda x: x * table) if captured else (lambda x: x * 2)
+    marked = from_function(program(args=(1.0,))(fun), "here:fun")
+    measured = measure.measure(marked, side, flips=flips, on_measured=before.append)
+    assert [each.observation.times for each in before] == kept * [measured.observation.times]
+    assert any(each.name == "flag flips" for each in measured.observation.checks) == bool(kept)
+    for each in before:
+        last = measured.observation.checks[len(each.observation.checks) :]
+        assert [check.name for check in last] == ["flag flips", "settings left alone"]
+
+
 @pytest.mark.parametrize(("long", "called_on"), [(1, True), (2, False)])
 def test_a_program_that_is_long_at_first_alone_is_called_on(monkeypatch, long, called_on):
     """On a busy machine the first call of any program may be long."""

@@ -129,3 +129,14 @@ def test_a_digest_is_of_the_bytes_splat_or_not():
         for value in ("0.0", "[0.0, 0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0, 1.0]")
     )
     assert splat == spelled != other
+
+
+@pytest.mark.parametrize(("captured", "printings"), [(0, 0), (8, 0), (9, 1), (500, 1)])
+def test_the_length_of_a_module_is_that_of_its_whole_text(captured, printings, monkeypatch):
+    array = np.arange(captured, dtype="float32")
+    lowered = jax.jit(lambda x: x + array.sum() if captured < 1 else x + array).lower(array)
+    text = stablehlo.printed(lowered.compiler_ir())
+    whole, calls = lowered.as_text(), []
+    monkeypatch.setattr(type(lowered), "as_text", lambda self: calls.append(self) or whole)
+    assert stablehlo.text_bytes(lowered, text) == len(whole)
+    assert len(calls) == printings
