@@ -12,6 +12,7 @@ from parity_tests.processes.lost_checks import said_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import DetectHazards, Job, to_json
+from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import KILLED, Lost
 from reports.rows import Failure
 
@@ -60,6 +61,7 @@ def detect_alone(job: Job, folder: Path, limits: Limits, reads: str = "") -> Haz
         if not (isinstance(answer, Lost) and answer.ending == KILLED):
             keep(file, to_json(found))
     except OSError as error:
+        note_refusal(error)
         log.warning("constparity: the hazards of %s are not detected (%s)", job.name, error)
         return HazardsFound(not_detected=str(error))
     return found

@@ -21,7 +21,8 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, flipped, pairs_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, ReadsInCalls
+from parity_tests.processes.protocol import Job, Progress, ReadsInCalls
+from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import DriftCause, Hazard, HazardKind
 
@@ -34,6 +35,8 @@ def with_reads_in_calls(
     job: Callable[[int], Job],
     options: CampaignOptions,
     folder: Path,
+    *,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with the reads that may explain a difference; its drift is attributed.
 
@@ -46,6 +49,7 @@ def with_reads_in_calls(
     for number, draft in enumerate(drafts):
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
+        progress(number, len(drafts), f"calling {draft.name} to see what it reads")
         try:
             read = _read(
                 job(number),
@@ -55,6 +59,7 @@ def with_reads_in_calls(
                 at_import=_fails_at_import(draft.findings, pair),
             )
         except OSError as error:  # the folder is full, or went away
+            note_refusal(error)
             log.warning("constparity: reads of %s were not recorded (%s)", draft.name, error)
             break
         known = {(each.kind, each.file, each.line) for each in draft.findings.hazards}

@@ -19,6 +19,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.refusing_folder import note_refusal
 from reports.rows import Environment, ProgramRow, Side
 
 # By the number of a program: the evidence of a side, the arbiter's outputs, and the job that runs
@@ -85,6 +86,7 @@ def attribute_drift(
                     causes = tuple(attribute(each, folder, warm) for each in drifts)
                     findings = replace(findings, drift=causes)
                 except OSError as error:  # its folder was full, or went away
+                    note_refusal(error)
                     findings = replace(findings, no_drift=f"it could not be run again ({error})")
             found[number] = replace(drafts[number], findings=findings)
     if drifting:

@@ -16,6 +16,7 @@ from parity_tests.planned.generated import recipe_of, without_file, write_module
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import Progress
+from parity_tests.processes.refusing_folder import refusals
 from parity_tests.processes.staging import staging_seconds
 from reports.output import json_file
 from reports.rows import Environment, ProgramRow
@@ -28,13 +29,15 @@ def run_task(
 ) -> TaskResult:
     """Run a task; what it had finished in `folder` when it was interrupted is not run again.
 
-    Raises what `campaign.run` raises.
+    Raises what `campaign.run` raises, and `OSError` where the folder has refused a file: what is
+    missing then would pass for what was run.
 
     Example::
 
         run_task(task, folder).programs[0].row
     """
     begun, before, staged = time.monotonic(), _processor_seconds(), staging_seconds()
+    noted = len(refusals())
     recipes = {
         each.place: recipe_of(each.seed, each.number, each.recipe, each.depth)
         for each in task.programs
@@ -47,7 +50,9 @@ def run_task(
     rows = {row.target: row for row in result.programs}
     apart: Mapping[str, str] = {}
     if task.campaign.self_comparison and not task.rounds:
-        apart = differing_from_themselves(result, options, folder)
+        apart = differing_from_themselves(result, options, folder, progress=progress)
+    if refused := refusals()[noted:]:
+        raise refused[0]
     return TaskResult(
         key=task.key,
         machine=machine_of(result.environment),

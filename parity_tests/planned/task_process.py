@@ -26,8 +26,8 @@ from parity_tests.processes.worker_process import START_SECONDS, pause
 POLL_SECONDS = 0.05
 MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes
 ENTRY = "parity_tests.planned.entry"
-# What one step of a task may take, in time limits of a program: it is measured, judged, and looked
-# into, and each of these has its own limit.
+# What one step of a task may take, in time limits of a program and the start of its process: it is
+# measured, judged, and looked into, and each of these has its own limit.
 _STEPS = 4
 
 
@@ -100,7 +100,7 @@ class TaskProcess:
         code = self.process.poll()
         if code is None:
             idle = time.time() - self.files.beat.stat().st_mtime
-            limit = START_SECONDS + _STEPS * self.task.campaign.timeout
+            limit = _STEPS * (START_SECONDS + self.task.campaign.timeout)
             if idle <= limit:
                 return None
             self.kill()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import (
@@ -22,6 +23,7 @@ from parity_tests.processes.kept_files import finish, finished_before, why_not_k
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs
+from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import PROCESSES, Lost, Worker, supervise
 from reports.rows import Observation, Side
 
@@ -86,7 +88,12 @@ def run_sides(
 
 
 def run_turns(
-    jobs: Sequence[Job], side: Side, folders: Sequence[Path], options: RunOptions
+    jobs: Sequence[Job],
+    side: Side,
+    folders: Sequence[Path],
+    options: RunOptions,
+    *,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[dict[int, Recorded]]:
     """Run every job on one side once for each folder, and return the records by number for each.
 
@@ -97,6 +104,12 @@ def run_turns(
         run_turns(jobs, "jax-legacy", [folder / "0", folder / "1"], RunOptions(fresh=True))
     """
     turns = [_finished_before(jobs, side, side_folder(each, side)) for each in folders]
+
+    def keep(turn: dict[int, Recorded], number: int, record: Recorded) -> None:
+        turn[number] = record
+        done, total = sum(map(len, turns)), len(turns) * len(jobs)
+        progress(done, total, f"{side}: {record.observation.program}")
+
     supervise(
         [
             SideRun(
@@ -104,7 +117,7 @@ def run_turns(
                 tuple(job for job in jobs if job.number not in turn),
                 side_folder(folder, side),
                 options,
-                on_record=turn.__setitem__,
+                on_record=partial(keep, turn),
             )
             for turn, folder in zip(turns, folders, strict=True)
         ]
@@ -160,6 +173,7 @@ class SideRun:
         except OSError as error:
             self.kill()
             self.jobs = ()
+            note_refusal(error)
             log.warning(
                 "constparity: no more programs are run on %s, for %s takes no more results (%s)",
                 self.side, self.folder, error,

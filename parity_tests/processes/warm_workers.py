@@ -25,6 +25,7 @@ from parity_tests.processes import worker_process
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun, ServeJobs, ServeReruns, ServeTruth
+from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Observation, Side
 
@@ -181,6 +182,7 @@ def warm_arbiter(
         try:
             return arbitrated(job)
         except OSError as error:  # the folder is full, or went away
+            note_refusal(error)
             return Truth(missing=f"it could not be run ({error})")
 
     def arbitrated(job: Job) -> Truth:

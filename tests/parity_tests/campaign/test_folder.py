@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from full_disk import FULL_DISK
 from program_files import program_file
 from waiting import alive, await_
 
@@ -308,24 +309,6 @@ def test_a_folder_that_is_full_keeps_what_it_has(module, tmp_path, monkeypatch, 
     again = run.run(targets, CampaignOptions(sides=SIDES, steady_calls=0, resume=folder))
     assert [row.verdict for row in again.programs] == ["parity"] * 3
     assert started(tmp_path).count("0") == 3  # not again
-
-
-# At the end of a module, in the process that runs its programs: the disk is full for one file.
-FULL_DISK = """
-
-from pathlib import Path
-
-_replace = Path.replace
-
-
-def _full(self, target):
-    if Path(target).name == os.environ.get("FULL_FOR"):
-        raise OSError(28, "No space left on device", str(target))
-    return _replace(self, target)
-
-
-Path.replace = _full
-"""
 
 
 def test_two_campaigns_do_not_share_a_folder(module, tmp_path):

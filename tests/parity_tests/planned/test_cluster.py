@@ -361,7 +361,7 @@ def test_a_result_that_is_lost_with_its_worker_is_made_by_another(
 def test_tasks_that_hang_or_run_out_of_memory_are_given_up(
     cluster, writer, tasks, marks, monkeypatch
 ):
-    monkeypatch.setenv("QUICK_START_SECONDS", "1.0")
+    monkeypatch.setenv("QUICK_START_SECONDS", "0.4")
     cluster.start_worker()
     cluster.start_worker()
     names = ["first", "hangs", "third", "grows", "fifth", "sixth"]
@@ -371,7 +371,7 @@ def test_tasks_that_hang_or_run_out_of_memory_are_given_up(
     report = plan_report(plan.path)
     assert report.states == {"lost": 2, "safe": 4}
     assert {each.programs: each.symptom for each in report.causes} == {
-        ("hangs",): "no step of it ended in 2.2 seconds",
+        ("hangs",): "no step of it ended in 2.8 seconds",
         ("grows",): "its process ended with exit status 1: MemoryError",
     }
     # In a task of two, then alone.
