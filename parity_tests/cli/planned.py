@@ -209,7 +209,10 @@ def campaign(
                     on_step=progress,
                 )
                 if not no_smaller:
-                    for made in smaller_programs(file, plan, given.campaign.timeout, say=shown.say):
+                    smaller = smaller_programs(
+                        file, plan, given.campaign, asked.environments, say=shown.say
+                    )
+                    for made in smaller:
                         shown.say(f"kept: {made}")
         found = with_files(file, plan_report(file, plan, given.campaign.rules))
     except (

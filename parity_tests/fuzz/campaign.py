@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ def run(
         f"seed_{seed}_program_{number}": strategy.drawn(number, of_seed=seed)
         for number in range(programs)
     }
-    result = _campaign(recipes, sides, timeout, progress)
+    result = _campaign(recipes, _options(sides, timeout), progress)
     refused = tuple(row for row in result.programs if is_refused(row))
     kept = tuple(row for row in result.programs if row not in refused)
     return Fuzzed(result.model_copy(update={"programs": kept}), recipes, refused)
@@ -75,7 +76,8 @@ def keep(
     for row in fuzzed.campaign.programs:
         if row.verdict == "parity":
             continue
-        recipe = reduced(fuzzed.recipes[row.name], row, fuzzed.campaign.sides, timeout, on_round)
+        options = _options(fuzzed.campaign.sides, timeout)
+        recipe = reduced(fuzzed.recipes[row.name], row, options, on_round)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{row.name}.py"
         file.write_text(rendering.module({row.name: recipe}, header(row, file)))
@@ -109,30 +111,32 @@ def _broken_by_a_flip(row: ProgramRow) -> tuple[str, str] | None:
     return first.kind, "" if first.kind == "failure" else first.what.partition(":")[0]
 
 
+def _options(sides: Sequence[Side], timeout: float) -> CampaignOptions:
+    # Without steady calls: nobody reads these times, and taking them compiles three times more.
+    return CampaignOptions(sides=tuple(sides), timeout=timeout, steady_calls=0)
+
+
 def _campaign(
-    recipes: Mapping[str, Recipe], sides: Sequence[Side], timeout: float, progress: Progress
+    recipes: Mapping[str, Recipe], options: CampaignOptions, progress: Progress
 ) -> Campaign:
     with temporary_folder("fuzz-") as folder:
         file = folder / "generated.py"
         file.write_text(rendering.module(recipes))
         targets = [f"{file}:{name}" for name in recipes]
-        # Without steady calls: nobody reads these times, and taking them compiles three times more.
-        options = CampaignOptions(sides=tuple(sides), timeout=timeout, steady_calls=0)
         return campaign.run(targets, options, progress=progress)
 
 
 def reduced(
     recipe: Recipe,
     row: ProgramRow,
-    sides: Sequence[Side],
-    timeout: float,
+    options: CampaignOptions,
     on_round: Callable[[str, int], None] = lambda name, pieces: None,
 ) -> Recipe:
-    """Make a program smaller as long as it fails like `row`.
+    """Make a program smaller as long as it fails like `row`, when it runs with these options.
 
     Example::
 
-        reduced(recipe, row, row_sides, timeout=60)
+        reduced(recipe, row, CampaignOptions(sides=SIDES, timeout=60, steady_calls=0))
     """
     for _ in range(ROUNDS):
         on_round(row.name, reduction.size(recipe)[0])
@@ -142,7 +146,7 @@ def reduced(
                 f"candidate_{number}": each
                 for number, each in enumerate(smaller[start : start + CANDIDATES])
             }
-            result = _campaign(tried, sides, timeout, lambda done, total, text: None)
+            result = _campaign(tried, options, lambda done, total, text: None)
             alike = [
                 tried[each.name] for each in result.programs if signature(each) == signature(row)
             ]
@@ -154,8 +158,10 @@ def reduced(
     return recipe
 
 
-def header(row: ProgramRow, file: Path) -> str:
+def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
     """Return the docstring of a file with a smaller program: what was seen before.
+
+    `how` are options of `constparity run` that it needs to be seen again.
 
     Example::
 
@@ -167,5 +173,5 @@ def header(row: ProgramRow, file: Path) -> str:
         found, seen = row.flip.outcome, tuple(each.what for each in row.flip.reasons)
     reasons = "\n".join(f"- {line}" for reason in seen for line in reason.splitlines())
     text = f"A generated program, made smaller: {found}.\n\nBefore that:\n{reasons}\n\n"
-    text += f"    constparity run {file}:{row.name}\n"
+    text += f"    {shlex.join(['constparity', 'run', f'{file}:{row.name}', *how])}\n"
     return text.replace("\\", "\\\\").replace('"""', "'''")

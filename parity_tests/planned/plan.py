@@ -52,6 +52,15 @@ class NamedEnvironment:
     spec: EnvironmentSpec = field(default_factory=EnvironmentSpec)
     python: Path | None = None
 
+    @property
+    def as_options(self) -> tuple[str, ...]:
+        """The options of `constparity run` that run a program in it; none for constparity's own."""
+        if not self.spec.jax:
+            return ("--python", str(self.python)) if self.python else ()
+        constraints = [f"-c {self.spec.constraints.file}"] if self.spec.constraints else []
+        packages = [word for each in (*self.spec.with_, *constraints) for word in ("--with", each)]
+        return "--jax", self.spec.jax, *packages
+
 
 class PlannedEnvironment(Record):
     """An environment as a plan has it, with what its Python says of itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from parity_tests.fuzz import campaign as fuzzing
@@ -11,7 +11,9 @@ from parity_tests.fuzz import coverage, rendering
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.planned.generated import read_recipe
 from parity_tests.planned.interesting import keep, read
-from parity_tests.planned.plan import Plan
+from parity_tests.planned.plan import NamedEnvironment, Plan
+from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.tasks import options_of
 from parity_tests.processes.protocol import write
 from reports.rows.plan import CauseGroup, PlanReport, State
 from reports.store.database import opened_for_writing
@@ -69,17 +71,25 @@ def _covered(recipes: Iterable[Recipe]) -> dict[str, int]:
 
 
 def smaller_programs(
-    store: Path, plan: int, timeout: float, *, say: Callable[[str], object] = lambda text: None
+    store: Path,
+    plan: int,
+    campaign: CampaignSpec,
+    environments: Sequence[NamedEnvironment],
+    *,
+    say: Callable[[str], object] = lambda text: None,
 ) -> Iterator[Path]:
     """Make the example of each cause smaller that is a generated program, and write it to a file.
 
-    A cause whose file is there is passed over. Raises `StoreError`.
+    It runs in the one of the campaign's `environments` that it was seen in. A cause whose file is
+    there is passed over. Raises `StoreError`.
 
     Example::
 
-        list(smaller_programs(Path("runs.db"), plan, timeout=60))
+        list(smaller_programs(Path("runs.db"), plan, spec.campaign, [NamedEnvironment("here")]))
     """
     report = plan_report(store, plan)
+    runs = [each.run for each in report.environments]
+    by_run = dict(zip(runs, environments, strict=True))
     with_recipe = recipes_of(store, plan)
     for cause in report.causes:
         file = file_of(store, cause)
@@ -87,10 +97,16 @@ def smaller_programs(
             continue
         say(f"making {cause.example} smaller: {cause.symptom}")
         row = load_program(store, cause.run, cause.place)
-        recipe = fuzzing.reduced(read_recipe(with_recipe[cause.place]), row, report.sides, timeout)
+        seen_in = by_run[cause.run]
+        options = options_of(campaign, seen_in.python)
+        options = options.model_copy(update={"steady_calls": 0, "attribute": False})
+        recipe = fuzzing.reduced(read_recipe(with_recipe[cause.place]), row, options)
         file.parent.mkdir(parents=True, exist_ok=True)
         named = row.model_copy(update={"name": _NAME})
-        write(file, rendering.module({_NAME: recipe}, fuzzing.header(named, file)))
+        write(
+            file,
+            rendering.module({_NAME: recipe}, fuzzing.header(named, file, seen_in.spec.as_options)),
+        )
         yield file
 
 

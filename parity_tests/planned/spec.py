@@ -197,8 +197,7 @@ class CampaignSpec(Record):
     process alone, and "first" takes no other. `run_again` says which programs run again because
     their sides differ: "unconfirmed" leaves out those where our sides differ across the flip
     exactly as those of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each.
-    `constraints` hold in
-    each environment that is made for it.
+    `constraints` hold in each environment that is made for it.
     """
 
     name: str = "campaign"

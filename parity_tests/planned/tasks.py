@@ -50,19 +50,28 @@ class Task(Record):
     @property
     def options(self) -> CampaignOptions:
         """How its programs are run."""
-        given, memory = self.campaign, self.campaign.memory_limit
-        return CampaignOptions(
-            sides=given.sides,
-            timeout=given.timeout,
-            memory_limit=memory * 2**20 if memory else None,
-            rounds=self.rounds,
-            steady_calls=given.steady_calls,
-            attribute=given.attribute,
-            flips=given.flips,
-            run_again=given.run_again,
-            processes=1,
-            python=self.python,
-        )
+        how = {"rounds": self.rounds, "processes": 1}
+        return options_of(self.campaign, self.python).model_copy(update=how)
+
+
+def options_of(campaign: CampaignSpec, python: Path | None) -> CampaignOptions:
+    """Return how the programs of a campaign run in an interpreter; None is constparity's own.
+
+    Example::
+
+        options_of(spec.campaign, None).timeout == 120.0
+    """
+    memory = campaign.memory_limit
+    return CampaignOptions(
+        sides=campaign.sides,
+        timeout=campaign.timeout,
+        memory_limit=memory * 2**20 if memory else None,
+        steady_calls=campaign.steady_calls,
+        attribute=campaign.attribute,
+        flips=campaign.flips,
+        run_again=campaign.run_again,
+        python=python,
+    )
 
 
 class TaskResult(Record):

@@ -1,5 +1,7 @@
 """A search counts what it covers, keeps what is new and goes on from it; failures get smaller."""
 
+from pathlib import Path
+
 import pytest
 
 from parity_tests.fuzz import campaign as fuzzing
@@ -10,9 +12,9 @@ from parity_tests.fuzz.variation import varied
 from parity_tests.planned.generated import read_recipe, write_recipe
 from parity_tests.planned.going import go_on
 from parity_tests.planned.interesting import Interesting, keep, read
-from parity_tests.planned.plan import Plan
+from parity_tests.planned.plan import NamedEnvironment, Plan
 from parity_tests.planned.searching import leave, smaller_programs, with_files
-from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
+from parity_tests.planned.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec, SpecError
 from reports.store.finished import finished
 from reports.store.plan_report import plan_report
 from tests.helpers.built_grids import program
@@ -121,11 +123,19 @@ def test_smaller_programs_break_as_the_larger_one_does_though_no_sides_differ():
 
 
 def test_one_program_of_each_cause_is_made_smaller(searched, monkeypatch):
-    monkeypatch.setattr(fuzzing, "reduced", lambda recipe, *others: ONE)
-    [file] = smaller_programs(searched.path, searched.plan, timeout=1)
+    tried = []
+    monkeypatch.setattr(
+        fuzzing, "reduced", lambda recipe, row, options: tried.append(options) or ONE
+    )
+    campaign = CampaignSpec(timeout=7, memory_limit=900)
+    there = NamedEnvironment("other", EnvironmentSpec(python="other/python"), Path("other/python"))
+    [file] = smaller_programs(searched.path, searched.plan, campaign, [there])
+    # It is made smaller as it ran: in the environment that it was seen in, within the same limits.
+    [how] = tried
+    assert (how.python, how.timeout, how.memory_limit) == (Path("other/python"), 7, 900 * 2**20)
     assert "A generated program, made smaller" in file.read_text()
     report = with_files(searched.path, plan_report(searched.path))
     assert [(len(each.programs), each.target) for each in report.causes] == [(2, f"{file}:program")]
-    assert f"constparity run {file}:program" in file.read_text()
+    assert f"constparity run {file}:program --python other/python" in file.read_text()
     assert "made smaller: different" in file.read_text()
-    assert list(smaller_programs(searched.path, searched.plan, timeout=1)) == []
+    assert list(smaller_programs(searched.path, searched.plan, campaign, [there])) == []
