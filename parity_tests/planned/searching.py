@@ -103,10 +103,8 @@ def smaller_programs(
         recipe = fuzzing.reduced(read_recipe(with_recipe[cause.place]), row, options)
         file.parent.mkdir(parents=True, exist_ok=True)
         named = row.model_copy(update={"name": _NAME})
-        write(
-            file,
-            rendering.module({_NAME: recipe}, fuzzing.header(named, file, seen_in.spec.as_options)),
-        )
+        header = fuzzing.header(named, file, seen_in.as_options)
+        write(file, rendering.module({_NAME: recipe}, header))
         yield file
 
 

@@ -139,3 +139,16 @@ def test_one_program_of_each_cause_is_made_smaller(searched, monkeypatch):
     assert f"constparity run {file}:program --python other/python" in file.read_text()
     assert "made smaller: different" in file.read_text()
     assert list(smaller_programs(searched.path, searched.plan, campaign, [there])) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "python", "options"),
+    [
+        ({}, None, ()),
+        ({"python": "bin/python"}, "specs/bin/python", ("--python", "specs/bin/python")),
+        ({"jax": "0.12", "with": ["flax"]}, "made/python", ("--jax", "0.12", "--with", "flax")),
+    ],
+)
+def test_a_smaller_program_says_how_it_runs_in_its_environment(spec, python, options):
+    environment = EnvironmentSpec.model_validate(spec)
+    assert NamedEnvironment("it", environment, python and Path(python)).as_options == options
