@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,8 +162,12 @@ def finished_before(task: Task, folder: Path) -> TaskResult | None:
     return found if found.key == task.key else None
 
 
-def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskResult | TaskLost:
-    """Run a task in a process of its own, and wait for it.
+def perform(
+    task: Task, folder: Path, *, look: Callable[[], object] = lambda: None
+) -> TaskResult | TaskLost:
+    """Run a task in a process of its own, and wait for it; `look` is called now and then.
+
+    Raises `FolderError`, and what `look` raises, which ends the process.
 
     Example::
 
@@ -171,9 +175,10 @@ def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskRes
     """
     if (before := finished_before(task, folder)) is not None:
         return before
-    running, begun = TaskProcess.start(task, folder, processors), time.monotonic()
+    running, begun = TaskProcess.start(task, folder), time.monotonic()
     try:
         while (found := running.outcome()) is None:
+            look()
             time.sleep(pause(time.monotonic() - begun, most=MOST_POLL_SECONDS))
         return found
     finally:
