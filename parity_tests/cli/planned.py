@@ -160,6 +160,7 @@ def campaign(
     from parity_tests.planned.selecting import check_expression
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
+    from parity_tests.planned.task_process import FolderError
     from reports.store.database import check_is_there
     from reports.store.errors import StoreError
     from reports.store.plan_report import find_plan, plan_report
@@ -216,6 +217,11 @@ def campaign(
         SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
     ) as error:  # fmt: skip
         fail(str(error))
+    except FolderError as error:
+        what_to_do = f"make room there, and the same command goes on: {file} has what was finished"
+        complain(f"{error}; {what_to_do}")
+        context.obj.code = Exit.INTERNAL_ERROR
+        return
     except KeyboardInterrupt:
         complain(f"interrupted; {file} has what was finished, and the same command goes on")
         context.obj.code = Exit.INTERRUPTED

@@ -1,13 +1,18 @@
 """`constparity campaign` and `merge`: options that are refused, and what is printed."""
 
+import re
+
 import pytest
 
+from parity_tests.campaign.collection import Collected
 from parity_tests.cli import app, planned
+from parity_tests.planned import plan, task_process
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
 from parity_tests.planned.spec import SpecError, read_spec
+from parity_tests.processes.protocol import Listed, Listing
 from reports.store.plans import opened_plan
-from tests.helpers.built_grids import program
+from tests.helpers.built_grids import ENVIRONMENT, program
 from tests.helpers.quick_campaigns import begin, tasks
 from tests.helpers.quick_tasks import finished, result
 
@@ -116,3 +121,26 @@ def test_a_short_report_is_the_answer_and_what_fails(stored, capsys):
     assert "Campaign nightly" in long
     short = said(capsys, "campaign", "small.toml", "--status", "-q", code=1)
     assert short == "2 programs: 1 break fails on different: 1 program"
+
+
+def test_a_full_disk_is_said_in_one_line_and_the_same_command_goes_on(spec, capsys, monkeypatch):
+    """The process of a task finds the disk full; there is room again when it is started anew."""
+    marks = spec.parent / "marks"
+    marks.mkdir()
+    monkeypatch.setenv("QUICK_TASKS", str(marks))
+    monkeypatch.setattr(task_process, "ENTRY", "tests.helpers.quick_tasks")
+    listed = [Listed(name=each, target=f"models.py:{each}") for each in ("first", "once fills")]
+    collected = Collected(Listing(programs=listed, environment=ENVIRONMENT))
+    monkeypatch.setattr(plan, "collect", lambda *_: collected)
+    monkeypatch.setattr(plan, "_environment_of", lambda *_: ENVIRONMENT)
+    spec.write_text(f"[campaign]\ntask_size = 1\n{SPEC}")
+    assert app.main(["campaign", "small.toml"]) == 3
+    *_, last = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"constparity: the folder 'small\.db\.work/campaign-1/\w+' takes no more files \(No space "
+        r"left on device\); make room there, and the same command goes on: small\.db has what was "
+        r"finished",
+        last,
+    )
+    assert "nothing breaks, of 2 programs" in said(capsys, "campaign", "small.toml", code=0)
+    assert (marks / "first").read_text().count("\n") == 1
