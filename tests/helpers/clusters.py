@@ -32,12 +32,13 @@ class Cluster:
     def start_scheduler(self):
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
 
-    def start_worker(self, *arguments, scheduler=None, preload="tests.helpers.quick_workers"):
-        """Start a worker with one thread; what it loads first makes its tasks quick."""
+    def start_worker(self, *arguments, scheduler=None, is_quick=True):
+        """Start a worker with one thread; tasks are those of `quick_tasks`, or real ones."""
+        loaded = ["--preload", "tests.helpers.quick_workers"] if is_quick else []
         self.workers.append(
             self._start(
                 "worker", scheduler or self.address, "--nthreads", "1", "--no-nanny",
-                "--name", f"worker {len(self.workers)}", "--preload", preload, *arguments,
+                "--name", f"worker {len(self.workers)}", *loaded, *arguments,
             )
         )  # fmt: skip
         return self.workers[-1]

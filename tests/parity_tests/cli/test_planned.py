@@ -144,3 +144,12 @@ def test_a_full_disk_is_said_in_one_line_and_the_same_command_goes_on(spec, caps
     )
     assert "nothing breaks, of 2 programs" in said(capsys, "campaign", "small.toml", code=0)
     assert (marks / "first").read_text().count("\n") == 1
+
+
+def test_a_scheduler_that_does_not_answer_is_said_before_programs_are_listed(
+    spec, capsys, monkeypatch
+):
+    monkeypatch.setattr(planned, "_FIRST_ANSWER_SECONDS", 0.5)
+    words = said(capsys, "campaign", "small.toml", "--scheduler", "tcp://127.0.0.1:1")
+    assert words.startswith("constparity: no scheduler at 'tcp://127.0.0.1:1'")
+    assert not spec.with_suffix(".db").exists()

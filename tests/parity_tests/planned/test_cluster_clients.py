@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from parity_tests.cli import app
 from parity_tests.planned.cluster import ClusterRunner
 from parity_tests.planned.connection import connected
 from parity_tests.planned.going import go_on
@@ -18,6 +19,39 @@ from tests.helpers.clusters import let_go, tasks_here
 from tests.helpers.quick_campaigns import left_of
 from tests.helpers.waiting import await_
 
+PROGRAMS = """
+import os
+
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests.program import program
+
+
+@program
+def on_the_worker_alone():
+    table = np.full(100, float(os.environ["PLANTED_ON_WORKERS"]), np.float32)
+    return (lambda x: x * jnp.asarray(table)), (jnp.float32(2.0),)
+
+
+@program
+def raises():
+    def fun(x):
+        raise ValueError("planted")
+
+    return fun, (jnp.ones(3),)
+"""
+SPEC = """
+[campaign]
+name = "small"
+sides = ["jax-legacy", "jax-simplified"]
+self_comparison = false
+attribute = false
+
+[[corpus]]
+name = "programs"
+targets = ["programs.py"]
+"""
 ROOT = Path(__file__).parents[3]
 NAMES = ["first", "second", "waits", "fourth", "fifth"]
 
@@ -110,3 +144,23 @@ def test_a_task_of_a_client_that_is_gone_keeps_no_worker(cluster, start, tmp_pat
     assert start(["third"], "other").wait() == 0
     path = tmp_path / "runs.db"
     assert plan_report(path, find_plan(path, digest="other").id).states == {"safe": 1}
+
+
+def test_the_command_runs_programs_on_the_workers_of_a_scheduler(
+    cluster, tmp_path, monkeypatch, capsys
+):
+    with monkeypatch.context() as of_worker:
+        of_worker.setenv("PLANTED_ON_WORKERS", "1.0")
+        cluster.start_worker(is_quick=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "programs.py").write_text(PROGRAMS)
+    (tmp_path / "small.toml").write_text(SPEC)
+    arguments = ["campaign", "small.toml", "--scheduler", cluster.address, "--report", "md:all.md"]
+    assert app.main(arguments) == 2
+    assert "2 programs: 1 could not be compared" in capsys.readouterr().out
+    report = plan_report(tmp_path / "small.db")
+    assert report.states == {"could not compare": 1, "safe": 1}
+    assert [each.programs for each in report.causes] == [("raises",)]
+    assert (report.tasks, report.tasks_lost, bool(report.finished)) == (1, 0, True)
+    assert "1 could not be compared" in (tmp_path / "all.md").read_text()
+    assert not (tmp_path / "small.db.work").exists()
