@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -260,9 +262,14 @@ def _on_cluster(address: str) -> MakesRunner:
 
     with connected(address, _FIRST_ANSWER_SECONDS):
         pass
-    return lambda folder, campaign, *, alone: ClusterRunner(
-        address, f"{folder.parent.name}-{campaign}", alone=alone
-    )
+
+    def made(folder: Path, campaign: str, *, alone: bool) -> ClusterRunner:
+        # Dask gives two clients one result of tasks with one key, and a task is known by its text:
+        # in another folder the same one has other programs.
+        where = hashlib.sha256(f"{platform.node()} {folder.resolve()}".encode()).hexdigest()[:12]
+        return ClusterRunner(address, f"{folder.parent.name}-{campaign}-{where}", alone=alone)
+
+    return made
 
 
 def _states(text: str, option: str) -> tuple[State, ...]:
