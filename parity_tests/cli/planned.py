@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -160,6 +162,7 @@ def campaign(
     from parity_tests.planned.selecting import check_expression
     from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
+    from parity_tests.planned.task_process import FolderError
     from reports.store.database import check_is_there
     from reports.store.errors import StoreError
     from reports.store.plan_report import find_plan, plan_report
@@ -219,6 +222,11 @@ def campaign(
         SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
     ) as error:  # fmt: skip
         fail(str(error))
+    except FolderError as error:
+        what_to_do = f"make room there, and the same command goes on: {file} has what was finished"
+        complain(f"{error}; {what_to_do}")
+        context.obj.code = Exit.INTERNAL_ERROR
+        return
     except KeyboardInterrupt:
         complain(f"interrupted; {file} has what was finished, and the same command goes on")
         context.obj.code = Exit.INTERRUPTED
@@ -257,9 +265,14 @@ def _on_cluster(address: str) -> MakesRunner:
 
     with connected(address, _FIRST_ANSWER_SECONDS):
         pass
-    return lambda folder, campaign, *, alone: ClusterRunner(
-        address, f"{folder.parent.name}-{campaign}", alone=alone
-    )
+
+    def made(folder: Path, campaign: str, *, alone: bool) -> ClusterRunner:
+        # Dask gives two clients one result of tasks with one key, and a task is known by its text:
+        # in another folder the same one has other programs.
+        where = hashlib.sha256(f"{platform.node()} {folder.resolve()}".encode()).hexdigest()[:12]
+        return ClusterRunner(address, f"{folder.parent.name}-{campaign}-{where}", alone=alone)
+
+    return made
 
 
 def _states(text: str, option: str) -> tuple[State, ...]:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,10 +45,12 @@ def run_on_worker(text: str) -> str:
     """Run a task, as JSON, on this worker, and return what it came to, as JSON.
 
     The environment of its programs is made here, once for all workers of a machine. Nothing is
-    raised, since Dask would give up the task: what goes wrong is in the result.
+    raised, since Dask would give up the task: what goes wrong is in the result. The task is ended
+    when nobody waits for it any more, as where its client was killed.
     """
     from distributed import get_worker
 
+    worker = get_worker()
     task = Task.model_validate_json(text)
     try:
         if task.constparity != version():
@@ -58,11 +60,29 @@ def run_on_worker(text: str) -> str:
             task = task.model_copy(update={"python": made.python})
         _check_versions(task)
         with temporary_folder() as own:
-            return perform(task, own / task.key).model_dump_json()
+            return perform(task, own / task.key, look=_look_for_client()).model_dump_json()
     except (OSError, ValueError) as error:
-        address = get_worker().address
-        why = f"worker {address} on {platform.node()} runs no tasks: {error}"
-        return TaskLost(key=task.key, why=why, unfit_worker=address).model_dump_json()
+        why = f"worker {worker.address} on {platform.node()} runs no tasks: {error}"
+        return TaskLost(key=task.key, why=why, unfit_worker=worker.address).model_dump_json()
+
+
+def _look_for_client() -> Callable[[], None]:
+    """Return what raises Dask's `Reschedule` once nobody waits for the task of this thread.
+
+    Dask ends no thread: a worker would be busy with the task of a client that was killed. Where
+    the client comes back, Dask drops the result of this run, too, for it has counted another one.
+    """
+    from distributed import Reschedule, get_worker
+
+    worker = get_worker()
+    state = worker.state.tasks[worker.get_current_task()]
+    run = state.run_id
+
+    def look() -> None:
+        if state.state == "cancelled" or state.run_id != run:
+            raise Reschedule
+
+    return look
 
 
 def _check_versions(task: Task) -> None:

@@ -25,7 +25,8 @@ def run_here(
     """Run tasks as they come, at most `jobs` at a time, and return each as it ends.
 
     `at_work` is told once a second how many programs the tasks at work have behind them. Processes
-    are killed when the iterator is closed. Raises `OSError` where the folder takes no more files.
+    are killed when the iterator is closed. Raises `FolderError` where the folder of a task takes no
+    more files.
 
     Example::
 

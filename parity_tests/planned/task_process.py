@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 from pydantic import ValidationError
@@ -29,6 +30,16 @@ ENTRY = "parity_tests.planned.entry"
 # What one step of a task may take, in time limits of a program and the start of its process: it is
 # measured, judged, and looked into, and each of these has its own limit.
 _STEPS = 4
+
+
+class FolderError(OSError):
+    """The folder of a task takes no more files, as on a full disk; the message names it and why.
+
+    The task is not to blame, and whoever runs tasks says what to do.
+    """
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(f"the folder {str(folder)!r} takes no more files ({why})")
 
 
 @dataclass(frozen=True)
@@ -71,14 +82,10 @@ class TaskProcess:
     def start(cls, task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskProcess:
         """Start a process on a task, on some processors alone where any are named.
 
-        What it had finished in `folder` before is not run again. Raises `OSError` where the folder
-        takes no files.
+        What it had finished in `folder` before is not run again. Raises `FolderError`.
         """
         files = TaskFiles(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        write(files.request, task.model_dump_json())
-        files.beat.touch()
-        with open(files.log, "ab") as log:
+        with _log_of_started(task, files) as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", ENTRY, str(folder)],
                 cwd=task.working_directory if os.path.isdir(task.working_directory) else None,
@@ -95,7 +102,7 @@ class TaskProcess:
     def outcome(self) -> TaskResult | TaskLost | None:
         """Return what the task came to; None while it is at work.
 
-        Raises `OSError` where the folder takes no more files, which is no fault of the task.
+        Raises `FolderError`, which is no fault of the task.
         """
         code = self.process.poll()
         if code is None:
@@ -112,7 +119,9 @@ class TaskProcess:
             except ValidationError as error:
                 return self._lost(f"its result is damaged ({error.error_count()} errors)")
         if code == os.EX_IOERR:
-            raise OSError(f"{self.files.folder} takes no more files: {self._last_line()}")
+            raise FolderError(
+                self.files.folder, self._last_line() or "its process could not say why"
+            )
         ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return self._lost(f"its process ended with {ending}")
 
@@ -145,6 +154,17 @@ class TaskProcess:
         return ""
 
 
+def _log_of_started(task: Task, files: TaskFiles) -> BinaryIO:
+    """Write what a process reads of a task, and open its log. Raises `FolderError`."""
+    try:
+        files.folder.mkdir(parents=True, exist_ok=True)
+        write(files.request, task.model_dump_json())
+        files.beat.touch()
+        return open(files.log, "ab")
+    except OSError as error:
+        raise FolderError(files.folder, error.strerror or str(error)) from error
+
+
 def finished_before(task: Task, folder: Path) -> TaskResult | None:
     """Return the result of a task that ended, and was not committed; None where there is none.
 
@@ -162,8 +182,12 @@ def finished_before(task: Task, folder: Path) -> TaskResult | None:
     return found if found.key == task.key else None
 
 
-def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskResult | TaskLost:
-    """Run a task in a process of its own, and wait for it.
+def perform(
+    task: Task, folder: Path, *, look: Callable[[], object] = lambda: None
+) -> TaskResult | TaskLost:
+    """Run a task in a process of its own, and wait for it; `look` is called now and then.
+
+    Raises `FolderError`, and what `look` raises, which ends the process.
 
     Example::
 
@@ -171,9 +195,10 @@ def perform(task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskRes
     """
     if (before := finished_before(task, folder)) is not None:
         return before
-    running, begun = TaskProcess.start(task, folder, processors), time.monotonic()
+    running, begun = TaskProcess.start(task, folder), time.monotonic()
     try:
         while (found := running.outcome()) is None:
+            look()
             time.sleep(pause(time.monotonic() - begun, most=MOST_POLL_SECONDS))
         return found
     finally:

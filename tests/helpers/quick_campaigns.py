@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from parity_tests.planned import task_process
-from parity_tests.planned.going import go_on
+from parity_tests.planned.cluster import ClusterRunner
+from parity_tests.planned.going import go_on, programs_of
 from parity_tests.planned.local import run_here
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
@@ -46,10 +47,18 @@ def begin(names, **changes):
     return PlanBegin(**{**fields, **changes})
 
 
-def main(store, digest, folder, *names):
+def left_of(plan):
+    """Cut the programs that a plan has not run into tasks of two."""
+    return Cutter(CampaignSpec(task_size=2)).tasks(programs_of(plan.pending()))
+
+
+def main(store, digest, where, *names):
+    """Run a campaign, or go on with it: `where` is the address of a scheduler, or a folder."""
     task_process.ENTRY = "tests.helpers.quick_tasks"
+    here = partial(run_here, folder=Path(where), jobs=2)
     with opened_plan(Path(store), begin(names, digest=digest)) as plan:
-        go_on(plan, tasks(names), partial(run_here, folder=Path(folder), jobs=2))
+        is_cluster = where.startswith("tcp://")
+        go_on(plan, left_of(plan), ClusterRunner(where, digest) if is_cluster else here)
         plan.finish()
 
 

@@ -1,13 +1,19 @@
 """`constparity campaign` and `merge`: options that are refused, and what is printed."""
 
+import contextlib
+import re
+
 import pytest
 
+from parity_tests.campaign.collection import Collected
 from parity_tests.cli import app, planned
+from parity_tests.planned import connection, plan, task_process
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
 from parity_tests.planned.spec import SpecError, read_spec
+from parity_tests.processes.protocol import Listed, Listing
 from reports.store.plans import opened_plan
-from tests.helpers.built_grids import program
+from tests.helpers.built_grids import ENVIRONMENT, program
 from tests.helpers.quick_campaigns import begin, tasks
 from tests.helpers.quick_tasks import finished, result
 
@@ -116,3 +122,44 @@ def test_a_short_report_is_the_answer_and_what_fails(stored, capsys):
     assert "Campaign nightly" in long
     short = said(capsys, "campaign", "small.toml", "--status", "-q", code=1)
     assert short == "2 programs: 1 break fails on different: 1 program"
+
+
+def test_a_full_disk_is_said_in_one_line_and_the_same_command_goes_on(spec, capsys, monkeypatch):
+    """The process of a task finds the disk full; there is room again when it is started anew."""
+    marks = spec.parent / "marks"
+    marks.mkdir()
+    monkeypatch.setenv("QUICK_TASKS", str(marks))
+    monkeypatch.setattr(task_process, "ENTRY", "tests.helpers.quick_tasks")
+    listed = [Listed(name=each, target=f"models.py:{each}") for each in ("first", "once fills")]
+    collected = Collected(Listing(programs=listed, environment=ENVIRONMENT))
+    monkeypatch.setattr(plan, "collect", lambda *_: collected)
+    monkeypatch.setattr(plan, "_environment_of", lambda *_: ENVIRONMENT)
+    spec.write_text(f"[campaign]\ntask_size = 1\n{SPEC}")
+    assert app.main(["campaign", "small.toml"]) == 3
+    *_, last = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"constparity: the folder 'small\.db\.work/campaign-1/\w+' takes no more files \(No space "
+        r"left on device\); make room there, and the same command goes on: small\.db has what was "
+        r"finished",
+        last,
+    )
+    assert "nothing breaks, of 2 programs" in said(capsys, "campaign", "small.toml", code=0)
+    assert (marks / "first").read_text().count("\n") == 1
+
+
+def test_a_scheduler_that_does_not_answer_is_said_before_programs_are_listed(
+    spec, capsys, monkeypatch
+):
+    monkeypatch.setattr(planned, "_FIRST_ANSWER_SECONDS", 0.5)
+    words = said(capsys, "campaign", "small.toml", "--scheduler", "tcp://127.0.0.1:1")
+    assert words.startswith("constparity: no scheduler at 'tcp://127.0.0.1:1'")
+    assert not spec.with_suffix(".db").exists()
+
+
+def test_campaigns_of_two_folders_have_tasks_of_their_own_on_a_cluster(tmp_path, monkeypatch):
+    """Their specs may be alike, and their programs others: paths are relative to the folder."""
+    monkeypatch.setattr(connection, "connected", lambda *_: contextlib.nullcontext())
+    made = planned._on_cluster("tcp://node-1:8786")
+    stores = [tmp_path / each / "small.db.work" / "campaign-1" for each in ("one", "two", "one")]
+    one, two, again = (made(folder, "1", alone=False) for folder in stores)
+    assert one.campaign == again.campaign != two.campaign

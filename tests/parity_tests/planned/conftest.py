@@ -6,6 +6,7 @@ from parity_tests.processes.protocol import Listed, Listing
 from reports.store.plans import opened_plan
 from tests.helpers import quick_campaigns
 from tests.helpers.built_grids import ENVIRONMENT
+from tests.helpers.clusters import Cluster
 
 
 @pytest.fixture
@@ -61,3 +62,12 @@ def writer(begin, tmp_path):
         return opened_plan(tmp_path / "runs.db", begin(names, **changes))
 
     return make
+
+
+@pytest.fixture
+def cluster(tmp_path, marks):
+    """A cluster whose workers the test starts."""
+    found = Cluster(tmp_path)
+    found.start_scheduler()
+    yield found
+    found.stop()

@@ -5,12 +5,8 @@ import importlib
 import logging
 import re
 import signal
-import socket
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import psutil
 import pytest
@@ -20,80 +16,10 @@ from parity_tests.planned.connection import ClusterError, connected
 from parity_tests.planned.going import go_on
 from reports.store.plan_report import plan_report
 from reports.store.reading import load_run
-from tests.helpers.relays import Relay
+from tests.helpers.clusters import let_go, tasks_here
 from tests.helpers.waiting import await_
 
-ROOT = Path(__file__).parents[3]
 NAMES = ["waits", "second", "third", "fourth", "fifth"]
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-class Cluster:
-    """A scheduler and workers, each a process."""
-
-    def __init__(self, folder):
-        self.port = free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
-        self.folder = folder
-        self.started = []
-        self.workers = []
-        self.relays = []
-        self.scheduler = None
-
-    def start_scheduler(self):
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
-
-    def start_worker(self, *arguments, scheduler=None):
-        self.workers.append(
-            self._start(
-                "worker", scheduler or self.address, "--nthreads", "1", "--no-nanny",
-                "--name", f"worker {len(self.workers)}",
-                "--preload", "tests.helpers.quick_workers", *arguments,
-            )
-        )  # fmt: skip
-        return self.workers[-1]
-
-    def start_worker_behind_relays(self):
-        """Start a worker; all that it and the scheduler say to each other passes the relays."""
-        port = free_port()
-        there, back = self.relays = [Relay(self.port), Relay(port)]
-        return self.start_worker(
-            "--listen-address", f"tcp://127.0.0.1:{port}", "--contact-address", back.address,
-            scheduler=there.address,
-        )  # fmt: skip
-
-    def await_workers(self, count):
-        with connected(self.address, 60.0) as client:
-            client.wait_for_workers(count)
-
-    def _start(self, kind, *arguments):
-        with open(self.folder / f"{kind}-{len(self.started)}.log", "w") as log:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    f"distributed.cli.dask_{kind}",
-                    "--no-dashboard",
-                    *arguments,
-                ],
-                cwd=ROOT,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        self.started.append(process)
-        return process
-
-    def stop(self):
-        for each in reversed(self.started):
-            each.kill()
-            each.wait()
-        for each in self.relays:
-            each.cut()
 
 
 @pytest.fixture
@@ -102,28 +28,9 @@ def impatient(monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "500ms")
 
 
-@pytest.fixture
-def cluster(tmp_path, marks):
-    found = Cluster(tmp_path)
-    found.start_scheduler()
-    yield found
-    found.stop()
-
-
-def tasks_here(marks, name):
-    """Return the workers that began a program, in order."""
-    file = marks / name
-    return [int(line) for line in file.read_text().split()] if file.exists() else []
-
-
 def run(cluster, plan, given, **changes):
     fields = {"patience": 60.0, **changes}
     return go_on(plan, given, ClusterRunner(cluster.address, "test", **fields))
-
-
-def let_go(marks, worker):
-    """End the programs of a worker that wait."""
-    (marks / f"go {worker.pid}").touch()
 
 
 def check_each_is_safe_once(path):

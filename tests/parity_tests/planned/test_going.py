@@ -1,5 +1,6 @@
 """Whatever happens to tasks, each program is in the store once, in one state."""
 
+import os
 import sqlite3
 from functools import partial
 
@@ -65,7 +66,8 @@ def test_a_task_that_runs_out_of_memory_is_given_up(writer, tasks, tmp_path):
 def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tmp_path):
     names = ["first", "second", "once fills", "fourth"]
     with writer(names) as plan:
-        with pytest.raises(OSError, match="takes no more files: No space left on device"):
+        full = r"/work/\w{20}' takes no more files \(No space left on device\)"
+        with pytest.raises(task_process.FolderError, match=full):
             go_on(plan, tasks(names), runner(tmp_path, jobs=1))
         assert not plan.finish()
         assert states(plan.path)["once fills"] == "not run"
@@ -107,6 +109,17 @@ def test_a_result_that_comes_twice_is_written_once(writer, tasks):
     assert plan_report(plan.path).environments[0].machines == {"node 1": 2}
 
 
+def test_a_disk_that_is_full_before_a_task_starts_is_nobodys_failure(writer, tasks, tmp_path):
+    (tmp_path / "work").touch()  # where no folder can be made
+    with writer(["first"]) as plan:
+        with pytest.raises(task_process.FolderError, match="takes no more files"):
+            go_on(plan, tasks(["first"]), runner(tmp_path))
+        (tmp_path / "work").unlink()
+        go_on(plan, tasks(["first"]), runner(tmp_path))
+    assert states(plan.path) == {"first": "safe"}
+    assert plan_report(plan.path).tasks_lost == 0
+
+
 def test_processes_end_with_the_campaign(writer, tasks, tmp_path, monkeypatch):
     started = []
     start = task_process.TaskProcess.start
@@ -143,3 +156,22 @@ def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_pa
 )
 def test_each_job_has_processors_of_its_own_as_far_as_there_are(jobs, available, shares):
     assert [processors_of(slot, jobs, available) for slot in range(jobs)] == shares
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs Linux and two processors",
+)
+def test_the_process_of_a_task_is_pinned_to_the_processors_of_its_job(tasks, tmp_path, monkeypatch):
+    pinned = []
+    start = task_process.TaskProcess.start
+
+    def looking(*args):
+        started = start(*args)
+        pinned.append(os.sched_getaffinity(started.process.pid))
+        return started
+
+    monkeypatch.setattr(local.TaskProcess, "start", looking)
+    list(runner(tmp_path)(iter(tasks(["first", "second", "third"]))))
+    assert pinned == [set(processors_of(0, 2)), set(processors_of(1, 2))]
+    assert pinned[0].isdisjoint(pinned[1])
