@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from parity_tests.fuzz import campaign as fuzzing
@@ -11,7 +11,8 @@ from parity_tests.fuzz import coverage, rendering
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.planned.generated import read_recipe
 from parity_tests.planned.interesting import keep, read
-from parity_tests.planned.plan import Plan
+from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.spec import Spec
 from parity_tests.processes.protocol import write
 from reports.rows.plan import CauseGroup, PlanReport, State
 from reports.store.database import opened_for_writing
@@ -25,22 +26,25 @@ _NAME = "program"  # of the smaller program, in the file of its cause
 _MADE_SMALLER: tuple[State, ...] = ("disagree", "breaks", "could not compare", "not repeatable")
 
 
-def leave(writer: PlanWriter, plan: Plan, folder: Path) -> None:
+def leave(
+    writer: PlanWriter, spec: Spec, programs: Sequence[PlannedProgram], folder: Path | None
+) -> None:
     """Keep the generated programs of a plan that cover something new, for a search to go on from.
 
-    `folder` is that of the spec. Raises `SpecError` where what was kept before is damaged.
+    `folder` is that of the spec; with None no program is kept, and what they cover is counted
+    alone. Raises `SpecError` where what was kept before is damaged.
 
     Example::
 
-        leave(writer, plan, Path("specs"))
+        leave(writer, spec, plan.programs, Path("specs"))
     """
     ran = {place: read_recipe(text) for place, text, state in writer.generated()}
-    for corpus in plan.spec.corpus:
-        if corpus.kept:
+    for corpus in spec.corpus:
+        if corpus.kept and folder is not None:
             file = folder / corpus.kept
             own = (
                 ran[each.place]
-                for each in plan.programs
+                for each in programs
                 if each.corpus == corpus.name and each.place in ran
             )
             keep(read(file).with_new(own), file)

@@ -10,7 +10,6 @@ from parity_tests.fuzz.variation import varied
 from parity_tests.planned.generated import read_recipe, write_recipe
 from parity_tests.planned.going import go_on
 from parity_tests.planned.interesting import Interesting, keep, read
-from parity_tests.planned.plan import Plan
 from parity_tests.planned.searching import leave, smaller_programs, with_files
 from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
 from reports.store.finished import finished
@@ -93,11 +92,10 @@ def searched(writer, tasks, planned, tmp_path):
             yield task, result(task).model_copy(update={"programs": ran(task)})
 
     spec = Spec(corpus=(CorpusSpec(name="models", generated=3, kept="kept.json"),))
-    plan = Plan(spec=spec, environments=(), programs=tuple(planned(recipes)))
     with writer(list(recipes)) as found:
         go_on(found, tasks(list(recipes)), run)
         found.finish()
-        leave(found, plan, tmp_path)
+        leave(found, spec, planned(recipes), tmp_path)
     return found
 
 
