@@ -211,7 +211,7 @@ def campaign(
                 if not no_smaller:
                     for made in smaller_programs(file, plan, given.campaign.timeout, say=shown.say):
                         shown.say(f"kept: {made}")
-        found = with_files(file, plan_report(file, plan, given.campaign.rules))
+        found = with_files(plan_report(file, plan, given.campaign.rules), [file])
     except (
         SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
     ) as error:  # fmt: skip

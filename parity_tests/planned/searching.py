@@ -110,16 +110,18 @@ def file_of(store: Path, cause: CauseGroup) -> Path:
     return store.with_name(f"{store.name}.found") / name
 
 
-def with_files(store: Path, report: PlanReport) -> PlanReport:
+def with_files(report: PlanReport, stores: Sequence[Path]) -> PlanReport:
     """Return a report whose causes name the small programs that were written of them.
+
+    They lie beside the `stores`, the first one first, as beside those of shards.
 
     Example::
 
-        with_files(store, plan_report(store)).causes[0].target
+        with_files(plan_report(store), [store]).causes[0].target
     """
     causes = [
-        each.model_copy(update={"target": f"{file}:{_NAME}"})
-        if (file := file_of(store, each)).exists()
+        each.model_copy(update={"target": f"{files[0]}:{_NAME}"})
+        if (files := [file for store in stores if (file := file_of(store, each)).exists()])
         else each
         for each in report.causes
     ]

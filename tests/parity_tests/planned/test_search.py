@@ -122,7 +122,7 @@ def test_one_program_of_each_cause_is_made_smaller(searched, monkeypatch):
     monkeypatch.setattr(fuzzing, "reduced", lambda recipe, *others: ONE)
     [file] = smaller_programs(searched.path, searched.plan, timeout=1)
     assert "A generated program, made smaller" in file.read_text()
-    report = with_files(searched.path, plan_report(searched.path))
+    report = with_files(plan_report(searched.path), [searched.path])
     assert [(len(each.programs), each.target) for each in report.causes] == [(2, f"{file}:program")]
     assert f"constparity run {file}:program" in file.read_text()
     assert "made smaller: different" in file.read_text()
