@@ -80,7 +80,7 @@ class TaskProcess:
         files.beat.touch()
         with open(files.log, "ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", ENTRY, str(folder)],
+                [sys.executable, "-m", ENTRY, str(folder.absolute())],
                 cwd=task.working_directory if os.path.isdir(task.working_directory) else None,
                 stdin=subprocess.PIPE,  # held open: the process ends when this one does
                 stdout=log,
