@@ -9,6 +9,8 @@ import typer
 
 from parity_tests.cli.display import NoColor, display_of
 from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.option_panels import OUTPUT
+from parity_tests.cli.options import ReportUrl
 from parity_tests.cli.planned import PLAN_FORMATS, conclude_plan
 from parity_tests.cli.report_option import checked_reports
 
@@ -24,8 +26,13 @@ def merge(
     ],
     report: Annotated[
         list[str] | None,
-        typer.Option(metavar="FORMAT:PATH", help="Write a report: html, md, comment or json."),
+        typer.Option(
+            metavar="FORMAT:PATH",
+            help="Write a report: html, md, comment or json.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
+    report_url: ReportUrl = None,
     no_color: NoColor = False,
 ) -> None:
     """Put the shards of a campaign together, as the whole campaign would have come out.
@@ -41,16 +48,16 @@ def merge(
 
       constparity merge 1.db 2.db --into all.db --report html:all.html
     """
-    from parity_tests.planned.searching import count_coverage
+    from parity_tests.planned.searching import count_coverage, with_files
     from reports.store.errors import StoreError
     from reports.store.plan_merge import merge as merged
     from reports.store.plan_report import plan_report
 
-    requests = checked_reports(context, report or (), formats=PLAN_FORMATS)
+    requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
     try:
         plan = merged(stores, into)
         count_coverage(into, plan)
-        found = plan_report(into, plan)
+        found = with_files(plan_report(into, plan), [into, *stores])
     except StoreError as error:
         fail(str(error))
     conclude_plan(context, display_of(False, False, no_color), requests, found)

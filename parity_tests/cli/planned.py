@@ -217,7 +217,7 @@ def campaign(
                     )
                     for made in smaller:
                         shown.say(f"kept: {made}")
-        found = with_files(file, plan_report(file, plan, given.campaign.rules))
+        found = with_files(plan_report(file, plan, given.campaign.rules), [file])
     except (
         SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
     ) as error:  # fmt: skip

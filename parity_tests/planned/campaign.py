@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from parity_tests.campaign.name_expression import parse
+from parity_tests.planned.begun import begun, directory_of, homes_of, whole_of, without_kept
 from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
 from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
@@ -73,25 +75,18 @@ def run_campaign(
 
         run_campaign(asked, lambda folder, campaign, alone: partial(run_here, folder=folder))
     """
-    spec = asked.spec
-    if spec.library:
-        if asked.expression.strip():
-            spec = libraries_that_match(spec, parse(asked.expression))
-        sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
-        spec = with_libraries(spec, sources, metadata.version("jax"), say)
-    plan = plan_of(spec, asked.folder, asked.environments, say=say)
-    programs = selected(plan.programs, asked.expression)
-    begin = _begin(asked, plan, programs)
     before = list_plans(asked.store) if asked.store.exists() else []
+    found = _planned(asked, before, say)
+    begin = _begin(asked, found)
     with opened_plan(asked.store, begin, anew=asked.anew) as writer:
         with _held_folder(asked.store, writer.plan) as folder:
-            writer.hold_to(spec.campaign.rules)
+            writer.hold_to(asked.spec.campaign.rules)
             if asked.retry and (again := writer.run_again(asked.retry)):
                 say(f"to run again: {counted(again, 'program')}")
-            tasks = _tasks(writer.pending(), plan)
+            tasks = _tasks(writer.pending(), found)
             left = sum(len(each.programs) for each in tasks)
-            is_new = writer.plan not in {each.id for each in before}
-            why = _why_another(before[-1], begin) if is_new and before and not asked.anew else ""
+            is_another = before and found.last is None and not asked.anew
+            why = _why_another(before[-1], begin) if is_another else ""
             say(f"campaign {writer.plan} in {asked.store}{why}: {counted(left, 'program')} to run")
             go_on(
                 writer,
@@ -99,8 +94,8 @@ def run_campaign(
                 _tidied(runner(folder, str(writer.plan), alone=False), folder),
                 on_step=on_step,
             )
-            if rounds := plan.spec.campaign.rounds:
-                timed = _tasks(writer.untimed(), plan, rounds)
+            if rounds := asked.spec.campaign.rounds:
+                timed = _tasks(writer.untimed(), found, rounds)
                 if timed:
                     what = "of times, one task at a time on each machine"
                     say(f"{counted(rounds, 'round')} {what}")
@@ -111,7 +106,8 @@ def run_campaign(
                     on_step=on_step,
                 )
             writer.finish()
-            leave(writer, plan, asked.folder)
+            # A shard has a part, and the next one would go on from it.
+            leave(writer, found.spec, found.programs, None if asked.shard else asked.folder)
         shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(OSError):  # another campaign is at work there
             folder.parent.rmdir()
@@ -128,16 +124,56 @@ def digest_of(spec: Spec, expression: str) -> str:
     return hashlib.sha256(f"{spec.digest} {expression}".encode()).hexdigest()[:16]
 
 
-def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
-    pending = programs_of(texts)
+@dataclass(frozen=True)
+class _Planned:
+    """The programs of a campaign: all of its spec in a plan, and of these the ones that it takes.
+
+    `spec` has its libraries as corpora. Targets are of the `directory` that the campaign began in,
+    and `last` is the campaign of the store, where it goes on.
+    """
+
+    spec: Spec
+    plan: Plan
+    programs: Sequence[PlannedProgram]
+    whole: str
+    directory: Path
+    last: StoredPlan | None
+
+
+def _planned(asked: Asked, before: Sequence[StoredPlan], say: Callable[[str], None]) -> _Planned:
+    """List the programs of a campaign; `before` are those of its store. Raises `SpecError`."""
+    spec, digest = asked.spec, digest_of(asked.spec, asked.expression)
+    if spec.library:
+        if asked.expression.strip():
+            spec = libraries_that_match(spec, parse(asked.expression))
+        sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
+        spec = with_libraries(spec, sources, metadata.version("jax"), say)
+    last = None if asked.anew else begun(before, digest, str(asked.shard or ""))
+    directory = directory_of(last, asked.store, asked.folder)
+    folder = asked.folder.absolute()
+    with contextlib.chdir(directory):
+        listed = without_kept(spec) if last else spec
+        plan = plan_of(listed, folder, asked.environments, say=say)
+        programs = selected(plan.programs, asked.expression)
+        homes = homes_of(asked.spec, spec, folder)
+        whole = whole_of(plan, programs, homes, last.whole if last else "")
+    return _Planned(spec, plan, programs, whole, directory, last)
+
+
+def _tasks(texts: Sequence[str], found: _Planned, rounds: int = 0) -> list[Task]:
+    """Cut programs of a store into tasks; their files are those that were listed."""
+    listed = {each.place: each.target for each in found.programs}
+    pending = [
+        each.model_copy(update={"target": listed[each.place]}) for each in programs_of(texts)
+    ]
     return [
         task
-        for environment in plan.environments
+        for environment in found.plan.environments
         for task in Cutter(
-            campaign=plan.spec.campaign,
+            campaign=found.spec.campaign,
             python=environment.python,
             environment=environment.spec,
-            working_directory=str(Path.cwd()),
+            working_directory=str(found.directory),
             rounds=rounds,
             jax=environment.found.jax,
             jaxlib=environment.found.jaxlib,
@@ -145,14 +181,16 @@ def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
     ]
 
 
-def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> PlanBegin:
+def _begin(asked: Asked, found: _Planned) -> PlanBegin:
+    plan, programs = found.plan, found.programs
     labels = [each.label for each in plan.environments]
+    directory = os.path.relpath(found.directory, asked.folder.resolve())
     texts = [
         PlannedText(
             place=each.place,
             environment=labels.index(each.environment),
             name=each.name,
-            text=each.model_dump_json(),
+            text=each.model_copy(update={"directory": directory}).model_dump_json(),
             target=each.target,
             unavailable=each.unavailable,
         )
@@ -162,7 +200,7 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
     return PlanBegin(
         name=spec.campaign.name,
         digest=digest_of(spec, asked.expression),
-        whole=_digest_of(plan, programs),
+        whole=found.whole,
         total=len(programs),
         spec=spec.model_dump_json(exclude_defaults=True),
         sides=spec.campaign.sides,
@@ -189,16 +227,6 @@ def _of_shard(
         return programs
     seconds = seconds_by_name(asked.durations) if asked.durations else {}
     return programs_of_shard(programs, plan.spec.campaign.task_size, asked.shard, seconds)
-
-
-def _digest_of(plan: Plan, programs: Sequence[PlannedProgram]) -> str:
-    """Identify all programs and what they are run with, whichever machine runs them."""
-    what = [
-        " ".join((each.label, each.found.python, each.found.jax, each.found.constparity))
-        for each in plan.environments
-    ]
-    what += [each.model_dump_json() for each in programs]
-    return hashlib.sha256("\n".join(what).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager

@@ -13,9 +13,16 @@ from parity_tests.campaign.collection import collect
 from parity_tests.campaign.selection import Selection
 from parity_tests.planned.generated import name_of, variation_of
 from parity_tests.planned.interesting import Interesting, read
-from parity_tests.planned.spec import CorpusSpec, EnvironmentSpec, Spec, SpecError, target_from_here
+from parity_tests.planned.spec import (
+    CorpusSpec,
+    EnvironmentSpec,
+    Spec,
+    SpecError,
+    target_from,
+    target_from_here,
+)
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Record
+from parity_tests.processes.protocol import Listed, Record
 from parity_tests.targets import MissingModuleError, TargetError
 from reports.rows import Environment
 from reports.views.texts import counted
@@ -25,7 +32,8 @@ class PlannedProgram(Record):
     """One program in one environment; `place` is its number in the plan.
 
     A generated program has a seed and its number in place of a target, and a depth where one was
-    asked for; a variation has its `recipe`, as JSON. `unavailable` says why it cannot be run.
+    asked for; a variation has its `recipe`, as JSON. `unavailable` says why it cannot be run. In a
+    store it has the `directory` that its target is of, from the folder of the spec.
     """
 
     place: int
@@ -42,6 +50,7 @@ class PlannedProgram(Record):
     summary: str = ""
     tags: tuple[str, ...] = ()
     unavailable: str = ""
+    directory: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,7 +205,7 @@ def _of_corpus(
             place=0,
             environment=label,
             corpus=corpus.name,
-            name=each.name,
+            name=_own_name(each, folder),
             target=each.target,
             source=each.source,
             digest=each.digest,
@@ -206,6 +215,12 @@ def _of_corpus(
         )
         for each in collected.programs
     ]
+
+
+def _own_name(program: Listed, folder: Path) -> str:
+    """Return the name of a program: its target, where another one has its name, is of the spec."""
+    target = program.target
+    return target_from(target, folder) if program.name == target else program.name
 
 
 def _generated(corpus: CorpusSpec, label: str, folder: Path) -> Iterator[PlannedProgram]:

@@ -11,8 +11,8 @@ from parity_tests.fuzz import coverage, rendering
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.planned.generated import read_recipe
 from parity_tests.planned.interesting import keep, read
-from parity_tests.planned.plan import NamedEnvironment, Plan
-from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.plan import NamedEnvironment, PlannedProgram
+from parity_tests.planned.spec import CampaignSpec, Spec
 from parity_tests.planned.tasks import options_of
 from parity_tests.processes.protocol import write
 from reports.rows.plan import CauseGroup, PlanReport, State
@@ -27,22 +27,25 @@ _NAME = "program"  # of the smaller program, in the file of its cause
 _MADE_SMALLER: tuple[State, ...] = ("disagree", "breaks", "could not compare", "not repeatable")
 
 
-def leave(writer: PlanWriter, plan: Plan, folder: Path) -> None:
+def leave(
+    writer: PlanWriter, spec: Spec, programs: Sequence[PlannedProgram], folder: Path | None
+) -> None:
     """Keep the generated programs of a plan that cover something new, for a search to go on from.
 
-    `folder` is that of the spec. Raises `SpecError` where what was kept before is damaged.
+    `folder` is that of the spec; with None no program is kept, and what they cover is counted
+    alone. Raises `SpecError` where what was kept before is damaged.
 
     Example::
 
-        leave(writer, plan, Path("specs"))
+        leave(writer, spec, plan.programs, Path("specs"))
     """
     ran = {place: read_recipe(text) for place, text, state in writer.generated()}
-    for corpus in plan.spec.corpus:
-        if corpus.kept:
+    for corpus in spec.corpus:
+        if corpus.kept and folder is not None:
             file = folder / corpus.kept
             own = (
                 ran[each.place]
-                for each in plan.programs
+                for each in programs
                 if each.corpus == corpus.name and each.place in ran
             )
             keep(read(file).with_new(own), file)
@@ -120,16 +123,18 @@ def file_of(store: Path, cause: CauseGroup) -> Path:
     return store.with_name(f"{store.name}.found") / name
 
 
-def with_files(store: Path, report: PlanReport) -> PlanReport:
+def with_files(report: PlanReport, stores: Sequence[Path]) -> PlanReport:
     """Return a report whose causes name the small programs that were written of them.
+
+    They lie beside the `stores`, the first one first, as beside those of shards.
 
     Example::
 
-        with_files(store, plan_report(store)).causes[0].target
+        with_files(plan_report(store), [store]).causes[0].target
     """
     causes = [
-        each.model_copy(update={"target": f"{file}:{_NAME}"})
-        if (file := file_of(store, each)).exists()
+        each.model_copy(update={"target": f"{files[0]}:{_NAME}"})
+        if (files := [file for store in stores if (file := file_of(store, each)).exists()])
         else each
         for each in report.causes
     ]

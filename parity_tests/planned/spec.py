@@ -309,8 +309,23 @@ def target_from_here(target: str, folder: Path) -> str:
         target_from_here("models.py:step", Path("specs")) == "specs/models.py:step"
     """
     file, colon, name = target.partition(":")
-    is_path = file.endswith(".py") or os.sep in file or (folder / file).is_dir()
+    is_path = _is_path(file) or (folder / file).is_dir()
     return f"{os.path.relpath(folder / file)}{colon}{name}" if is_path else target
+
+
+def target_from(target: str, folder: Path) -> str:
+    """Write a target of the working directory so that it is one of a spec in `folder`.
+
+    Example::
+
+        target_from("specs/models.py:step", Path("specs")) == "models.py:step"
+    """
+    file, colon, name = target.partition(":")
+    return f"{os.path.relpath(file, folder)}{colon}{name}" if _is_path(file) else target
+
+
+def _is_path(file: str) -> bool:
+    return file.endswith(".py") or os.sep in file
 
 
 def _with_constraints(spec: Spec) -> Spec:

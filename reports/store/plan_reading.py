@@ -77,6 +77,21 @@ def planned_names(path: Path, plan: int, states: Collection[State]) -> list[str]
         ]
 
 
+def first_program(path: Path, plan: int) -> str:
+    """Return the record of the first program of a plan, and "" where it has none.
+
+    Raises `StoreError`.
+
+    Example::
+
+        first_program(Path("runs.db"), plan=1)
+    """
+    query = "SELECT program FROM planned WHERE plan = ? ORDER BY place LIMIT 1"
+    with opened_for_reading(path) as connection:
+        found = connection.execute(query, (plan,)).fetchone()
+    return str(found[0]) if found else ""
+
+
 def seconds_by_name(path: Path) -> dict[str, float]:
     """Return how long the programs of the last plan of a store took. Raises `StoreError`.
 

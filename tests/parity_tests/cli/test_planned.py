@@ -2,6 +2,8 @@
 
 import contextlib
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +12,10 @@ from parity_tests.cli import app, planned
 from parity_tests.planned import connection, plan, task_process
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
+from parity_tests.planned.searching import file_of
 from parity_tests.planned.spec import SpecError, read_spec
 from parity_tests.processes.protocol import Listed, Listing
+from reports.store.plan_report import plan_report
 from reports.store.plans import opened_plan
 from tests.helpers.built_grids import ENVIRONMENT, program
 from tests.helpers.quick_campaigns import begin, tasks
@@ -29,25 +33,42 @@ def spec(tmp_path, monkeypatch):
     return file
 
 
+NAMES = ("first", "second")
+
+
+def run(waiting):
+    """Run tasks in no process: the first program of the plan breaks, and the others are safe."""
+    for task in waiting:
+        rules = task.campaign.rules
+        ran = (
+            finished(each.place, program(each.name, "safe" if each.place else "different"), rules)
+            for each in task.programs
+        )
+        yield task, result(task).model_copy(update={"programs": tuple(ran)})
+
+
 @pytest.fixture
 def stored(spec):
     """The store of the spec, with a program that breaks and one that is safe."""
-    names = ("first", "second")
-
-    def run(waiting):
-        for task in waiting:
-            rules = task.campaign.rules
-            ran = (
-                finished(each.place, program(each.name, outcome), rules)
-                for each, outcome in zip(task.programs, ("different", "safe"), strict=True)
-            )
-            yield task, result(task).model_copy(update={"programs": tuple(ran)})
-
-    described = begin(names, digest=digest_of(read_spec(spec), ""), rules=("different",))
+    described = begin(NAMES, digest=digest_of(read_spec(spec), ""), rules=("different",))
     with opened_plan(spec.with_suffix(".db"), described) as plan:
-        go_on(plan, tasks(names), run)
+        go_on(plan, tasks(NAMES), run)
         plan.finish()
     return spec
+
+
+@pytest.fixture
+def shards(spec):
+    """The stores of two shards, each with one of the two programs."""
+    whole = begin(NAMES, rules=("different",))
+    for number, (task, text) in enumerate(
+        zip(tasks(NAMES, task_size=1), whole.programs, strict=True), 1
+    ):
+        part = replace(whole, programs=[text], shard=f"{number}/2")
+        with opened_plan(spec.with_name(f"{number}.db"), part) as plan:
+            go_on(plan, [task], run)
+            plan.finish()
+    return ("1.db", "2.db")
 
 
 def said(capsys, *arguments, code=4):
@@ -129,6 +150,7 @@ def test_a_full_disk_is_said_in_one_line_and_the_same_command_goes_on(spec, caps
     marks = spec.parent / "marks"
     marks.mkdir()
     monkeypatch.setenv("QUICK_TASKS", str(marks))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # of `quick_tasks`
     monkeypatch.setattr(task_process, "ENTRY", "tests.helpers.quick_tasks")
     listed = [Listed(name=each, target=f"models.py:{each}") for each in ("first", "once fills")]
     collected = Collected(Listing(programs=listed, environment=ENVIRONMENT))
@@ -163,3 +185,19 @@ def test_campaigns_of_two_folders_have_tasks_of_their_own_on_a_cluster(tmp_path,
     stores = [tmp_path / each / "small.db.work" / "campaign-1" for each in ("one", "two", "one")]
     one, two, again = (made(folder, "1", alone=False) for folder in stores)
     assert one.campaign == again.campaign != two.campaign
+
+
+def test_the_comment_of_merged_shards_links_to_the_whole_report(shards, capsys):
+    link = "https://ci.example.org/report.html"
+    options = ("--into", "all.db", "--report", "comment:comment.md", "--report-url", link)
+    said(capsys, "merge", *shards, *options, code=1)
+    assert link in Path("comment.md").read_text()
+
+
+def test_merged_shards_name_the_smaller_programs_that_lie_beside_them(shards, capsys):
+    [cause] = plan_report(Path("1.db")).causes
+    file = file_of(Path("1.db"), cause)
+    file.parent.mkdir()
+    file.touch()
+    said(capsys, "merge", *shards, "--into", "all.db", "--report", "md:summary.md", code=1)
+    assert f"constparity run {file}:program" in Path("summary.md").read_text()

@@ -9,8 +9,14 @@ import pytest
 
 from parity_tests.campaign.name_expression import parse
 from parity_tests.planned import ecosystem
+from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
+from parity_tests.planned.plan import NamedEnvironment
+from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import LibrarySpec, Spec, SpecError, read_spec
+from reports.store.plan_merge import merge
+from reports.store.plan_report import plan_report
+from tests.helpers.quick_tasks import run
 
 TESTS = """
 import jax, jax.numpy as jnp
@@ -70,6 +76,21 @@ def test_the_programs_of_a_suite_are_a_corpus_and_are_gathered_once(library, tmp
     assert library.fetched == ["table==1.0"]
     assert {"table==1.0", "pip", "pytest"} <= set(library.asked)  # uv brings no pip, which fetches
     assert said == ["table 1.0: running its test-suite", "table 1.0: 1 program"]
+
+
+def test_shards_of_a_library_that_have_other_stores_are_merged(library, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stores = [Path("1.db"), tmp_path / "sub" / "2.db"]
+    stores[1].parent.mkdir()
+    for number, store in enumerate(stores, 1):
+        asked = Asked(
+            Spec(library=(library.spec,)), Path(), store, (NamedEnvironment("here"),),
+            shard=Shard(number, 2),
+        )  # fmt: skip
+        run_campaign(asked, lambda folder, campaign, alone: run)
+    assert len(library.fetched) == 2
+    merge(stores, Path("whole.db"))
+    assert plan_report(Path("whole.db")).states == {"safe": 1}
 
 
 def test_a_test_that_is_not_known_to_fail_is_said(library, tmp_path):

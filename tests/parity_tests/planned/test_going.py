@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -144,6 +145,17 @@ def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_pa
         go_on(plan, tasks(names), running, on_step=lambda tally: steps.append(tally.done))
     assert steps == [0, 2]
     assert sorted(set(told)) == [0.0, 1.0]
+
+
+def test_a_task_of_another_directory_finds_its_folder(writer, tasks, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))  # of `quick_tasks`
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    [task] = tasks(["first"])
+    moved = task.model_copy(update={"working_directory": str(tmp_path / "elsewhere")})
+    with writer(["first"]) as plan:
+        go_on(plan, [moved], runner(Path()))
+    assert states(plan.path) == {"first": "safe"}
 
 
 @pytest.mark.parametrize(

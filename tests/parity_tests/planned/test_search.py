@@ -12,7 +12,7 @@ from parity_tests.fuzz.variation import varied
 from parity_tests.planned.generated import read_recipe, write_recipe
 from parity_tests.planned.going import go_on
 from parity_tests.planned.interesting import Interesting, keep, read
-from parity_tests.planned.plan import NamedEnvironment, Plan
+from parity_tests.planned.plan import NamedEnvironment
 from parity_tests.planned.searching import leave, smaller_programs, with_files
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec, SpecError
 from reports.store.finished import finished
@@ -95,11 +95,10 @@ def searched(writer, tasks, planned, tmp_path):
             yield task, result(task).model_copy(update={"programs": ran(task)})
 
     spec = Spec(corpus=(CorpusSpec(name="models", generated=3, kept="kept.json"),))
-    plan = Plan(spec=spec, environments=(), programs=tuple(planned(recipes)))
     with writer(list(recipes)) as found:
         go_on(found, tasks(list(recipes)), run)
         found.finish()
-        leave(found, plan, tmp_path)
+        leave(found, spec, planned(recipes), tmp_path)
     return found
 
 
@@ -134,7 +133,7 @@ def test_one_program_of_each_cause_is_made_smaller(searched, monkeypatch):
     [how] = tried
     assert (how.python, how.timeout, how.memory_limit) == (Path("other/python"), 7, 900 * 2**20)
     assert "A generated program, made smaller" in file.read_text()
-    report = with_files(searched.path, plan_report(searched.path))
+    report = with_files(plan_report(searched.path), [searched.path])
     assert [(len(each.programs), each.target) for each in report.causes] == [(2, f"{file}:program")]
     assert f"constparity run {file}:program --python other/python" in file.read_text()
     assert "made smaller: different" in file.read_text()
