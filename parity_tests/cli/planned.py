@@ -330,7 +330,9 @@ def _exit_code(report: PlanReport) -> Exit:
     statuses = {each.status for each in report.broken}
     if "difference" in statuses:
         return Exit.DIFFERENCE
-    # Of programs without a result nothing is known, whatever the rules are.
-    if statuses or report.states.get("not run") or report.states.get("lost"):
+    # Of programs without a result, or without times that were asked for, nothing is known,
+    # whatever the rules are.
+    without_result = report.states.get("not run") or report.states.get("lost")
+    if statuses or without_result or report.not_timed:
         return Exit.COULD_NOT_COMPARE
     return Exit.PARITY

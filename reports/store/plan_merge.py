@@ -81,7 +81,8 @@ def merge(shards: Sequence[Path], path: Path) -> int:
                 _copy(source, part.plan.id, target, plan, runs)
             _plan_runs(target, plan)
         ends = [each.plan.finished for each in parts]
-        PlanWriter(path, target, plan).finish(max(ends) if all(ends) else "")
+        if all(ends):  # else programs are not run, or not timed: the campaign goes on there
+            PlanWriter(path, target, plan).finish(max(ends))
     return plan
 
 

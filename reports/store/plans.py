@@ -22,12 +22,10 @@ from reports.store.database import opened_for_writing, transaction
 from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
-from reports.store.statements import put
+from reports.store.statements import UNTIMED, put
 from reports.store.what_helps import of_state
 
 NOT_RUN: State = "not run"
-# What all sides could run: times are judged in a phase of its own.
-_TIMED: tuple[State, ...] = ("safe", "at a price", "breaks", "disagree")
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,9 @@ class PlanWriter:
         return [text for (text,) in self.connection.execute(query, (self.plan, NOT_RUN))]
 
     def untimed(self) -> list[str]:
-        """Return the records of the programs that all sides could run, and that are not timed."""
-        marks = ", ".join("?" * len(_TIMED))
-        query = (
-            f"SELECT program FROM planned WHERE plan = ? AND NOT is_timed AND state IN ({marks}) "
-            "ORDER BY place"
-        )
-        return [text for (text,) in self.connection.execute(query, (self.plan, *_TIMED))]
+        """Return the records of the programs that all sides could run, and that have no times."""
+        query = f"SELECT program FROM planned WHERE plan = ? AND {UNTIMED} ORDER BY place"
+        return [text for (text,) in self.connection.execute(query, (self.plan,))]
 
     def commit(
         self, end: TaskEnd, programs: Sequence[Finished], *, is_timed: bool = False
@@ -66,7 +60,7 @@ class PlanWriter:
             for each in programs:
                 [is_due] = self.connection.execute(query, (self.plan, each.place)).fetchone()
                 if is_due:
-                    self._put(each, end, is_timed)
+                    self._put(each, end, is_timed and _has_times(each))
                     states.append(each.state)
             self._put_task(end)
         return states
@@ -216,6 +210,15 @@ class PlanWriter:
                 storable(end.lost),
             ),
         )
+
+
+def _has_times(ran: Finished) -> bool:
+    """Say whether a program has times of each side: all processes that take them may have failed.
+
+    A program without is timed again when its campaign goes on.
+    """
+    program = ran.program
+    return program is not None and program.sides.keys() <= {each.side for each in program.samples}
 
 
 def _listed(rules: Sequence[str]) -> str:

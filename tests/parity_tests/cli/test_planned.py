@@ -26,6 +26,12 @@ def spec(tmp_path, monkeypatch):
 @pytest.fixture
 def stored(spec):
     """The store of the spec, with a program that breaks and one that is safe."""
+    keep(spec)
+    return spec
+
+
+def keep(spec, **changes):
+    """Keep a campaign of two programs, of which the first breaks."""
     names = ("first", "second")
 
     def run(waiting):
@@ -37,11 +43,11 @@ def stored(spec):
             )
             yield task, result(task).model_copy(update={"programs": tuple(ran)})
 
-    described = begin(names, digest=digest_of(read_spec(spec), ""), rules=("different",))
+    fields = {"digest": digest_of(read_spec(spec), ""), "rules": ("different",), **changes}
+    described = begin(names, **fields)
     with opened_plan(spec.with_suffix(".db"), described) as plan:
         go_on(plan, tasks(names), run)
         plan.finish()
-    return spec
 
 
 def said(capsys, *arguments, code=4):
@@ -116,3 +122,11 @@ def test_a_short_report_is_the_answer_and_what_fails(stored, capsys):
     assert "Campaign nightly" in long
     short = said(capsys, "campaign", "small.toml", "--status", "-q", code=1)
     assert short == "2 programs: 1 break fails on different: 1 program"
+
+
+@pytest.mark.parametrize(("rounds", "code"), [("5", 2), ("0", 0)])
+def test_times_that_were_not_taken_are_no_pass(spec, capsys, rounds, code):
+    spec.write_text(f'[campaign]\nfail_on = ["slower:20%"]\n{SPEC}')
+    keep(spec, settings={"rounds": rounds}, rules=("slower:20%",))
+    words = said(capsys, "campaign", "small.toml", "--status", "-q", code=code)
+    assert words == "2 programs: 1 break" + (", 2 not timed" if code else "")
