@@ -22,7 +22,7 @@ from reports.store.database import opened_for_writing, transaction
 from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
-from reports.store.statements import UNTIMED, put
+from reports.store.statements import UNTIMED, put, remove
 from reports.store.what_helps import of_state
 
 NOT_RUN: State = "not run"
@@ -80,20 +80,33 @@ class PlanWriter:
                 )
 
     def run_again(self, states: Collection[State]) -> int:
-        """Make programs of some states due once more, and return how many they are."""
-        marks = ", ".join("?" * len(states))
+        """Make programs of some states due once more, and return how many they are.
+
+        Their results are removed: they are not run for any reader until they have run again.
+        """
+        query = (
+            "SELECT run, place FROM planned WHERE plan = ? "
+            f"AND state IN ({', '.join('?' * len(states))})"
+        )
         with transaction(self.path, self.connection):
-            found = self.connection.execute(
+            due = self.connection.execute(query, (self.plan, *states)).fetchall()
+            remove(self.connection, due)
+            self.connection.executemany(
                 f"UPDATE planned SET state = '{NOT_RUN}', why = '', symptom = '', line = '', "
-                "equation = '', action = '', against_itself = '', broken = '', is_timed = 0 "
-                f"WHERE plan = ? AND state IN ({marks})",
-                (self.plan, *states),
-            ).rowcount
-            if found:
+                "equation = '', action = '', recipe = '', against_itself = '', machine = '', "
+                "versions = '', seconds = NULL, broken = '', is_timed = 0 "
+                "WHERE plan = ? AND place = ?",
+                [(self.plan, place) for _, place in due],
+            )
+            self.connection.executemany(
+                "UPDATE runs SET finished = NULL, question = '' WHERE id = ?",
+                [(run,) for run in {run for run, _ in due}],
+            )
+            if due:
                 self.connection.execute(
-                    "UPDATE plans SET finished = NULL WHERE id = ?", (self.plan,)
+                    "UPDATE plans SET finished = NULL, coverage = '{}' WHERE id = ?", (self.plan,)
                 )
-        return found
+        return len(due)
 
     def generated(self) -> list[tuple[int, str, State]]:
         """Return the place, the recipe and the state of each generated program that was run."""
@@ -157,6 +170,8 @@ class PlanWriter:
         [run] = self.connection.execute(query, (self.plan, ran.place)).fetchone()
         if ran.program is not None:
             put(self.connection, run, ran.place, ran.program, ran.packed)
+        else:
+            remove(self.connection, [(run, ran.place)])
         self.connection.execute(
             "UPDATE planned SET state = ?, why = ?, symptom = ?, line = ?, equation = ?, "
             "action = ?, against_itself = ?, machine = ?, versions = ?, recipe = ?, seconds = ?, "

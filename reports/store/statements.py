@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 
 from pydantic import TypeAdapter
 
@@ -26,14 +27,20 @@ UNTIMED = (
 )
 
 
+def remove(connection: sqlite3.Connection, programs: Sequence[tuple[int, int]]) -> None:
+    """Remove programs from all tables, each by its run and its place."""
+    for table in ("programs", "sides", "rows"):
+        query = f"DELETE FROM {table} WHERE run = ? AND place = ?"
+        connection.executemany(query, programs)
+
+
 def put(
     connection: sqlite3.Connection, run: int, place: int, program: StoredProgram, packed: bytes
 ) -> None:
     """Write a program of a run, in the place of what is there; `packed` is its row."""
-    for table in ("sides", "rows"):
-        connection.execute(f"DELETE FROM {table} WHERE run = ? AND place = ?", (run, place))
+    remove(connection, [(run, place)])
     connection.execute(
-        "INSERT OR REPLACE INTO programs (run, place, name, source, digest, verdict, flip, reason, "
+        "INSERT INTO programs (run, place, name, source, digest, verdict, flip, reason, "
         "reasons, is_final) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run,
