@@ -78,15 +78,18 @@ def planned_names(path: Path, plan: int, states: Collection[State]) -> list[str]
 
 
 def seconds_by_name(path: Path) -> dict[str, float]:
-    """Return how long the programs of the last plan of a store took. Raises `StoreError`.
+    """Return how long the programs of the last plan of a store took, as far as that is known.
+
+    Raises `StoreError`.
 
     Example::
 
         seconds_by_name(Path("last_week.db"))["step"]
     """
+    # Stores of before have 0 where nothing is known.
     query = (
-        "SELECT name, max(seconds) FROM planned WHERE seconds IS NOT NULL "
-        "AND plan = (SELECT max(plan) FROM planned WHERE seconds IS NOT NULL) GROUP BY name"
+        "SELECT name, max(seconds) FROM planned WHERE seconds > 0 "
+        "AND plan = (SELECT max(plan) FROM planned WHERE seconds > 0) GROUP BY name"
     )
     with opened_for_reading(path) as connection:
         return dict(connection.execute(query).fetchall())

@@ -14,9 +14,11 @@ from pathlib import Path
 from parity_tests.planned.task_process import TaskFiles
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import write
-from reports.rows import FlipVerdict, Observation, ProgramRow, TimeSamples
+from reports.rows import FlipVerdict, Observation, ProgramRow, StageTimes, TimeSamples
 from reports.store.finished import finished
 from tests.helpers.built_grids import ENVIRONMENT
+
+TIMES = StageTimes(trace=1.0, lower=1.0, compile=1.0, first_call=1.0, call=None, call_samples=0)
 
 
 def row(name, outcome="safe", *, has_times=False):
@@ -28,7 +30,7 @@ def row(name, outcome="safe", *, has_times=False):
         summary="",
         verdict="parity",
         reasons=(),
-        observations=(Observation(program=name, side="legacy"),),
+        observations=(Observation(program=name, side="legacy", times=TIMES),),
         comparisons=(),
         time_samples=times if has_times else (),
         flip=FlipVerdict(left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=()),
