@@ -120,7 +120,8 @@ def campaign(
         typer.Option(
             "--list",
             metavar="STATES",
-            help="Run nothing; print the programs in these states, one on a line.",
+            help="Run nothing; print the programs in these states, one on a line, with the "
+            "environment behind a tab where there are several.",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
@@ -165,6 +166,8 @@ def campaign(
     from reports.store.plan_report import find_plan, plan_report
 
     display = display_of(quiet, False, no_color)
+    if list_ is not None and (report or report_url):
+        fail("--list prints names and writes no report: leave out --report and --report-url")
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
     file = store or spec.with_suffix(".db")
     listed = None if list_ is None else _states(list_, "--list")
@@ -322,8 +325,14 @@ def _environments(
 def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
     from reports.store.plan_reading import planned_names
 
-    for name in planned_names(store, plan, states):
-        print(name)
+    for name, environment in planned_names(store, plan, states):
+        line = _on_one_line(name)
+        print(f"{line}\t{environment}" if environment else line)
+
+
+def _on_one_line(name: str) -> str:
+    """Spell out what would end a line or a column."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
 
 
 def _exit_code(report: PlanReport) -> Exit:

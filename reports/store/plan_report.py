@@ -14,7 +14,7 @@ from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, S
 from reports.store.database import opened_for_reading
 from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_of
-from reports.store.plan_reading import list_plans
+from reports.store.plan_reading import labels_of, list_plans
 from reports.store.plan_records import StoredPlan
 from reports.store.statements import UNTIMED
 from reports.views.texts import counted
@@ -88,7 +88,7 @@ def plan_report(
         ).fetchone()
     standings = [_Standing(*row) for row in rows]
     environments = []
-    labels = _labels(roots)
+    labels = labels_of({run: root for run, root, _ in roots})
     has_rounds = any(json.loads(settings).get("rounds", "0") != "0" for *_, settings in roots)
     for run, root, _ in roots:
         own = [each for each in standings if each.run == run]
@@ -162,16 +162,6 @@ def find_plan(
 def _counts(standings: Sequence[_Standing]) -> dict[State, int]:
     found = Counter(each.state for each in standings)
     return {state: found[state] for state in STATES if found[state]}
-
-
-def _labels(roots: Sequence[tuple[int, str, str]]) -> dict[int, str]:
-    """Name the environments of runs by their JAX, and by their Python where that is not enough."""
-    environments = {run: json_file.campaign_of(root, ()).environment for run, root, _ in roots}
-    jax = Counter(each.jax for each in environments.values())
-    return {
-        run: each.jax if jax[each.jax] == 1 else f"{each.jax} py{each.python} (run {run})"
-        for run, each in environments.items()
-    }
 
 
 def _name(run: int, name: str, labels: dict[int, str]) -> str:

@@ -6,8 +6,9 @@ from parity_tests.cli import app, planned
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
 from parity_tests.planned.spec import SpecError, read_spec
+from reports.store.plan_records import PlannedText
 from reports.store.plans import opened_plan
-from tests.helpers.built_grids import program
+from tests.helpers.built_grids import ENVIRONMENT, program
 from tests.helpers.quick_campaigns import begin, tasks
 from tests.helpers.quick_tasks import finished, result
 
@@ -130,3 +131,38 @@ def test_times_that_were_not_taken_are_no_pass(spec, capsys, rounds, code):
     keep(spec, settings={"rounds": rounds}, rules=("slower:20%",))
     words = said(capsys, "campaign", "small.toml", "--status", "-q", code=code)
     assert words == "2 programs: 1 break" + (", 2 not timed" if code else "")
+
+
+def with_two_environments(names):
+    """Describe a plan whose programs are in two environments, each with the same names."""
+    other = ENVIRONMENT.model_copy(update={"jax": "0.12.0.1"})
+    texts = [
+        PlannedText(place, place // len(names), name, text="{}")
+        for place, name in enumerate(names * 2)
+    ]
+    return {"environments": (ENVIRONMENT, other), "programs": texts, "total": len(texts)}
+
+
+def test_a_list_names_the_environment_where_there_are_several(spec, capsys):
+    names = ("first", "sec\tond\nline")
+    described = begin(names, digest=digest_of(read_spec(spec), ""), **with_two_environments(names))
+    with opened_plan(spec.with_suffix(".db"), described):
+        pass
+    assert app.main(("campaign", "small.toml", "--list", "not run")) == 0
+    assert [line.split("\t") for line in capsys.readouterr().out.splitlines()] == [
+        [name, environment]
+        for environment in ("0.10.2", "0.12.0.1")
+        for name in ("first", "sec\\tond\\nline")
+    ]
+
+
+def test_a_list_of_one_environment_is_names_alone(stored, capsys):
+    assert app.main(("campaign", "small.toml", "--list", "safe,breaks")) == 0
+    assert capsys.readouterr().out == "first\nsecond\n"
+
+
+@pytest.mark.parametrize("option", [("--report", "md:x.md"), ("--report-url", "https://x.org")])
+def test_a_list_is_no_report(stored, capsys, option):
+    words = said(capsys, "campaign", "small.toml", "--list", "safe", *option)
+    assert "--list prints names and writes no report: leave out --report and --report-url" in words
+    assert not stored.with_name("x.md").exists()
