@@ -18,7 +18,7 @@ from reports.store.database import (
 from reports.store.errors import store_error
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
-from reports.store.plans import PlanWriter
+from reports.store.plans import PlanWriter, name_machine
 from reports.store.statements import METRIC_COLUMNS
 
 # The columns of each table that are copied as they are, behind the number of the run or plan.
@@ -200,7 +200,7 @@ def _copy_rows(
 
 
 def _plan_runs(connection: sqlite3.Connection, plan: int) -> None:
-    """Write into each run of a plan the names that it was planned with."""
+    """Write into each run of a plan the names that it was planned with, and its machine."""
     query = "SELECT id FROM runs WHERE plan = ?"
     for (run,) in connection.execute(query, (plan,)).fetchall():
         names = connection.execute(
@@ -210,3 +210,4 @@ def _plan_runs(connection: sqlite3.Connection, plan: int) -> None:
             "UPDATE runs SET planned = ?, finished = NULL WHERE id = ?",
             (json.dumps([name for (name,) in names]), run),
         )
+        name_machine(connection, run)

@@ -54,14 +54,16 @@ class PlanWriter:
         With `is_timed` programs that were not timed yet are written in the place of what is there.
         """
         due = "NOT is_timed" if is_timed else f"state = '{NOT_RUN}'"
-        query = f"SELECT count(*) FROM planned WHERE plan = ? AND place = ? AND {due}"
-        states = []
+        query = f"SELECT run FROM planned WHERE plan = ? AND place = ? AND {due}"
+        states, runs = [], set()
         with transaction(self.path, self.connection):
             for each in programs:
-                [is_due] = self.connection.execute(query, (self.plan, each.place)).fetchone()
-                if is_due:
-                    self._put(each, end, is_timed and _has_times(each))
+                for (run,) in self.connection.execute(query, (self.plan, each.place)).fetchall():
+                    self._put(run, each, end, is_timed and _has_times(each))
                     states.append(each.state)
+                    runs.add(run)
+            for run in runs:
+                self._keep_machine(run, end.machine)
             self._put_task(end)
         return states
 
@@ -165,9 +167,7 @@ class PlanWriter:
             )
             self.connection.execute("UPDATE plans SET rules = ? WHERE id = ?", (texts, self.plan))
 
-    def _put(self, ran: Finished, end: TaskEnd, is_timed: bool) -> None:
-        query = "SELECT run FROM planned WHERE plan = ? AND place = ?"
-        [run] = self.connection.execute(query, (self.plan, ran.place)).fetchone()
+    def _put(self, run: int, ran: Finished, end: TaskEnd, is_timed: bool) -> None:
         if ran.program is not None:
             put(self.connection, run, ran.place, ran.program, ran.packed)
         else:
@@ -193,21 +193,17 @@ class PlanWriter:
             states = {state: count for of, state, count in counted if of == run}
             said = ", ".join(f"{states[each]:,} {each}" for each in STATES if each in states)
             self.connection.execute("UPDATE runs SET question = ? WHERE id = ?", (said, run))
-            self._name_machine(run)
+            name_machine(self.connection, run)
 
-    def _name_machine(self, run: int) -> None:
-        """Write into a run which machine measured it.
+    def _keep_machine(self, run: int, machine: str) -> None:
+        """Name the machine of a run anew where a task has run on another one.
 
-        Several have a name that no other run has: times of such runs are not compared.
+        Several are counted anew when the run ends: that reads all programs of the plan.
         """
-        found = self.connection.execute(
-            "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
-        ).fetchall()
-        nodes = {machine.partition(",")[0] for (machine,) in found}
-        if nodes:
-            several = f"{len(nodes)} machines of run {run}"
-            name = nodes.pop() if len(nodes) == 1 else several
-            self.connection.execute("UPDATE runs SET machine = ? WHERE id = ?", (name, run))
+        query = "SELECT machine FROM runs WHERE id = ?"
+        [named] = self.connection.execute(query, (run,)).fetchone()
+        if named != _node(machine) and not named.endswith(_several(run)):
+            name_machine(self.connection, run)
 
     def _put_task(self, end: TaskEnd) -> None:
         self.connection.execute(
@@ -225,6 +221,32 @@ class PlanWriter:
                 storable(end.lost),
             ),
         )
+
+
+def name_machine(connection: sqlite3.Connection, run: int) -> None:
+    """Write into a run which machine measured it, within the transaction of the caller.
+
+    Several have a name that no other run has: times of such runs are not compared.
+
+    Example::
+
+        name_machine(connection, run=1)
+    """
+    found = connection.execute(
+        "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
+    ).fetchall()
+    nodes = {_node(machine) for (machine,) in found}
+    if nodes:
+        name = nodes.pop() if len(nodes) == 1 else f"{len(nodes)}{_several(run)}"
+        connection.execute("UPDATE runs SET machine = ? WHERE id = ?", (name, run))
+
+
+def _node(machine: str) -> str:
+    return machine.partition(",")[0]
+
+
+def _several(run: int) -> str:
+    return f" machines of run {run}"
 
 
 def _has_times(ran: Finished) -> bool:
