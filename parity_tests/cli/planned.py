@@ -122,7 +122,8 @@ def campaign(
         typer.Option(
             "--list",
             metavar="STATES",
-            help="Run nothing; print the programs in these states, one on a line.",
+            help="Run nothing; print the programs in these states, one on a line, with the "
+            "environment behind a tab where there are several.",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
@@ -168,6 +169,8 @@ def campaign(
     from reports.store.plan_report import find_plan, plan_report
 
     display = display_of(quiet, False, no_color)
+    if list_ is not None and (report or report_url):
+        fail("--list prints names and writes no report: leave out --report and --report-url")
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
     file = store or spec.with_suffix(".db")
     listed = None if list_ is None else _states(list_, "--list")
@@ -338,15 +341,23 @@ def _environments(
 def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
     from reports.store.plan_reading import planned_names
 
-    for name in planned_names(store, plan, states):
-        print(name)
+    for name, environment in planned_names(store, plan, states):
+        line = _on_one_line(name)
+        print(f"{line}\t{environment}" if environment else line)
+
+
+def _on_one_line(name: str) -> str:
+    """Spell out what would end a line or a column."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
 
 
 def _exit_code(report: PlanReport) -> Exit:
     statuses = {each.status for each in report.broken}
     if "difference" in statuses:
         return Exit.DIFFERENCE
-    # Of programs without a result nothing is known, whatever the rules are.
-    if statuses or report.states.get("not run") or report.states.get("lost"):
+    # Of programs without a result, or without times that were asked for, nothing is known,
+    # whatever the rules are.
+    without_result = report.states.get("not run") or report.states.get("lost")
+    if statuses or without_result or report.not_timed:
         return Exit.COULD_NOT_COMPARE
     return Exit.PARITY

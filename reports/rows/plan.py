@@ -84,7 +84,8 @@ class PlanReport(Row):
     """A planned campaign at some moment.
 
     `differ_from_themselves` has the programs that A/A found, and what differed; they are in the
-    state "not repeatable". Seconds are sums over all tasks: of the clock, of processors, and, as
+    state "not repeatable". `not_timed` has the programs that were to be timed and have no times.
+    Seconds are sums over all tasks: of the clock, of processors, and, as
     the `floor`, of what the sides took of the processors to trace, lower and compile.
     """
 
@@ -94,7 +95,7 @@ class PlanReport(Row):
     digest: str  # of the spec
     shard: str = ""  # "3/8"; "" for the whole plan
     started: str
-    finished: str = ""  # "" while programs are not run
+    finished: str = ""  # "" while programs are not run, or are being timed
     sides: tuple[Side, ...]
     planned: int
     states: dict[State, int]
@@ -102,6 +103,7 @@ class PlanReport(Row):
     causes: tuple[CauseGroup, ...]  # the most severe state first, and in it the largest
     broken: tuple[BrokenRule, ...] = ()  # the rules that programs break, in the order of the spec
     differ_from_themselves: Mapping[str, str] = Field(default_factory=dict)
+    not_timed: tuple[str, ...] = ()
     # Combinations that the generated programs cover, by kind; empty where there are none.
     coverage: Mapping[str, int] = Field(default_factory=dict)
     tasks: int = 0

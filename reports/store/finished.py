@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 
 from reports.output import json_file
-from reports.rows import ProgramRow
+from reports.rows import Observation, ProgramRow
 from reports.rows.fail_rules import FailRule
 from reports.rows.plan import State, state_of
 from reports.store.columns import program_of, storable
@@ -127,7 +127,17 @@ def _equation(row: ProgramRow) -> str:
     return next(iter(found), "")
 
 
-def _seconds(row: ProgramRow) -> float:
-    """Return how long a program keeps its sides at work, to balance shards by."""
-    times = [each.times for each in row.observations if each.times]
-    return sum(each.trace + each.lower + each.compile + each.first_call for each in times)
+def _seconds(row: ProgramRow) -> float | None:
+    """Return how long a program keeps its sides at work, to balance shards by.
+
+    None where that is known of no side.
+    """
+    known = [seconds for each in row.observations if (seconds := _of_side(each)) is not None]
+    return sum(known) if known else None
+
+
+def _of_side(observation: Observation) -> float | None:
+    failure, times = observation.failure, observation.times
+    if failure is not None:  # the limit of a timeout is in seconds, others are not
+        return failure.limit if failure.kind == "timeout" else None
+    return times.trace + times.lower + times.compile + times.first_call if times else None

@@ -18,7 +18,7 @@ from reports.store.database import (
 from reports.store.errors import store_error
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
-from reports.store.plans import PlanWriter
+from reports.store.plans import PlanWriter, name_machine
 from reports.store.statements import METRIC_COLUMNS
 
 # The columns of each table that are copied as they are, behind the number of the run or plan.
@@ -81,7 +81,8 @@ def merge(shards: Sequence[Path], path: Path) -> int:
                 _copy(source, part.plan.id, target, plan, runs)
             _plan_runs(target, plan)
         ends = [each.plan.finished for each in parts]
-        PlanWriter(path, target, plan).finish(max(ends) if all(ends) else "")
+        if all(ends):  # else programs are not run, or not timed: the campaign goes on there
+            PlanWriter(path, target, plan).finish(max(ends))
     return plan
 
 
@@ -199,7 +200,7 @@ def _copy_rows(
 
 
 def _plan_runs(connection: sqlite3.Connection, plan: int) -> None:
-    """Write into each run of a plan the names that it was planned with."""
+    """Write into each run of a plan the names that it was planned with, and its machine."""
     query = "SELECT id FROM runs WHERE plan = ?"
     for (run,) in connection.execute(query, (plan,)).fetchall():
         names = connection.execute(
@@ -209,3 +210,4 @@ def _plan_runs(connection: sqlite3.Connection, plan: int) -> None:
             "UPDATE runs SET planned = ?, finished = NULL WHERE id = ?",
             (json.dumps([name for (name,) in names]), run),
         )
+        name_machine(connection, run)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from reports.output import json_file
 from reports.rows import SIDES
 from reports.rows.plan import State
 from reports.store.database import opened_for_reading
@@ -57,23 +59,38 @@ def _plan_of(
     )
 
 
-def planned_names(path: Path, plan: int, states: Collection[State]) -> list[str]:
-    """Return the names of the programs of a plan that are in some states.
-
-    Raises `StoreError`.
+def labels_of(roots: Mapping[int, str]) -> dict[int, str]:
+    """Name the environments of runs by their JAX, and by their Python where that is not enough.
 
     Example::
 
-        planned_names(Path("runs.db"), 1, ["lost"])
+        labels_of({1: root}) == {1: "0.12.0.1"}
+    """
+    environments = {run: json_file.campaign_of(root, ()).environment for run, root in roots.items()}
+    jax = Counter(each.jax for each in environments.values())
+    return {
+        run: each.jax if jax[each.jax] == 1 else f"{each.jax} py{each.python} (run {run})"
+        for run, each in environments.items()
+    }
+
+
+def planned_names(path: Path, plan: int, states: Collection[State]) -> list[tuple[str, str]]:
+    """Return the programs of a plan that are in some states, each with its environment.
+
+    That is "" where the plan has one environment. Raises `StoreError`.
+
+    Example::
+
+        planned_names(Path("runs.db"), 1, ["lost"]) == [("step", "")]
     """
     marks = ", ".join("?" * len(states))
+    query = f"SELECT name, run FROM planned WHERE plan = ? AND state IN ({marks}) ORDER BY place"
     with opened_for_reading(path) as connection:
+        found = connection.execute("SELECT id, root FROM runs WHERE plan = ?", (plan,))
+        labels = labels_of(dict(found.fetchall()))
+        named = labels if len(labels) > 1 else {}
         return [
-            name
-            for (name,) in connection.execute(
-                f"SELECT name FROM planned WHERE plan = ? AND state IN ({marks}) ORDER BY place",
-                (plan, *states),
-            )
+            (name, named.get(run, "")) for name, run in connection.execute(query, (plan, *states))
         ]
 
 
@@ -93,15 +110,18 @@ def first_program(path: Path, plan: int) -> str:
 
 
 def seconds_by_name(path: Path) -> dict[str, float]:
-    """Return how long the programs of the last plan of a store took. Raises `StoreError`.
+    """Return how long the programs of the last plan of a store took, as far as that is known.
+
+    Raises `StoreError`.
 
     Example::
 
         seconds_by_name(Path("last_week.db"))["step"]
     """
+    # Stores of before have 0 where nothing is known.
     query = (
-        "SELECT name, max(seconds) FROM planned WHERE seconds IS NOT NULL "
-        "AND plan = (SELECT max(plan) FROM planned WHERE seconds IS NOT NULL) GROUP BY name"
+        "SELECT name, max(seconds) FROM planned WHERE seconds > 0 "
+        "AND plan = (SELECT max(plan) FROM planned WHERE seconds > 0) GROUP BY name"
     )
     with opened_for_reading(path) as connection:
         return dict(connection.execute(query).fetchall())

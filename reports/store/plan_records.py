@@ -74,7 +74,8 @@ class Finished(Row):
     `program` has what is listed and compared, and `packed` is its row; None and empty where it has
     no row. `symptom`, `line`, `equation` and `action` say what a program has in common with others
     of its cause. `broken` names the rules that it breaks. `against_itself` says what differed when
-    its first side ran twice. The store does not read the `recipe` of a generated program.
+    its first side ran twice. `seconds` are those of all sides, None where they are not known. The
+    store does not read the `recipe` of a generated program.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -89,7 +90,7 @@ class Finished(Row):
     against_itself: str = ""
     broken: tuple[str, ...] = ()
     recipe: str = ""
-    seconds: float = 0.0
+    seconds: float | None = None
     program: StoredProgram | None = None
     packed: bytes = b""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, S
 from reports.store.database import opened_for_reading
 from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_of
-from reports.store.plan_reading import list_plans
+from reports.store.plan_reading import labels_of, list_plans
 from reports.store.plan_records import StoredPlan
+from reports.store.statements import UNTIMED
 from reports.views.texts import counted
 
 # States that have nothing to explain, or whose cause is not in the program.
@@ -72,7 +74,11 @@ def plan_report(
             (found.id,),
         ).fetchall()
         roots = connection.execute(
-            "SELECT id, root FROM runs WHERE plan = ? ORDER BY id", (found.id,)
+            "SELECT id, root, settings FROM runs WHERE plan = ? ORDER BY id", (found.id,)
+        ).fetchall()
+        untimed = connection.execute(
+            f"SELECT run, name FROM planned WHERE plan = ? AND {UNTIMED} ORDER BY place",
+            (found.id,),
         ).fetchall()
         tasks = connection.execute(
             "SELECT count(*), count(nullif(lost, '')), coalesce(sum(seconds), 0), "
@@ -82,8 +88,9 @@ def plan_report(
         ).fetchone()
     standings = [_Standing(*row) for row in rows]
     environments = []
-    labels = _labels(roots)
-    for run, root in roots:
+    labels = labels_of({run: root for run, root, _ in roots})
+    has_rounds = any(json.loads(settings).get("rounds", "0") != "0" for *_, settings in roots)
+    for run, root, _ in roots:
         own = [each for each in standings if each.run == run]
         environments.append(
             PlanEnvironment(
@@ -109,8 +116,11 @@ def plan_report(
         causes=tuple(_causes(standings, labels)),
         broken=broken,
         differ_from_themselves={
-            _name(each, labels): each.against_itself for each in standings if each.against_itself
+            _name(each.run, each.name, labels): each.against_itself
+            for each in standings
+            if each.against_itself
         },
+        not_timed=tuple(_name(run, name, labels) for run, name in untimed) if has_rounds else (),
         coverage=found.coverage,
         tasks=count,
         tasks_lost=lost,
@@ -154,18 +164,8 @@ def _counts(standings: Sequence[_Standing]) -> dict[State, int]:
     return {state: found[state] for state in STATES if found[state]}
 
 
-def _labels(roots: Sequence[tuple[int, str]]) -> dict[int, str]:
-    """Name the environments of runs by their JAX, and by their Python where that is not enough."""
-    environments = {run: json_file.campaign_of(root, ()).environment for run, root in roots}
-    jax = Counter(each.jax for each in environments.values())
-    return {
-        run: each.jax if jax[each.jax] == 1 else f"{each.jax} py{each.python} (run {run})"
-        for run, each in environments.items()
-    }
-
-
-def _name(each: _Standing, labels: dict[int, str]) -> str:
-    return f"{each.name} on {labels[each.run]}" if len(labels) > 1 else each.name
+def _name(run: int, name: str, labels: dict[int, str]) -> str:
+    return f"{name} on {labels[run]}" if len(labels) > 1 else name
 
 
 def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[CauseGroup]:
@@ -189,11 +189,11 @@ def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[Caus
                 line=_common(each.line for each in members),
                 equation=_common(each.equation for each in members),
                 action=least.action,
-                example=_name(least, labels),
+                example=_name(least.run, least.name, labels),
                 place=least.place,
                 run=least.run,
                 target=least.target,
-                programs=tuple(_name(each, labels) for each in members),
+                programs=tuple(_name(each.run, each.name, labels) for each in members),
             )
         )
     order = {state: number for number, state in enumerate(_SEVERITY)}

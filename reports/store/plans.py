@@ -22,12 +22,10 @@ from reports.store.database import opened_for_writing, transaction
 from reports.store.errors import store_error
 from reports.store.held_to_rules import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
-from reports.store.statements import put
+from reports.store.statements import UNTIMED, put, remove
 from reports.store.what_helps import of_state
 
 NOT_RUN: State = "not run"
-# What all sides could run: times are judged in a phase of its own.
-_TIMED: tuple[State, ...] = ("safe", "at a price", "breaks", "disagree")
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,9 @@ class PlanWriter:
         return [text for (text,) in self.connection.execute(query, (self.plan, NOT_RUN))]
 
     def untimed(self) -> list[str]:
-        """Return the records of the programs that all sides could run, and that are not timed."""
-        marks = ", ".join("?" * len(_TIMED))
-        query = (
-            f"SELECT program FROM planned WHERE plan = ? AND NOT is_timed AND state IN ({marks}) "
-            "ORDER BY place"
-        )
-        return [text for (text,) in self.connection.execute(query, (self.plan, *_TIMED))]
+        """Return the records of the programs that all sides could run, and that have no times."""
+        query = f"SELECT program FROM planned WHERE plan = ? AND {UNTIMED} ORDER BY place"
+        return [text for (text,) in self.connection.execute(query, (self.plan,))]
 
     def commit(
         self, end: TaskEnd, programs: Sequence[Finished], *, is_timed: bool = False
@@ -60,14 +54,16 @@ class PlanWriter:
         With `is_timed` programs that were not timed yet are written in the place of what is there.
         """
         due = "NOT is_timed" if is_timed else f"state = '{NOT_RUN}'"
-        query = f"SELECT count(*) FROM planned WHERE plan = ? AND place = ? AND {due}"
-        states = []
+        query = f"SELECT run FROM planned WHERE plan = ? AND place = ? AND {due}"
+        states, runs = [], set()
         with transaction(self.path, self.connection):
             for each in programs:
-                [is_due] = self.connection.execute(query, (self.plan, each.place)).fetchone()
-                if is_due:
-                    self._put(each, end, is_timed)
+                for (run,) in self.connection.execute(query, (self.plan, each.place)).fetchall():
+                    self._put(run, each, end, is_timed and _has_times(each))
                     states.append(each.state)
+                    runs.add(run)
+            for run in runs:
+                self._keep_machine(run, end.machine)
             self._put_task(end)
         return states
 
@@ -86,20 +82,33 @@ class PlanWriter:
                 )
 
     def run_again(self, states: Collection[State]) -> int:
-        """Make programs of some states due once more, and return how many they are."""
-        marks = ", ".join("?" * len(states))
+        """Make programs of some states due once more, and return how many they are.
+
+        Their results are removed: they are not run for any reader until they have run again.
+        """
+        query = (
+            "SELECT run, place FROM planned WHERE plan = ? "
+            f"AND state IN ({', '.join('?' * len(states))})"
+        )
         with transaction(self.path, self.connection):
-            found = self.connection.execute(
+            due = self.connection.execute(query, (self.plan, *states)).fetchall()
+            remove(self.connection, due)
+            self.connection.executemany(
                 f"UPDATE planned SET state = '{NOT_RUN}', why = '', symptom = '', line = '', "
-                "equation = '', action = '', against_itself = '', broken = '', is_timed = 0 "
-                f"WHERE plan = ? AND state IN ({marks})",
-                (self.plan, *states),
-            ).rowcount
-            if found:
+                "equation = '', action = '', recipe = '', against_itself = '', machine = '', "
+                "versions = '', seconds = NULL, broken = '', is_timed = 0 "
+                "WHERE plan = ? AND place = ?",
+                [(self.plan, place) for _, place in due],
+            )
+            self.connection.executemany(
+                "UPDATE runs SET finished = NULL, question = '' WHERE id = ?",
+                [(run,) for run in {run for run, _ in due}],
+            )
+            if due:
                 self.connection.execute(
-                    "UPDATE plans SET finished = NULL WHERE id = ?", (self.plan,)
+                    "UPDATE plans SET finished = NULL, coverage = '{}' WHERE id = ?", (self.plan,)
                 )
-        return found
+        return len(due)
 
     def generated(self) -> list[tuple[int, str, State]]:
         """Return the place, the recipe and the state of each generated program that was run."""
@@ -158,11 +167,11 @@ class PlanWriter:
             )
             self.connection.execute("UPDATE plans SET rules = ? WHERE id = ?", (texts, self.plan))
 
-    def _put(self, ran: Finished, end: TaskEnd, is_timed: bool) -> None:
-        query = "SELECT run FROM planned WHERE plan = ? AND place = ?"
-        [run] = self.connection.execute(query, (self.plan, ran.place)).fetchone()
+    def _put(self, run: int, ran: Finished, end: TaskEnd, is_timed: bool) -> None:
         if ran.program is not None:
             put(self.connection, run, ran.place, ran.program, ran.packed)
+        else:
+            remove(self.connection, [(run, ran.place)])
         self.connection.execute(
             "UPDATE planned SET state = ?, why = ?, symptom = ?, line = ?, equation = ?, "
             "action = ?, against_itself = ?, machine = ?, versions = ?, recipe = ?, seconds = ?, "
@@ -184,21 +193,17 @@ class PlanWriter:
             states = {state: count for of, state, count in counted if of == run}
             said = ", ".join(f"{states[each]:,} {each}" for each in STATES if each in states)
             self.connection.execute("UPDATE runs SET question = ? WHERE id = ?", (said, run))
-            self._name_machine(run)
+            name_machine(self.connection, run)
 
-    def _name_machine(self, run: int) -> None:
-        """Write into a run which machine measured it.
+    def _keep_machine(self, run: int, machine: str) -> None:
+        """Name the machine of a run anew where a task has run on another one.
 
-        Several have a name that no other run has: times of such runs are not compared.
+        Several are counted anew when the run ends: that reads all programs of the plan.
         """
-        found = self.connection.execute(
-            "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
-        ).fetchall()
-        nodes = {machine.partition(",")[0] for (machine,) in found}
-        if nodes:
-            several = f"{len(nodes)} machines of run {run}"
-            name = nodes.pop() if len(nodes) == 1 else several
-            self.connection.execute("UPDATE runs SET machine = ? WHERE id = ?", (name, run))
+        query = "SELECT machine FROM runs WHERE id = ?"
+        [named] = self.connection.execute(query, (run,)).fetchone()
+        if named != _node(machine) and not named.endswith(_several(run)):
+            name_machine(self.connection, run)
 
     def _put_task(self, end: TaskEnd) -> None:
         self.connection.execute(
@@ -216,6 +221,41 @@ class PlanWriter:
                 storable(end.lost),
             ),
         )
+
+
+def name_machine(connection: sqlite3.Connection, run: int) -> None:
+    """Write into a run which machine measured it, within the transaction of the caller.
+
+    Several have a name that no other run has: times of such runs are not compared.
+
+    Example::
+
+        name_machine(connection, run=1)
+    """
+    found = connection.execute(
+        "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
+    ).fetchall()
+    nodes = {_node(machine) for (machine,) in found}
+    if nodes:
+        name = nodes.pop() if len(nodes) == 1 else f"{len(nodes)}{_several(run)}"
+        connection.execute("UPDATE runs SET machine = ? WHERE id = ?", (name, run))
+
+
+def _node(machine: str) -> str:
+    return machine.partition(",")[0]
+
+
+def _several(run: int) -> str:
+    return f" machines of run {run}"
+
+
+def _has_times(ran: Finished) -> bool:
+    """Say whether a program has times of each side: all processes that take them may have failed.
+
+    A program without is timed again when its campaign goes on.
+    """
+    program = ran.program
+    return program is not None and program.sides.keys() <= {each.side for each in program.samples}
 
 
 def _listed(rules: Sequence[str]) -> str:

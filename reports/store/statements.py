@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 
 from pydantic import TypeAdapter
 
@@ -18,15 +19,28 @@ _PUT_SIDE = (
     f"INSERT INTO sides ({', '.join(_SIDE_COLUMNS)}) VALUES ({', '.join('?' * len(_SIDE_COLUMNS))})"
 )
 
+# Which planned programs all sides could run, and have no times: these are taken in a phase of its
+# own. A program also breaks because one side fails, which then has nothing to time.
+UNTIMED = (
+    "NOT is_timed AND state IN ('safe', 'at a price', 'breaks', 'disagree') AND NOT EXISTS "
+    "(SELECT 1 FROM sides WHERE run = planned.run AND place = planned.place AND failure != '')"
+)
+
+
+def remove(connection: sqlite3.Connection, programs: Sequence[tuple[int, int]]) -> None:
+    """Remove programs from all tables, each by its run and its place."""
+    for table in ("programs", "sides", "rows"):
+        query = f"DELETE FROM {table} WHERE run = ? AND place = ?"
+        connection.executemany(query, programs)
+
 
 def put(
     connection: sqlite3.Connection, run: int, place: int, program: StoredProgram, packed: bytes
 ) -> None:
     """Write a program of a run, in the place of what is there; `packed` is its row."""
-    for table in ("sides", "rows"):
-        connection.execute(f"DELETE FROM {table} WHERE run = ? AND place = ?", (run, place))
+    remove(connection, [(run, place)])
     connection.execute(
-        "INSERT OR REPLACE INTO programs (run, place, name, source, digest, verdict, flip, reason, "
+        "INSERT INTO programs (run, place, name, source, digest, verdict, flip, reason, "
         "reasons, is_final) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run,

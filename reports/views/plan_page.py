@@ -87,6 +87,8 @@ def _answer(report: PlanReport) -> tuple[str, Tone]:
         for state, words in _SAID.items()
         if states.get(state)
     ]
+    if report.not_timed:
+        parts.append((f"{len(report.not_timed):,} not timed", "warn"))
     if not parts:
         unavailable = states.get("unavailable", 0)
         rest = f"; {unavailable:,} unavailable" if unavailable else ""
@@ -101,6 +103,10 @@ def _lines(report: PlanReport) -> Iterator[str]:
     yield from broken_rules(report)
     if report.differ_from_themselves:
         yield _against_themselves(report)
+    if report.not_timed:
+        count = len(report.not_timed)
+        what = "was to be timed and has" if count == 1 else "were to be timed and have"
+        yield f"{counted(count, 'program')} {what} no times: {_first(report.not_timed)}"
     if report.causes:
         groups = counted(len(report.causes), "cause")
         yield f"What is not safe has {groups}; programs of one cause are listed together"
@@ -128,11 +134,15 @@ def broken_rules(report: PlanReport) -> list[str]:
 
 def _against_themselves(report: PlanReport) -> str:
     """Name the programs that A/A set apart."""
-    names = list(report.differ_from_themselves)
+    names = _first(list(report.differ_from_themselves))
+    return f"Not repeatable, for they differ where {report.sides[0]} runs twice: {names}"
+
+
+def _first(names: Sequence[str]) -> str:
+    """Name the first of some programs, and say how many more there are."""
     shown = ", ".join(cut(each, _NAME_LENGTH) for each in names[:_NAMES_IN_A_LINE])
     more = len(names) - _NAMES_IN_A_LINE
-    rest = f" and {more:,} more" if more > 0 else ""
-    return f"Not repeatable, for they differ where {report.sides[0]} runs twice: {shown}{rest}"
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _coverage(coverage: Mapping[str, int]) -> str:

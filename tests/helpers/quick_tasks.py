@@ -14,33 +14,38 @@ from pathlib import Path
 from parity_tests.planned.task_process import TaskFiles
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import write
-from reports.rows import FlipVerdict, Observation, ProgramRow
+from reports.rows import FlipVerdict, Observation, ProgramRow, StageTimes, TimeSamples
 from reports.store.finished import finished
 from tests.helpers.built_grids import ENVIRONMENT
 
+TIMES = StageTimes(trace=1.0, lower=1.0, compile=1.0, first_call=1.0, call=None, call_samples=0)
 
-def row(name, outcome="safe"):
+
+def row(name, outcome="safe", *, has_times=False):
     """Make the row of a program for which the flip comes to `outcome`."""
+    times = (TimeSamples(side="legacy", metric="call", seconds=(1.0,)),)
     return ProgramRow(
         name=name,
         source="model.py:1",
         summary="",
         verdict="parity",
         reasons=(),
-        observations=(Observation(program=name, side="legacy"),),
+        observations=(Observation(program=name, side="legacy", times=TIMES),),
         comparisons=(),
+        time_samples=times if has_times else (),
         flip=FlipVerdict(left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=()),
     )
 
 
 def result(task, machine="this one"):
-    """Make the result of a task whose programs are all safe."""
+    """Make the result of a task whose programs are all safe, with times where they are asked."""
     return TaskResult(
         key=task.key,
         machine=machine,
         environment=ENVIRONMENT,
         programs=tuple(
-            finished(each.place, row(each.name), task.campaign.rules) for each in task.programs
+            finished(each.place, row(each.name, has_times=task.rounds > 0), task.campaign.rules)
+            for each in task.programs
         ),
         seconds=1.0,
         processor_seconds=1.0,

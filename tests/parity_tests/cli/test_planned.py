@@ -15,6 +15,7 @@ from parity_tests.planned.going import go_on
 from parity_tests.planned.searching import file_of
 from parity_tests.planned.spec import SpecError, read_spec
 from parity_tests.processes.protocol import Listed, Listing
+from reports.store.plan_records import PlannedText
 from reports.store.plan_report import plan_report
 from reports.store.plans import opened_plan
 from tests.helpers.built_grids import ENVIRONMENT, program
@@ -50,11 +51,17 @@ def run(waiting):
 @pytest.fixture
 def stored(spec):
     """The store of the spec, with a program that breaks and one that is safe."""
-    described = begin(NAMES, digest=digest_of(read_spec(spec), ""), rules=("different",))
+    keep(spec)
+    return spec
+
+
+def keep(spec, **changes):
+    """Keep a campaign of two programs, of which the first breaks."""
+    fields = {"digest": digest_of(read_spec(spec), ""), "rules": ("different",), **changes}
+    described = begin(NAMES, **fields)
     with opened_plan(spec.with_suffix(".db"), described) as plan:
         go_on(plan, tasks(NAMES), run)
         plan.finish()
-    return spec
 
 
 @pytest.fixture
@@ -201,3 +208,46 @@ def test_merged_shards_name_the_smaller_programs_that_lie_beside_them(shards, ca
     file.touch()
     said(capsys, "merge", *shards, "--into", "all.db", "--report", "md:summary.md", code=1)
     assert f"constparity run {file}:program" in Path("summary.md").read_text()
+
+
+@pytest.mark.parametrize(("rounds", "code"), [("5", 2), ("0", 0)])
+def test_times_that_were_not_taken_are_no_pass(spec, capsys, rounds, code):
+    spec.write_text(f'[campaign]\nfail_on = ["slower:20%"]\n{SPEC}')
+    keep(spec, settings={"rounds": rounds}, rules=("slower:20%",))
+    words = said(capsys, "campaign", "small.toml", "--status", "-q", code=code)
+    assert words == "2 programs: 1 break" + (", 2 not timed" if code else "")
+
+
+def with_two_environments(names):
+    """Describe a plan whose programs are in two environments, each with the same names."""
+    other = ENVIRONMENT.model_copy(update={"jax": "0.12.0.1"})
+    texts = [
+        PlannedText(place, place // len(names), name, text="{}")
+        for place, name in enumerate(names * 2)
+    ]
+    return {"environments": (ENVIRONMENT, other), "programs": texts, "total": len(texts)}
+
+
+def test_a_list_names_the_environment_where_there_are_several(spec, capsys):
+    names = ("first", "sec\tond\nline")
+    described = begin(names, digest=digest_of(read_spec(spec), ""), **with_two_environments(names))
+    with opened_plan(spec.with_suffix(".db"), described):
+        pass
+    assert app.main(("campaign", "small.toml", "--list", "not run")) == 0
+    assert [line.split("\t") for line in capsys.readouterr().out.splitlines()] == [
+        [name, environment]
+        for environment in ("0.10.2", "0.12.0.1")
+        for name in ("first", "sec\\tond\\nline")
+    ]
+
+
+def test_a_list_of_one_environment_is_names_alone(stored, capsys):
+    assert app.main(("campaign", "small.toml", "--list", "safe,breaks")) == 0
+    assert capsys.readouterr().out == "first\nsecond\n"
+
+
+@pytest.mark.parametrize("option", [("--report", "md:x.md"), ("--report-url", "https://x.org")])
+def test_a_list_is_no_report(stored, capsys, option):
+    words = said(capsys, "campaign", "small.toml", "--list", "safe", *option)
+    assert "--list prints names and writes no report: leave out --report and --report-url" in words
+    assert not stored.with_name("x.md").exists()

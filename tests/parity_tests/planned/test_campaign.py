@@ -6,8 +6,11 @@ from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.plan import NamedEnvironment
 from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
-from reports.store.finished import without_row
-from tests.helpers.quick_tasks import result
+from parity_tests.planned.tasks import TaskLost
+from reports.store.finished import finished, without_row
+from reports.store.plan_report import plan_report
+from tests.helpers.built_grids import STOCK, program
+from tests.helpers.quick_tasks import result, row
 
 pytestmark = pytest.mark.usefixtures("lists")
 CORPUS = CorpusSpec(name="models", targets=("models.py",))
@@ -16,6 +19,17 @@ CORPUS = CorpusSpec(name="models", targets=("models.py",))
 def no_rows(task):
     """Make the result of a task of whose programs nothing is known."""
     programs = tuple(without_row(each.place, "it has no row") for each in task.programs)
+    return result(task).model_copy(update={"programs": programs})
+
+
+def lost_with_rounds(task):
+    """Make the result of a task; one that takes times is lost."""
+    return TaskLost(key=task.key, why="killed") if task.rounds else result(task)
+
+
+def without_times(task):
+    """Make the result of a task whose programs have no times, though they were asked for."""
+    programs = tuple(finished(each.place, row(each.name)) for each in task.programs)
     return result(task).model_copy(update={"programs": programs})
 
 
@@ -72,3 +86,39 @@ def test_rounds_are_said_where_there_is_something_to_time(campaign):
     rounds = "3 rounds of times, one task at a time on each machine"
     assert campaign({"rounds": 3})[1:] == [rounds]
     assert campaign({"rounds": 3, "name": "fails"}, no_rows)[1:] == []
+
+
+@pytest.mark.parametrize("outcome", [lost_with_rounds, without_times])
+def test_programs_that_were_to_be_timed_and_have_no_times_are_named(campaign, tmp_path, outcome):
+    spec = {"rounds": 3, "fail_on": ("slower:20%",)}
+    campaign(spec, outcome)
+    report = plan_report(tmp_path / "runs.db")
+    assert report.not_timed == ("step", "loss")
+    assert (report.states, report.planned, bool(report.finished)) == ({"safe": 2}, 2, True)
+
+    campaign(spec)  # goes on with them
+    assert plan_report(tmp_path / "runs.db").not_timed == ()
+
+
+def test_programs_of_a_campaign_without_rounds_are_not_to_be_timed(campaign, tmp_path):
+    campaign()
+    assert plan_report(tmp_path / "runs.db").not_timed == ()
+
+
+def fails_on_a_side(task):
+    """Make the result of a task whose programs break, for the flip makes them fail."""
+    rows = (program(each.name, "different", fails=STOCK[1:]) for each in task.programs)
+    programs = tuple(
+        finished(each.place, row) for each, row in zip(task.programs, rows, strict=True)
+    )
+    return result(task).model_copy(update={"programs": programs})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"), [(no_rows, "could not compare"), (fails_on_a_side, "breaks")]
+)
+def test_a_program_that_has_nothing_to_time_is_not_to_be_timed(campaign, tmp_path, outcome, state):
+    said = campaign({"rounds": 3}, outcome)
+    report = plan_report(tmp_path / "runs.db")
+    assert (report.not_timed, report.states) == ((), {state: 2})
+    assert said == ["campaign 1 in runs.db: 2 programs to run"]

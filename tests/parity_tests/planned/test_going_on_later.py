@@ -171,7 +171,7 @@ def test_parts_that_began_in_two_directories_are_merged(campaign, elsewhere, tmp
     elsewhere()
     campaign(MODELS, store="2.db", shard=Shard(2, 2))
     merge([tmp_path / "1.db", tmp_path / "2.db"], tmp_path / "merged.db")
-    assert planned_names(tmp_path / "merged.db", 1, ("safe",)) == ["step", "loss"]
+    assert planned_names(tmp_path / "merged.db", 1, ("safe",)) == [("step", ""), ("loss", "")]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 """The shards of a campaign: divided, balanced, and merged into one store."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 from parity_tests.planned.going import go_on
@@ -139,3 +142,22 @@ def test_a_merged_campaign_ended_with_the_last_of_its_shards(
     whole = tmp_path / "whole.db"
     merge(parts, whole)
     assert plan_report(whole).finished == list_runs(whole)[0].finished == ends[1]
+
+
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_a_shard_that_was_interrupted_before_its_times_leaves_the_whole_open(
+    begin, planned, tasks, tmp_path, is_interrupted
+):
+    changes = {"settings": {"rounds": "5"}}
+    parts = [
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2, **changes)
+        for number in (1, 2)
+    ]
+    if is_interrupted:
+        with contextlib.closing(sqlite3.connect(parts[1])) as store, store:
+            store.execute("UPDATE plans SET finished = NULL")
+    whole = tmp_path / "whole.db"
+    merge(parts, whole)
+    report = plan_report(whole)
+    assert (report.states, report.not_timed) == ({"safe": 5}, NAMES)
+    assert bool(report.finished) == bool(list_runs(whole)[0].finished) == (not is_interrupted)

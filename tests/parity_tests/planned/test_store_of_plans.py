@@ -86,7 +86,7 @@ def test_states_are_run_again_on_request(begin, tasks, tmp_path):
         go_on(plan, tasks(NAMES), run)
         plan.finish()
         assert plan.run_again(["safe"]) == 5
-        assert planned_names(plan.path, plan.plan, ["not run"]) == list(NAMES)
+        assert planned_names(plan.path, plan.plan, ["not run"]) == [(name, "") for name in NAMES]
         assert plan_report(plan.path).finished == ""
         go_on(plan, tasks(NAMES), run)
     assert plan_report(plan.path).states == {"safe": 5}
@@ -321,7 +321,7 @@ def test_two_campaigns_write_to_one_store_at_once_while_it_is_read(tmp_path, mar
         for each in list_plans(path):
             own = names[each.digest]
             check_adds_up(path, each.id, own)
-            assert planned_names(path, each.id, STATES) == own
+            assert planned_names(path, each.id, STATES) == [(name, "") for name in own]
         assert all(run.programs <= run.planned == 8 for run in list_runs(path))
 
     try:

@@ -136,3 +136,18 @@ def test_each_state_has_its_number_and_they_add_up():
         assert re.search(rf"^\| \**{state}\** \| {number} \|", table, re.MULTILINE)
     assert f"| all | {sum(states.values())} |" in table
     assert json.loads(plan_pages.render("json", whole))["states"] == states
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "comment", "json"])
+def test_programs_that_are_not_timed_are_in_the_answer_and_named(kind):
+    names = tuple(f"slow{number}" for number in range(7))
+    text = plan_pages.render(kind, report(states={"safe": 10}, planned=10, not_timed=names))
+    if kind == "json":
+        assert PlanReport.model_validate_json(text).not_timed == names
+        return
+    said = Page(text).text if kind == "html" else text
+    assert "10 programs: 7 not timed" in said
+    assert "nothing breaks" not in said
+    assert "7 programs were to be timed and have no times: slow0, slow1" in said
+    assert "slow4 and 2 more" in said
+    assert plan_page(report(states={"safe": 10}, planned=10, not_timed=names)).tone == "warn"
