@@ -50,7 +50,6 @@ def run_on_worker(text: str) -> str:
     """
     from distributed import get_worker
 
-    worker = get_worker()
     task = Task.model_validate_json(text)
     try:
         if task.constparity != version():
@@ -62,8 +61,9 @@ def run_on_worker(text: str) -> str:
         with temporary_folder() as own:
             return perform(task, own / task.key, look=_look_for_client()).model_dump_json()
     except (OSError, ValueError) as error:
-        why = f"worker {worker.address} on {platform.node()} runs no tasks: {error}"
-        return TaskLost(key=task.key, why=why, unfit_worker=worker.address).model_dump_json()
+        address = get_worker().address
+        why = f"worker {address} on {platform.node()} runs no tasks: {error}"
+        return TaskLost(key=task.key, why=why, unfit_worker=address).model_dump_json()
 
 
 def _look_for_client() -> Callable[[], None]:
