@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from parity_tests.campaign.collection import Collected
+from parity_tests.planned import plan
 from parity_tests.planned.begun import whole_of
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.generated import recipe_of, write_recipe
@@ -13,10 +15,12 @@ from parity_tests.planned.interesting import read
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram
 from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
+from parity_tests.processes.protocol import Listed, Listing
 from reports.store.errors import StoreError
 from reports.store.finished import finished
 from reports.store.plan_merge import merge
 from reports.store.plan_reading import list_plans, planned_names
+from tests.helpers.built_grids import ENVIRONMENT
 from tests.helpers.quick_tasks import result, row
 
 HERE = (NamedEnvironment("here"),)
@@ -26,10 +30,10 @@ MODELS = CorpusSpec(name="models", targets=("models.py",))
 
 @pytest.fixture
 def campaign(tmp_path, lists):
-    """Run a campaign of a corpus; return its tasks."""
+    """Run a campaign of some corpora; return its tasks."""
 
-    def run_one(corpus, store="runs.db", folder=tmp_path, outcome=ran, **changes):
-        spec = Spec(campaign=CampaignSpec(task_size=1), corpus=(corpus,))
+    def run_one(*corpora, store="runs.db", folder=tmp_path, outcome=ran, **changes):
+        spec = Spec(campaign=CampaignSpec(task_size=1), corpus=corpora)
         given = []
 
         def run(tasks):
@@ -80,11 +84,12 @@ def kept(tmp_path, campaign):
     return tmp_path / "kept.json"
 
 
-def test_a_search_goes_on_with_its_own_programs_whatever_is_kept_since(campaign, kept):
+def test_a_search_goes_on_with_its_own_programs_whatever_is_kept_since(campaign, kept, monkeypatch):
     before = read(kept)
     own = campaign(SEARCH)
     assert [bool(each) for each in recipes(own)] == [False, True, False, True]
     assert len(read(kept).recipes) > len(before.recipes)
+    monkeypatch.delattr(plan, "variation_of")  # nothing varies what is in the store
     assert programs(campaign(SEARCH, retry=("safe",))) == programs(own)
     assert campaign(SEARCH) == []
     kept.unlink()
@@ -135,8 +140,10 @@ def test_parts_that_went_on_from_other_kept_programs_are_not_merged(campaign, ke
 
 
 def test_an_expression_keeps_the_programs_that_it_took(campaign, tmp_path):
-    campaign(SEARCH, expression="seed_7_program_2")
-    assert read(tmp_path / "kept.json").recipes == (recipe_of(7, 2),)
+    other = SEARCH.model_copy(update={"name": "other", "seed": 8, "kept": "other.json"})
+    campaign(SEARCH, other, expression="seed_8_program_2")
+    assert read(tmp_path / "other.json").recipes == (recipe_of(8, 2),)
+    assert not read(tmp_path / "kept.json").recipes
 
 
 @pytest.fixture
@@ -174,6 +181,20 @@ def test_parts_that_began_in_two_directories_are_merged(campaign, elsewhere, tmp
     assert planned_names(tmp_path / "merged.db", 1, ("safe",)) == [("step", ""), ("loss", "")]
 
 
+def test_programs_of_one_name_have_the_same_names_from_every_directory(
+    campaign, elsewhere, tmp_path, monkeypatch
+):
+    def collect(targets, folder, limits, select):
+        programs = [Listed(name=f"{each}:step", target=f"{each}:step") for each in targets]
+        return Collected(Listing(programs=programs, environment=ENVIRONMENT))
+
+    monkeypatch.setattr(plan, "collect", collect)
+    elsewhere()
+    campaign(MODELS.model_copy(update={"targets": ("models.py", "other.py")}))
+    names = planned_names(tmp_path / "runs.db", 1, ("safe",))
+    assert names == ["models.py:step", "other.py:step"]
+
+
 @pytest.mark.parametrize(
     ("change", "is_the_same"),
     [
@@ -187,12 +208,12 @@ def test_parts_that_began_in_two_directories_are_merged(campaign, elsewhere, tmp
     ],
 )
 def test_programs_are_known_by_what_they_are(change, is_the_same):
-    plan = Plan(spec=Spec(corpus=(MODELS,)), environments=(), programs=())
+    none = Plan(spec=Spec(corpus=(MODELS,)), environments=(), programs=())
     program = PlannedProgram(
         place=0, environment="here", corpus="models", name="step", target="models.py:step"
     )
     own, other = (
-        whole_of(plan, [each], {"models": Path()})
+        whole_of(none, [each], {"models": Path()})
         for each in (program, program.model_copy(update=change))
     )
     assert (own == other) is is_the_same
