@@ -13,12 +13,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-from parity_tests.campaign.name_expression import parse
-from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
+from parity_tests.planned.ecosystem import with_libraries
 from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
-from parity_tests.planned.selecting import selected
+from parity_tests.planned.selecting import selected, with_libraries_taken
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
@@ -75,8 +74,7 @@ def run_campaign(
     """
     spec = asked.spec
     if spec.library:
-        if asked.expression.strip():
-            spec = libraries_that_match(spec, parse(asked.expression))
+        spec = with_libraries_taken(spec, asked.expression, say)
         sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
         spec = with_libraries(spec, sources, metadata.version("jax"), say)
     plan = plan_of(spec, asked.folder, asked.environments, say=say)

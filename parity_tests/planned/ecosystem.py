@@ -211,16 +211,3 @@ def _failures(library: LibrarySpec, place: _Place) -> tuple[str, ...]:
     return tuple(
         name for name in failed if not any(fnmatch.fnmatchcase(name, glob) for glob in known)
     )
-
-
-def libraries_that_match(spec: Spec, takes: Callable[[Sequence[str]], bool]) -> Spec:
-    """Return a spec without the libraries that an expression leaves out, before any is fetched.
-
-    An expression that names no library is about programs, and leaves all of them.
-
-    Example::
-
-        libraries_that_match(spec, parse("numpyro")).library
-    """
-    found = tuple(each for each in spec.library if takes([each.name]))
-    return spec.model_copy(update={"library": found}) if found else spec

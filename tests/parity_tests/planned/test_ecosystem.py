@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from parity_tests.campaign.name_expression import parse
 from parity_tests.planned import ecosystem
-from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
+from parity_tests.planned.ecosystem import with_libraries
 from parity_tests.planned.spec import LibrarySpec, Spec, SpecError, read_spec
 
 TESTS = """
@@ -95,9 +94,3 @@ def test_the_ecosystem_list_is_a_spec_of_libraries():
     spec = read_spec(Path(__file__).parents[3] / "docs" / "ecosystem.toml")
     assert len(spec.library) >= 8
     assert all(each.version and each.tests for each in spec.library)
-
-
-def test_an_expression_takes_libraries_before_they_are_fetched():
-    spec = Spec(library=tuple(LibrarySpec(name=name, version="1") for name in ("optax", "rlax")))
-    assert [each.name for each in libraries_that_match(spec, parse("rlax")).library] == ["rlax"]
-    assert len(libraries_that_match(spec, parse("some_program")).library) == 2
