@@ -201,6 +201,7 @@ def campaign(
                     durations=durations,
                     anew=anew,
                     retry=again,
+                    jobs=jobs,
                 )
                 plan = run_campaign(
                     asked,
@@ -331,6 +332,7 @@ def _exit_code(report: PlanReport) -> Exit:
     if "difference" in statuses:
         return Exit.DIFFERENCE
     # Of programs without a result nothing is known, whatever the rules are.
-    if statuses or report.states.get("not run") or report.states.get("lost"):
+    is_less = any(each.left_out for each in report.libraries)
+    if statuses or is_less or report.states.get("not run") or report.states.get("lost"):
         return Exit.COULD_NOT_COMPARE
     return Exit.PARITY

@@ -13,15 +13,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-from parity_tests.planned.ecosystem import with_libraries
 from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
+from parity_tests.planned.libraries import WithLibraries, with_libraries
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
 from parity_tests.planned.selecting import selected, with_libraries_taken
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
-from reports.rows.plan import State
+from reports.rows.plan import PlanLibrary, State
 from reports.store.plan_reading import list_plans, seconds_by_name
 from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
 from reports.store.plans import opened_plan
@@ -35,7 +35,7 @@ class Asked:
     `environments` are those of the spec, each with its Python. `expression`, as
     that of `-k`, is about names of programs, corpora and tags. Of a `shard` its programs alone are
     run; `durations` is a store with an earlier campaign, to balance the shards by. Programs in the
-    states `retry` are due once more.
+    states `retry` are due once more. At most `jobs` suites of libraries run at once.
     """
 
     spec: Spec
@@ -47,6 +47,7 @@ class Asked:
     durations: Path | None = None
     anew: bool = False
     retry: tuple[State, ...] = ()
+    jobs: int = 1
 
 
 class MakesRunner(Protocol):
@@ -72,18 +73,14 @@ def run_campaign(
 
         run_campaign(asked, lambda folder, campaign, alone: partial(run_here, folder=folder))
     """
-    spec = asked.spec
-    if spec.library:
-        spec = with_libraries_taken(spec, asked.expression, say)
-        sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
-        spec = with_libraries(spec, sources, metadata.version("jax"), say)
-    plan = plan_of(spec, asked.folder, asked.environments, say=say)
-    programs = selected(plan.programs, asked.expression)
-    begin = _begin(asked, plan, programs)
     before = list_plans(asked.store) if asked.store.exists() else []
+    found = _with_libraries(asked, before, say)
+    plan = plan_of(found.spec, asked.folder, asked.environments, say=say)
+    programs = selected(plan.programs, asked.expression, found.spec.library)
+    begin = _begin(asked, plan, programs, found.libraries)
     with opened_plan(asked.store, begin, anew=asked.anew) as writer:
         with _held_folder(asked.store, writer.plan) as folder:
-            writer.hold_to(spec.campaign.rules)
+            writer.hold_to(plan.spec.campaign.rules)
             if asked.retry and (again := writer.run_again(asked.retry)):
                 say(f"to run again: {counted(again, 'program')}")
             tasks = _tasks(writer.pending(), plan)
@@ -126,6 +123,24 @@ def digest_of(spec: Spec, expression: str) -> str:
     return hashlib.sha256(f"{spec.digest} {expression}".encode()).hexdigest()[:16]
 
 
+def _with_libraries(
+    asked: Asked, plans: Sequence[StoredPlan], say: Callable[[str], None]
+) -> WithLibraries:
+    """Make corpora of the libraries; a campaign that is gone on with has those that it had."""
+    if not asked.spec.library:
+        return WithLibraries(asked.spec, ())
+    own = (digest_of(asked.spec, asked.expression), str(asked.shard or ""))
+    same = [each.libraries for each in plans if (each.digest, each.shard) == own]
+    return with_libraries(
+        with_libraries_taken(asked.spec, asked.expression, say),
+        asked.store.with_name(f"{asked.store.name}.ecosystem"),
+        metadata.version("jax"),
+        say,
+        jobs=asked.jobs,
+        before=same[-1] if same and not asked.anew else None,
+    )
+
+
 def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
     pending = programs_of(texts)
     return [
@@ -143,7 +158,12 @@ def _tasks(texts: Sequence[str], plan: Plan, rounds: int = 0) -> list[Task]:
     ]
 
 
-def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> PlanBegin:
+def _begin(
+    asked: Asked,
+    plan: Plan,
+    programs: Sequence[PlannedProgram],
+    libraries: tuple[PlanLibrary, ...],
+) -> PlanBegin:
     labels = [each.label for each in plan.environments]
     texts = [
         PlannedText(
@@ -170,6 +190,7 @@ def _begin(asked: Asked, plan: Plan, programs: Sequence[PlannedProgram]) -> Plan
         machine=platform.node(),
         shard=str(asked.shard or ""),
         rules=spec.campaign.fail_on,
+        libraries=libraries,
     )
 
 

@@ -14,10 +14,12 @@ from parity_tests.planned.spec import LibrarySpec, Spec, SpecError
 _IS_A_TYPO = 0.8  # of the similarity of difflib; 0.6 is merely near
 
 
-def selected(programs: Sequence[PlannedProgram], expression: str) -> list[PlannedProgram]:
+def selected(
+    programs: Sequence[PlannedProgram], expression: str, left_out: Sequence[LibrarySpec] = ()
+) -> list[PlannedProgram]:
     """Return the programs that an expression takes, each with its place among them.
 
-    Raises `SpecError` where it takes none.
+    Raises `SpecError` where it takes none, which names libraries that were left out.
 
     Example::
 
@@ -28,7 +30,7 @@ def selected(programs: Sequence[PlannedProgram], expression: str) -> list[Planne
     takes = parse(expression)
     found = [each for each in programs if takes([each.name, each.corpus, *each.tags])]
     if not found:
-        raise _nothing(expression)
+        raise _nothing(expression, left_out)
     return [each.model_copy(update={"place": place}) for place, each in enumerate(found)]
 
 
@@ -142,5 +144,7 @@ def _generated(spec: Spec) -> Iterable[tuple[str, str]]:
             yield each.name, f"{of_several}{name_of(each.seed, number, each.depth)}"
 
 
-def _nothing(expression: str) -> SpecError:
-    return SpecError(f"no program, corpus or tag of the campaign is {expression!r}")
+def _nothing(expression: str, left_out: Sequence[LibrarySpec] = ()) -> SpecError:
+    names = ", ".join(each.name for each in left_out)
+    rest = f"; the libraries that left no programs are {names}" if names else ""
+    return SpecError(f"no program, corpus or tag of the campaign is {expression!r}{rest}")

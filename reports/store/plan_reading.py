@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from reports.rows import SIDES
-from reports.rows.plan import State
+from reports.rows.plan import PlanLibrary, State
 from reports.store.database import opened_for_reading
 from reports.store.plan_records import StoredPlan
 
@@ -22,7 +22,7 @@ def list_plans(path: Path) -> list[StoredPlan]:
     with opened_for_reading(path) as connection:
         found = connection.execute(
             "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
-            "coalesce(finished, ''), coverage, rules FROM plans ORDER BY id"
+            "coalesce(finished, ''), coverage, rules, libraries FROM plans ORDER BY id"
         ).fetchall()
     return [_plan_of(*row) for row in found]
 
@@ -40,6 +40,7 @@ def _plan_of(
     finished: str,
     coverage: str,
     rules: str,
+    libraries: str,
 ) -> StoredPlan:
     return StoredPlan(
         id=id_,
@@ -54,6 +55,7 @@ def _plan_of(
         finished=finished,
         coverage=json.loads(coverage),
         rules=tuple(json.loads(rules)) if rules else (),
+        libraries=tuple(map(PlanLibrary.model_validate, json.loads(libraries))),
     )
 
 
