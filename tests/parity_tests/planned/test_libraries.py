@@ -132,7 +132,7 @@ def test_a_suite_has_its_folder_until_it_has_ended(suites, tmp_path):
     assert gather(library("first"), tmp_path / "e", "0.12", str, may_wait=False) is None
     suite.end()
     suites.lines["first"] = FINE
-    again = gather(library("first"), tmp_path / "e", "0.12", str, may_wait=False)
+    again = gather(library("first"), tmp_path / "e", "0.12", str)
     again.process.wait()
     assert isinstance(again.programs(str), Programs)
 
