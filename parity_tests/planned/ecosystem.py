@@ -185,7 +185,16 @@ def gather(
         python = _python_with(library, jax, say)
         root = _source_of(library, place, python)
         say(f"{library.name} {library.version}: running its test-suite")
-        process = _start_suite(library, place, root, python, lock)
+        with open(place.log, "wb") as log:
+            process = subprocess.Popen(
+                _suite_command(library, place, python),
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(lock.fileno(),),  # where the campaign is killed, the suite has its folder
+                start_new_session=True,  # Ctrl-C is for the parent, which then kills the group
+            )
         suite = Suite(library, place, lock, process, time.monotonic())
         return suite
     finally:
@@ -258,23 +267,14 @@ def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:
     return roots[0] if len(roots) == 1 else place.source
 
 
-def _start_suite(
-    library: LibrarySpec, place: _Place, root: Path, python: Path, lock: FolderLock
-) -> subprocess.Popen[bytes]:
-    """Start the tests of a library in shadow mode."""
-    command = [
+def _suite_command(library: LibrarySpec, place: _Place, python: Path) -> list[str]:
+    """Return what runs the tests of a library in shadow mode."""
+    return [
         str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=",
         "--constparity=both", f"--constparity-collect={place.programs.absolute()}",
         f"--junitxml={place.results.absolute()}",
         *(f"--deselect={each}" for each in library.deselect), *library.tests,
     ]  # fmt: skip
-    with open(place.log, "wb") as log:
-        return subprocess.Popen(
-            command, cwd=root, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            # A suite whose campaign was killed has its folder until it has ended.
-            pass_fds=(lock.fileno(),),
-            start_new_session=True,  # Ctrl-C is for the parent, which then kills the group
-        )  # fmt: skip
 
 
 def _failures(library: LibrarySpec, place: _Place) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Suites of libraries that are lines of a shell: nothing is fetched, installed or imported."""
 
-import subprocess
 from types import SimpleNamespace
 
 from parity_tests.planned import ecosystem
@@ -11,26 +10,19 @@ _RESULTS = '<testsuite><testcase classname="t" name="fails"><failure/></testcase
 
 def planted(monkeypatch):
     """Return the lines of each library by its name, and what was started; others are `FINE`."""
-    quick = SimpleNamespace(lines={}, unfetched=set(), started=[], processes=[])
+    quick = SimpleNamespace(lines={}, unfetched=set(), started=[])
 
     def fetch(library, place, python):
         if library.name in quick.unfetched:
             raise ecosystem.LibraryError(library, "it cannot be fetched; check its name")
         return place.folder
 
-    def start(library, place, root, python, lock):
+    def command(library, place, python):
         place.results.write_text(_RESULTS)
         quick.started.append(library.name)
-        process = subprocess.Popen(
-            ["sh", "-c", quick.lines.get(library.name, FINE)],
-            cwd=place.folder,
-            pass_fds=(lock.fileno(),),
-            start_new_session=True,
-        )
-        quick.processes.append(process)
-        return process
+        return ["sh", "-c", quick.lines.get(library.name, FINE)]
 
     monkeypatch.setattr(ecosystem, "_python_with", lambda library, jax, say: None)
     monkeypatch.setattr(ecosystem, "_source_of", fetch)
-    monkeypatch.setattr(ecosystem, "_start_suite", start)
+    monkeypatch.setattr(ecosystem, "_suite_command", command)
     return quick

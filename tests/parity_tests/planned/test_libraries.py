@@ -95,7 +95,8 @@ def test_suites_run_at_once(gathered, suites, tmp_path):
     wait = "touch ../{own}; until [ -e ../{other} ]; do sleep 0.02; done; " + FINE
     suites.lines["first"] = wait.format(own="first", other="second")
     suites.lines["second"] = wait.format(own="second", other="first")
-    found, _ = gathered(spec("first", "second", "third"), jobs=2)
+    both = tuple(library(each, suite_timeout=20) for each in ("first", "second"))
+    found, _ = gathered(Spec(library=(*both, library("third"))), jobs=2)
     assert [each.name for each in found.spec.corpus] == ["first", "second", "third"]
 
 
@@ -138,13 +139,14 @@ def test_a_suite_has_its_folder_until_it_has_ended(suites, tmp_path):
 
 
 def test_suites_end_where_the_campaign_is_interrupted(suites, tmp_path):
-    suites.lines["first"] = "sleep 60"
+    suites.lines["first"] = "exec sleep 60"
 
     def say(text):
-        if text.startswith("second"):
+        if text == "second 1: running its test-suite":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         with_libraries(spec("first", "second"), tmp_path / "e", "0.12", say, jobs=2)
-    [process] = suites.processes
-    assert process.returncode is not None
+    [folder] = (tmp_path / "e").glob("first-*")
+    with FolderLock(folder) as lock:
+        assert lock.try_to_exclude()
