@@ -8,22 +8,41 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\s()]+")
 _OPERATORS = ("and", "or", "not")
-
-# Says whether the expression is true of these texts.
-Matches = Callable[[Sequence[str]], bool]
 
 
 class NameExpressionError(ValueError):
     """An expression cannot be read; the message has it and says how one is written."""
 
 
+@dataclass(frozen=True)
+class NameExpression:
+    """An expression that was read: its words, in small letters, and what joins them."""
+
+    words: tuple[str, ...]
+    tree: ast.expr
+
+    def __call__(self, texts: Sequence[str]) -> bool:
+        """Say whether the expression is true of these texts."""
+        return bool(self.value([any(w in t.lower() for t in texts) for w in self.words]))
+
+    def value(self, is_true: Sequence[bool | None]) -> bool | None:
+        """Say whether the expression is true, of which word each is; None where it is not known.
+
+        Example::
+
+            parse("rlax and scan").value([False, None]) == False
+        """
+        return _value(self.tree, is_true)
+
+
 @lru_cache
-def parse(expression: str) -> Matches:
+def parse(expression: str) -> NameExpression:
     """Read an expression. Raises `NameExpressionError`.
 
     Example::
@@ -44,18 +63,23 @@ def parse(expression: str) -> Matches:
         raise _unreadable(expression) from error
     if any(not isinstance(node, _ALLOWED) for node in ast.walk(tree)):
         raise _unreadable(expression)
-    return lambda texts: _value(tree, [any(w in t.lower() for t in texts) for w in words])
+    return NameExpression(tuple(words), tree)
 
 
 _ALLOWED = (ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Name, ast.Load)
 
 
-def _value(node: ast.expr, is_true: Sequence[bool]) -> bool:
+def _value(node: ast.expr, is_true: Sequence[bool | None]) -> bool | None:
     if isinstance(node, ast.BoolOp):
-        joined = all if isinstance(node.op, ast.And) else any
-        return joined(_value(each, is_true) for each in node.values)
+        # What is false decides an `and`, and what is true an `or`, whatever is not known.
+        decides = isinstance(node.op, ast.Or)
+        values = [_value(each, is_true) for each in node.values]
+        if decides in values:
+            return decides
+        return None if None in values else not decides
     if isinstance(node, ast.UnaryOp):
-        return not _value(node.operand, is_true)
+        value = _value(node.operand, is_true)
+        return None if value is None else not value
     assert isinstance(node, ast.Name)
     return is_true[int(node.id[1:])]
 

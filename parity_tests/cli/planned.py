@@ -207,6 +207,7 @@ def campaign(
                     durations=durations,
                     anew=anew,
                     retry=again,
+                    jobs=jobs,
                 )
                 plan = run_campaign(
                     asked,
@@ -356,8 +357,9 @@ def _exit_code(report: PlanReport) -> Exit:
     if "difference" in statuses:
         return Exit.DIFFERENCE
     # Of programs without a result, or without times that were asked for, nothing is known,
-    # whatever the rules are.
+    # whatever the rules are; nor is it of libraries that are left out.
     without_result = report.states.get("not run") or report.states.get("lost")
-    if statuses or without_result or report.not_timed:
+    is_less = report.not_timed or any(each.left_out for each in report.libraries)
+    if statuses or without_result or is_less:
         return Exit.COULD_NOT_COMPARE
     return Exit.PARITY

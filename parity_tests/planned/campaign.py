@@ -14,17 +14,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-from parity_tests.campaign.name_expression import parse
 from parity_tests.planned.begun import begun, directory_of, homes_of, whole_of, without_kept
-from parity_tests.planned.ecosystem import libraries_that_match, with_libraries
 from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
+from parity_tests.planned.libraries import WithLibraries, with_libraries
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
-from parity_tests.planned.selecting import selected
+from parity_tests.planned.selecting import selected, with_libraries_taken
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
 from parity_tests.planned.tasks import Cutter, Task
-from reports.rows.plan import State
+from reports.rows.plan import PlanLibrary, State
 from reports.store.plan_reading import list_plans, seconds_by_name
 from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
 from reports.store.plans import opened_plan
@@ -38,7 +37,7 @@ class Asked:
     `environments` are those of the spec, each with its Python. `expression`, as
     that of `-k`, is about names of programs, corpora and tags. Of a `shard` its programs alone are
     run; `durations` is a store with an earlier campaign, to balance the shards by. Programs in the
-    states `retry` are due once more.
+    states `retry` are due once more. At most `jobs` suites of libraries run at once.
     """
 
     spec: Spec
@@ -50,6 +49,7 @@ class Asked:
     durations: Path | None = None
     anew: bool = False
     retry: tuple[State, ...] = ()
+    jobs: int = 1
 
 
 class MakesRunner(Protocol):
@@ -128,8 +128,9 @@ def digest_of(spec: Spec, expression: str) -> str:
 class _Planned:
     """The programs of a campaign: all of its spec in a plan, and of these the ones that it takes.
 
-    `spec` has its libraries as corpora. Targets are of the `directory` that the campaign began in,
-    and `last` is the campaign of the store, where it goes on.
+    `spec` has its libraries as corpora, and `libraries` what each came to. Targets are of the
+    `directory` that the campaign began in, and `last` is the campaign of the store, where it goes
+    on.
     """
 
     spec: Spec
@@ -138,26 +139,39 @@ class _Planned:
     whole: str
     directory: Path
     last: StoredPlan | None
+    libraries: tuple[PlanLibrary, ...]
 
 
 def _planned(asked: Asked, before: Sequence[StoredPlan], say: Callable[[str], None]) -> _Planned:
     """List the programs of a campaign; `before` are those of its store. Raises `SpecError`."""
-    spec, digest = asked.spec, digest_of(asked.spec, asked.expression)
-    if spec.library:
-        if asked.expression.strip():
-            spec = libraries_that_match(spec, parse(asked.expression))
-        sources = asked.store.with_name(f"{asked.store.name}.ecosystem")
-        spec = with_libraries(spec, sources, metadata.version("jax"), say)
+    digest = digest_of(asked.spec, asked.expression)
     last = None if asked.anew else begun(before, digest, str(asked.shard or ""))
-    directory = directory_of(last, asked.store, asked.folder)
+    found = _with_libraries(asked, last, say)
+    spec, directory = found.spec, directory_of(last, asked.store, asked.folder)
     folder = asked.folder.absolute()
     with contextlib.chdir(directory):
         listed = without_kept(spec) if last else spec
         plan = plan_of(listed, folder, asked.environments, say=say)
-        programs = selected(plan.programs, asked.expression)
+        programs = selected(plan.programs, asked.expression, spec.library)
         homes = homes_of(asked.spec, spec, folder)
         whole = whole_of(plan, programs, homes, last.whole if last else "")
-    return _Planned(spec, plan, programs, whole, directory, last)
+    return _Planned(spec, plan, programs, whole, directory, last, found.libraries)
+
+
+def _with_libraries(
+    asked: Asked, last: StoredPlan | None, say: Callable[[str], None]
+) -> WithLibraries:
+    """Make corpora of the libraries; a campaign that goes on has those that it had."""
+    if not asked.spec.library:
+        return WithLibraries(asked.spec, ())
+    return with_libraries(
+        with_libraries_taken(asked.spec, asked.expression, say),
+        asked.store.with_name(f"{asked.store.name}.ecosystem"),
+        metadata.version("jax"),
+        say,
+        jobs=asked.jobs,
+        before=last.libraries if last else None,
+    )
 
 
 def _tasks(texts: Sequence[str], found: _Planned, rounds: int = 0) -> list[Task]:
@@ -210,6 +224,7 @@ def _begin(asked: Asked, found: _Planned) -> PlanBegin:
         machine=platform.node(),
         shard=str(asked.shard or ""),
         rules=spec.campaign.fail_on,
+        libraries=found.libraries,
     )
 
 

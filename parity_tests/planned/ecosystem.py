@@ -1,18 +1,23 @@
-"""Third-party libraries as corpora: their own test-suites, and the programs that these compile.
+"""One third-party library: its own test-suite, and the programs that this compiles.
 
 A library of a spec is fetched as its source distribution, which has the tests, and installed in an
 environment of its own. Its suite runs there in shadow mode, which writes each program that a test
-compiles to a file. These files stand alone, so every environment of the campaign can run them.
+compiles to a file. These files stand alone, so every environment of the campaign can run them. The
+folder of a library is locked meanwhile, for campaigns of one store have it in common.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
+import time
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Callable, Sequence
@@ -20,13 +25,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
+from pydantic import ValidationError
 
 from parity_tests.environments.find_python import NoPythonError
 from parity_tests.environments.installers import installer_found
+from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
 from parity_tests.observe.environment import version
-from parity_tests.planned.spec import CorpusSpec, LibrarySpec, Spec, SpecError
+from parity_tests.planned.spec import LibrarySpec, SpecError
 from parity_tests.processes.protocol import Record, write
 from parity_tests.processes.side_environment import FOLDER
 from reports.views.texts import counted
@@ -40,6 +47,14 @@ _NAMED_ELSEWHERE = {"constparity", "jax", "jaxlib", "pip", "setuptools"}
 _NAME = re.compile(r"\s*([\w.-]+)")  # how a line of a constraints file begins
 
 
+class LibraryError(SpecError):
+    """A library left no programs; `why` says what did not work, and what helps."""
+
+    def __init__(self, library: LibrarySpec, why: str) -> None:
+        super().__init__(f"library {library.name!r}: {why}")
+        self.why = why
+
+
 class Gathered(Record):
     """What the suite of a library came to; written last, so a folder that has it is whole."""
 
@@ -50,15 +65,39 @@ class Gathered(Record):
 
 
 @dataclass(frozen=True)
+class Programs:
+    """The folder with the programs of a library, and what its suite came to."""
+
+    folder: Path
+    gathered: Gathered
+
+
+@dataclass(frozen=True)
 class _Place:
     """The folder of a library, named by what it is made of."""
 
     folder: Path
 
+    @classmethod
+    def of(cls, library: LibrarySpec, folder: Path, jax: str) -> _Place:
+        """Return the folder of a library in `folder`."""
+        what = f"{library.model_dump_json()} {jax} {version()}"
+        digest = hashlib.sha256(what.encode()).hexdigest()[:10]
+        return cls(folder / f"{library.name}-{library.version}-{digest}")
+
     @property
     def marker(self) -> Path:
         """Written last."""
         return self.folder / "gathered.json"
+
+    @property
+    def found(self) -> Programs | None:
+        """The programs; None where they are not all there."""
+        try:
+            gathered = Gathered.model_validate_json(self.marker.read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+        return Programs(self.programs, gathered)
 
     @property
     def source(self) -> Path:
@@ -81,47 +120,94 @@ class _Place:
         return self.folder / "pytest.log"
 
 
-def with_libraries(spec: Spec, folder: Path, jax: str, say: Say) -> Spec:
-    """Return a spec whose libraries are corpora of the programs that their suites compile.
+@dataclass(frozen=True)
+class Suite:
+    """The suite of a library at work; `lock` is that of its folder."""
 
-    What is not gathered yet in `folder` is, on the release `jax` of JAX. Raises `SpecError`.
+    library: LibrarySpec
+    place: _Place
+    lock: FolderLock
+    process: subprocess.Popen[bytes]
+    begun: float
 
-    Example::
+    def programs(self, say: Say) -> Programs | None:
+        """Return the programs of the suite; None while it runs. Raises `LibraryError`."""
+        status = self.process.poll()
+        limit = self.library.suite_timeout
+        if status is not None:
+            self.end()
+            return _ended(self.library, self.place, status, say)
+        if time.monotonic() - self.begun <= limit:
+            return None
+        self.end()
+        raise LibraryError(
+            self.library,
+            f"its suite has not ended in {limit:g} seconds; name fewer tests, or a larger "
+            f"suite_timeout; see {self.place.log}",
+        )
 
-        with_libraries(read_spec(file), Path("ecosystem"), "0.10.2", print).corpus
-    """
-    corpora = []
-    for each in spec.library:
-        programs = gather(each, folder, each.jax or jax, say)
-        corpora.append(CorpusSpec(name=each.name, targets=(str(programs.absolute()),)))
-    return spec.model_copy(update={"corpus": (*spec.corpus, *corpora), "library": ()})
+    def end(self) -> None:
+        """End its processes, and let go of its folder."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.lock.close()
 
 
-def gather(library: LibrarySpec, folder: Path, jax: str, say: Say) -> Path:
-    """Return the folder with the programs of a library's suite, which runs if it has not before.
+def gather(
+    library: LibrarySpec, folder: Path, jax: str, say: Say, *, may_wait: bool = True
+) -> Programs | Suite | None:
+    """Return the programs of a library's suite, or else the suite, which runs.
 
-    Raises `SpecError`, which names the library, what did not work, and where the suite's output is.
+    Without `may_wait` it is None where another campaign has the folder of the library. Raises
+    `LibraryError`, which names the library, what did not work, and where the suite's output is.
 
     Example::
 
         gather(library, Path("ecosystem"), "0.10.2", print)
     """
-    what = f"{library.model_dump_json()} {jax} {version()}"
-    digest = hashlib.sha256(what.encode()).hexdigest()[:10]
-    place = _Place(folder / f"{library.name}-{library.version}-{digest}")
-    if place.marker.exists():
-        return place.programs
-    shutil.rmtree(place.folder, ignore_errors=True)
-    place.folder.mkdir(parents=True)
-    python = _python_with(library, jax, say)
-    root = _source_of(library, place, python)
-    say(f"{library.name} {library.version}: running its test-suite")
-    status = _run_suite(library, place, root, python)
+    place, suite = _Place.of(library, folder, jax), None
+    lock = FolderLock(place.folder)
+    try:
+        if not lock.try_to_exclude():
+            if not may_wait:
+                return None
+            lock.exclude(
+                lambda: say(
+                    f"{library.name} {library.version}: waiting for another campaign, "
+                    f"which runs its suite in {place.folder}"
+                )
+            )
+        if (found := place.found) is not None:
+            return found
+        shutil.rmtree(place.folder, ignore_errors=True)
+        place.folder.mkdir(parents=True)
+        python = _python_with(library, jax, say)
+        root = _source_of(library, place, python)
+        say(f"{library.name} {library.version}: running its test-suite")
+        with open(place.log, "wb") as log:
+            process = subprocess.Popen(
+                _suite_command(library, place, python),
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(lock.fileno(),),  # where the campaign is killed, the suite has its folder
+                start_new_session=True,  # Ctrl-C is for the parent, which then kills the group
+            )
+        suite = Suite(library, place, lock, process, time.monotonic())
+        return suite
+    finally:
+        if suite is None:
+            lock.close()
+
+
+def _ended(library: LibrarySpec, place: _Place, status: int, say: Say) -> Programs:
+    """Return the programs of a suite that has ended with an exit status."""
     programs = len(list(place.programs.glob("*.py"))) if place.programs.exists() else 0
     if status not in (_PASSED, _FAILED) or not programs:
-        raise SpecError(
-            f"library {library.name!r}: its suite wrote no programs (exit status {status}); see "
-            f"{place.log}"
+        raise LibraryError(
+            library, f"its suite wrote no programs (exit status {status}); see {place.log}"
         )
     failures = _failures(library, place)
     said = (
@@ -130,7 +216,7 @@ def gather(library: LibrarySpec, folder: Path, jax: str, say: Say) -> Path:
     say(f"{library.name} {library.version}: {counted(programs, 'program')}{said}")
     found = Gathered(library=library, exit_status=status, programs=programs, failures=failures)
     write(place.marker, found.model_dump_json(by_alias=True))
-    return place.programs
+    return Programs(place.programs, found)
 
 
 def _python_with(library: LibrarySpec, jax: str, say: Say) -> Path:
@@ -139,7 +225,7 @@ def _python_with(library: LibrarySpec, jax: str, say: Say) -> Path:
     try:
         made = environment_for(jax, (*library.packages, *_NEEDS, own), say=say)
     except (NoPythonError, RequirementError, MakingError) as error:
-        raise SpecError(f"library {library.name!r}: {error}") from error
+        raise LibraryError(library, str(error)) from error
     if library.constraints is not None:
         lines = library.constraints.lines.splitlines()
         if missing := ", ".join(_not_named(made.packages, lines)):
@@ -163,7 +249,11 @@ def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:
     archives = [*place.folder.glob("*.tar.gz"), *place.folder.glob("*.zip")]
     if ran.status or not archives:
         last = " ".join(ran.stderr.strip().splitlines()[-1:])
-        raise SpecError(f"library {library.name!r}: no source distribution of {what} ({last})")
+        raise LibraryError(
+            library,
+            f"no source distribution of {what} ({last}); check its name and version, and that the "
+            "index can be reached",
+        )
     try:
         if archives[0].suffix == ".zip":
             with zipfile.ZipFile(archives[0]) as zipped:
@@ -172,31 +262,19 @@ def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:
             with tarfile.open(archives[0]) as archive:
                 archive.extractall(place.source, filter="data")
     except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise SpecError(f"library {library.name!r}: {archives[0]} is damaged: {error}") from error
+        raise LibraryError(library, f"{archives[0]} is damaged: {error}; fetch it anew") from error
     roots = [each for each in place.source.iterdir() if each.is_dir()]
     return roots[0] if len(roots) == 1 else place.source
 
 
-def _run_suite(library: LibrarySpec, place: _Place, root: Path, python: Path) -> int:
-    """Run the tests of a library in shadow mode, and return what pytest exits with."""
-    command = [
+def _suite_command(library: LibrarySpec, place: _Place, python: Path) -> list[str]:
+    """Return what runs the tests of a library in shadow mode."""
+    return [
         str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=",
         "--constparity=both", f"--constparity-collect={place.programs.absolute()}",
         f"--junitxml={place.results.absolute()}",
         *(f"--deselect={each}" for each in library.deselect), *library.tests,
     ]  # fmt: skip
-    with open(place.log, "wb") as log:
-        try:
-            ran = subprocess.run(
-                command, cwd=root, stdout=log, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, timeout=library.suite_timeout, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise SpecError(
-                f"library {library.name!r}: its suite has not ended in {library.suite_timeout:g} "
-                f"seconds; name fewer tests, or a larger suite_timeout; see {place.log}"
-            ) from error
-    return ran.returncode
 
 
 def _failures(library: LibrarySpec, place: _Place) -> tuple[str, ...]:
@@ -211,16 +289,3 @@ def _failures(library: LibrarySpec, place: _Place) -> tuple[str, ...]:
     return tuple(
         name for name in failed if not any(fnmatch.fnmatchcase(name, glob) for glob in known)
     )
-
-
-def libraries_that_match(spec: Spec, takes: Callable[[Sequence[str]], bool]) -> Spec:
-    """Return a spec without the libraries that an expression leaves out, before any is fetched.
-
-    An expression that names no library is about programs, and leaves all of them.
-
-    Example::
-
-        libraries_that_match(spec, parse("numpyro")).library
-    """
-    found = tuple(each for each in spec.library if takes([each.name]))
-    return spec.model_copy(update={"library": found}) if found else spec

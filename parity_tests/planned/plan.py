@@ -181,8 +181,11 @@ def _with_unavailable(
 
 
 def _named(programs: Sequence[PlannedProgram], spec: Spec) -> list[PlannedProgram]:
-    """Name the programs of an environment, with their corpus where there are several."""
-    if len(spec.corpus) > 1:
+    """Name the programs of an environment, with their corpus where there are several.
+
+    A library that was left out counts, or names would be others once it is there.
+    """
+    if len(spec.corpus) + len(spec.library) > 1:
         return [each.model_copy(update={"name": f"{each.corpus}/{each.name}"}) for each in programs]
     names = Counter(each.name for each in programs)
     if twice := [name for name, count in names.items() if count > 1]:

@@ -92,6 +92,7 @@ def render_comment(report: PlanReport, limit: int = LIMIT, *, link: str = "") ->
 def _cut(page: PlanPage, causes: int, members: int, length: int) -> PlanPage:
     return replace(
         page,
+        lines=tuple(cut(each, 2 * length) for each in page.lines),
         sections=tuple(
             replace(
                 each,

@@ -80,6 +80,20 @@ class PlanEnvironment(Row):
     versions: dict[str, int] = Field(default_factory=dict)  # and by what it measured with
 
 
+class PlanLibrary(Row):
+    """A library of a campaign, whose suite compiles programs of it.
+
+    `left_out` says why it left none; "" where it has some. `failures` are tests that fail and are
+    not known to, as "class::test".
+    """
+
+    name: str
+    version: str
+    programs: int = 0
+    failures: tuple[str, ...] = ()
+    left_out: str = ""
+
+
 class PlanReport(Row):
     """A planned campaign at some moment.
 
@@ -100,6 +114,7 @@ class PlanReport(Row):
     planned: int
     states: dict[State, int]
     environments: tuple[PlanEnvironment, ...]
+    libraries: tuple[PlanLibrary, ...] = ()
     causes: tuple[CauseGroup, ...]  # the most severe state first, and in it the largest
     broken: tuple[BrokenRule, ...] = ()  # the rules that programs break, in the order of the spec
     differ_from_themselves: Mapping[str, str] = Field(default_factory=dict)

@@ -143,8 +143,13 @@ def _version_4(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN versions TEXT NOT NULL DEFAULT ''")
 
 
+def _version_5(connection: sqlite3.Connection) -> None:
+    """Libraries of a plan, and what each one came to, as JSON."""
+    connection.execute("ALTER TABLE plans ADD COLUMN libraries TEXT NOT NULL DEFAULT '[]'")
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _version_1, _version_2, _version_3, _version_4,
+    _version_1, _version_2, _version_3, _version_4, _version_5,
 )  # fmt: skip
 VERSION = len(STEPS)
 

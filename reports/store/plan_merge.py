@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reports.rows.plan import PlanLibrary
 from reports.store.database import (
     check_is_there,
     opened_for_reading,
@@ -18,7 +19,7 @@ from reports.store.database import (
 from reports.store.errors import store_error
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
-from reports.store.plans import PlanWriter, name_machine
+from reports.store.plans import PlanWriter, libraries_text, name_machine
 from reports.store.statements import METRIC_COLUMNS
 
 # The columns of each table that are copied as they are, behind the number of the run or plan.
@@ -69,10 +70,10 @@ def merge(shards: Sequence[Path], path: Path) -> int:
             _check_is_new(path, target, first, started)
             plan = target.execute(
                 "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, "
-                "started) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)",
+                "libraries, started) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?, ?)",
                 (
                     first.name, first.digest, first.whole, first.total, json.dumps(first.sides),
-                    first.spec, json.dumps(first.rules), started,
+                    first.spec, json.dumps(first.rules), libraries_text(_libraries(parts)), started,
                 ),
             ).lastrowid  # fmt: skip
             assert plan is not None
@@ -95,6 +96,9 @@ def _check(parts: Sequence[_Part]) -> None:
             raise store_error(each.path, what, "name stores of --shard")
         if (each.plan.digest, each.plan.whole) != (first.plan.digest, first.plan.whole):
             what = f"its shard is of another campaign than that of {str(first.path)!r}"
+            for part in (each, first):
+                names = [own.name for own in part.plan.libraries if own.left_out]
+                what += f"; {part.path.name} leaves out {', '.join(names)}" if names else ""
             raise store_error(
                 each.path, what, "run the shards of one spec, with the same programs and versions"
             )
@@ -115,6 +119,24 @@ def _check(parts: Sequence[_Part]) -> None:
         which = f"shards {', '.join(others)} and {last}" if others else f"shard {last}"
         what = f"{which} of {count} {'are' if others else 'is'} missing beside it"
         raise store_error(first.path, what, "name the stores of all shards")
+
+
+def _libraries(parts: Sequence[_Part]) -> list[PlanLibrary]:
+    """Return the libraries of the whole, each with the tests that failed for any of the shards."""
+    failures = {
+        each.name: dict.fromkeys(
+            test
+            for part in parts
+            for own in part.plan.libraries
+            if own.name == each.name
+            for test in own.failures
+        )
+        for each in parts[0].plan.libraries
+    }
+    return [
+        each.model_copy(update={"failures": tuple(failures[each.name])})
+        for each in parts[0].plan.libraries
+    ]
 
 
 def _check_is_new(path: Path, target: sqlite3.Connection, plan: StoredPlan, started: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reports.output import json_file
 from reports.rows import SIDES
-from reports.rows.plan import State
+from reports.rows.plan import PlanLibrary, State
 from reports.store.database import opened_for_reading
 from reports.store.plan_records import StoredPlan
 
@@ -24,7 +24,7 @@ def list_plans(path: Path) -> list[StoredPlan]:
     with opened_for_reading(path) as connection:
         found = connection.execute(
             "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
-            "coalesce(finished, ''), coverage, rules FROM plans ORDER BY id"
+            "coalesce(finished, ''), coverage, rules, libraries FROM plans ORDER BY id"
         ).fetchall()
     return [_plan_of(*row) for row in found]
 
@@ -42,6 +42,7 @@ def _plan_of(
     finished: str,
     coverage: str,
     rules: str,
+    libraries: str,
 ) -> StoredPlan:
     return StoredPlan(
         id=id_,
@@ -56,6 +57,7 @@ def _plan_of(
         finished=finished,
         coverage=json.loads(coverage),
         rules=tuple(json.loads(rules)) if rules else (),
+        libraries=tuple(map(PlanLibrary.model_validate, json.loads(libraries))),
     )
 
 

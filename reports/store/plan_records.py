@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 
 from reports.rows import Environment, Side
 from reports.rows.history import StoredProgram
-from reports.rows.plan import State
+from reports.rows.plan import PlanLibrary, State
 from reports.rows.row import Row
 
 
@@ -48,6 +48,7 @@ class PlanBegin:
     machine: str = ""
     shard: str = ""
     rules: tuple[str, ...] = ()
+    libraries: tuple[PlanLibrary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class StoredPlan:
     finished: str
     coverage: Mapping[str, int]
     rules: tuple[str, ...]
+    libraries: tuple[PlanLibrary, ...]
 
 
 class Finished(Row):

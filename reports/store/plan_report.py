@@ -113,6 +113,7 @@ def plan_report(
         planned=len(standings),
         states=_counts(standings),
         environments=tuple(environments),
+        libraries=found.libraries,
         causes=tuple(_causes(standings, labels)),
         broken=broken,
         differ_from_themselves={

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reports.rows.fail_rules import FailRule
 from reports.rows.history import RunBegin
-from reports.rows.plan import STATES, State
+from reports.rows.plan import STATES, PlanLibrary, State
 from reports.store import writing
 from reports.store.columns import storable
 from reports.store.database import opened_for_writing, transaction
@@ -258,6 +258,16 @@ def _has_times(ran: Finished) -> bool:
     return program is not None and program.sides.keys() <= {each.side for each in program.samples}
 
 
+def libraries_text(libraries: Sequence[PlanLibrary]) -> str:
+    """Write what libraries came to as a store has it.
+
+    Example::
+
+        libraries_text(begin.libraries) == "[]"
+    """
+    return json.dumps([each.model_dump() for each in libraries])
+
+
 def _listed(rules: Sequence[str]) -> str:
     return json.dumps(rules) if rules else ""
 
@@ -294,8 +304,8 @@ def _unfinished(path: Path, connection: sqlite3.Connection, begin: PlanBegin) ->
 
 def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
     found = connection.execute(
-        "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, started) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, libraries, "
+        "started) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             storable(begin.name),
             begin.digest,
@@ -305,6 +315,7 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
             json.dumps(begin.sides),
             storable(begin.spec),
             _listed(begin.rules),
+            libraries_text(begin.libraries),
             writing.now(),
         ),
     )

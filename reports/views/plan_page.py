@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.rows.plan import MEANINGS, STATES, CauseGroup, PlanReport, State
+from reports.rows.plan import MEANINGS, STATES, CauseGroup, PlanLibrary, PlanReport, State
 from reports.views.cells import Cell, Table, Tone, columns
 from reports.views.texts import counted, cut
 
 MEMBERS_SHOWN = 200
 _NAME_LENGTH = 120
 _NAMES_IN_A_LINE = 5
+_LIBRARIES_SHOWN = 20
 _TEXT_LENGTH = 400
+_LINE_LENGTH = 1000
 TONES: dict[State, Tone] = {
     "not run": "warn", "lost": "warn", "unavailable": "", "refused": "",
     "could not compare": "warn", "not repeatable": "warn", "disagree": "bad", "breaks": "bad",
@@ -81,6 +83,14 @@ def plan_page(report: PlanReport) -> PlanPage:
 
 def _answer(report: PlanReport) -> tuple[str, Tone]:
     """Say the worst of it in one line, with everything that is not known beside it."""
+    title, tone = _answer_of_programs(report)
+    if not (left_out := sum(bool(each.left_out) for each in report.libraries)):
+        return title, tone
+    libraries = counted(left_out, "library")
+    return f"{title}; {libraries} left out", "warn" if tone == "good" else tone
+
+
+def _answer_of_programs(report: PlanReport) -> tuple[str, Tone]:
     states, whole = report.states, f"of {counted(report.planned, 'program')}"
     parts = [
         (f"{states[state]:,} {words}", TONES[state])
@@ -101,6 +111,7 @@ def _lines(report: PlanReport) -> Iterator[str]:
     ended = f"ended {report.finished}" if report.finished else "has not ended"
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
     yield from broken_rules(report)
+    yield from _libraries(report.libraries)
     if report.differ_from_themselves:
         yield _against_themselves(report)
     if report.not_timed:
@@ -132,6 +143,26 @@ def broken_rules(report: PlanReport) -> list[str]:
     return [f"fails on {each.rule}: {counted(each.programs, 'program')}" for each in report.broken]
 
 
+def _libraries(libraries: Sequence[PlanLibrary]) -> Iterator[str]:
+    """Say which libraries left no programs and why, and of which tests fail."""
+    told = [
+        *(f"Left out: {_named(each)}: {each.left_out}" for each in libraries if each.left_out),
+        *(
+            f"Unexpected failures: {counted(len(each.failures), 'test')} of {_named(each)}: "
+            f"{_first(each.failures)}"
+            for each in libraries
+            if each.failures
+        ),
+    ]
+    yield from (cut(each, _LINE_LENGTH) for each in told[:_LIBRARIES_SHOWN])
+    if (more := len(told) - _LIBRARIES_SHOWN) > 0:
+        yield f"{more:,} more lines on libraries are left out; the JSON report has them"
+
+
+def _named(library: PlanLibrary) -> str:
+    return f"library {library.name} {library.version}"
+
+
 def _against_themselves(report: PlanReport) -> str:
     """Name the programs that A/A set apart."""
     names = _first(list(report.differ_from_themselves))
@@ -139,7 +170,7 @@ def _against_themselves(report: PlanReport) -> str:
 
 
 def _first(names: Sequence[str]) -> str:
-    """Name the first of some programs, and say how many more there are."""
+    """Name the first of some, and say how many more there are."""
     shown = ", ".join(cut(each, _NAME_LENGTH) for each in names[:_NAMES_IN_A_LINE])
     more = len(names) - _NAMES_IN_A_LINE
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -31,3 +31,21 @@ def test_an_expression_that_cannot_be_read_says_how_one_is_written(expression):
 
 def test_words_are_never_run():
     assert name_expression.parse("__import__ or exit")(["x"]) is False
+
+
+@pytest.mark.parametrize(
+    ("expression", "scan", "grad", "value"),
+    [
+        ("scan and grad", False, None, False),
+        ("scan and grad", True, None, None),
+        ("scan or grad", True, None, True),
+        ("scan or grad", False, None, None),
+        ("not scan and not grad", True, None, False),
+        ("not (scan or grad)", False, None, None),
+        ("not (scan and grad)", False, None, True),
+    ],
+)
+def test_a_word_that_is_not_known_leaves_open_what_the_others_do_not_decide(
+    expression, scan, grad, value
+):
+    assert name_expression.parse(expression).value([scan, grad]) is value

@@ -4,7 +4,7 @@ from parity_tests.campaign.collection import Collected
 from parity_tests.planned import plan, task_process
 from parity_tests.processes.protocol import Listed, Listing
 from reports.store.plans import opened_plan
-from tests.helpers import quick_campaigns
+from tests.helpers import quick_campaigns, quick_suites
 from tests.helpers.built_grids import ENVIRONMENT
 from tests.helpers.clusters import Cluster
 
@@ -34,6 +34,12 @@ def lists(monkeypatch):
     monkeypatch.setattr(plan, "collect", collect)
     monkeypatch.setattr(plan, "_environment_of", lambda python, timeout: ENVIRONMENT)
     return raises
+
+
+@pytest.fixture
+def suites(monkeypatch):
+    """Suites of libraries are lines of a shell, `lines` by the name of the library."""
+    return quick_suites.planted(monkeypatch)
 
 
 @pytest.fixture

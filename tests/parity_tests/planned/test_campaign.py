@@ -2,12 +2,15 @@
 
 import pytest
 
+from parity_tests.cli.exit_codes import Exit
+from parity_tests.cli.planned import _exit_code
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.plan import NamedEnvironment
 from parity_tests.planned.sharding import Shard
-from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
+from parity_tests.planned.spec import CampaignSpec, CorpusSpec, LibrarySpec, Spec, SpecError
 from parity_tests.planned.tasks import TaskLost
 from reports.store.finished import finished, without_row
+from reports.store.plan_reading import planned_names
 from reports.store.plan_report import plan_report
 from tests.helpers.built_grids import STOCK, program
 from tests.helpers.quick_tasks import result, row
@@ -37,10 +40,10 @@ def without_times(task):
 def campaign(tmp_path):
     """Run a campaign in `runs.db`; return what it says behind the listing of programs."""
 
-    def run_one(spec=None, outcome=result, **changes):
+    def run_one(spec=None, outcome=result, corpus=(CORPUS,), library=(), **changes):
         said = []
         asked = Asked(
-            Spec(campaign=CampaignSpec(**(spec or {})), corpus=(CORPUS,)),
+            Spec(campaign=CampaignSpec(**(spec or {})), corpus=corpus, library=library),
             tmp_path,
             tmp_path / "runs.db",
             (NamedEnvironment("here"),),
@@ -54,6 +57,14 @@ def campaign(tmp_path):
         return said[1:]
 
     return run_one
+
+
+@pytest.fixture
+def of_libraries(campaign, suites):
+    """Run a campaign of two libraries, the second of which cannot be fetched at first."""
+    suites.unfetched.add("second")
+    both = tuple(LibrarySpec(name=each, version="1") for each in ("first", "second"))
+    return lambda **changes: campaign(corpus=(), library=both, **changes)
 
 
 @pytest.mark.parametrize(
@@ -122,3 +133,31 @@ def test_a_program_that_has_nothing_to_time_is_not_to_be_timed(campaign, tmp_pat
     report = plan_report(tmp_path / "runs.db")
     assert (report.not_timed, report.states) == ((), {state: 2})
     assert said == ["campaign 1 in runs.db: 2 programs to run"]
+
+
+def test_a_library_that_failed_stays_out_of_its_campaign_and_is_reported(
+    of_libraries, suites, tmp_path
+):
+    store = tmp_path / "runs.db"
+    for _ in range(2):
+        of_libraries()
+        report = plan_report(store)
+        assert [each.left_out for each in report.libraries] == [
+            "", "it cannot be fetched; check its name"
+        ]  # fmt: skip
+        assert report.libraries[0].failures == ("t::fails",)
+        assert (report.states, bool(report.finished)) == ({"safe": 2}, True)
+        assert _exit_code(report) == Exit.COULD_NOT_COMPARE
+        suites.unfetched.clear()
+    assert suites.started == ["first"]
+    found = [name for name, _ in planned_names(store, 1, ["safe"])]
+    assert found == ["first/step", "first/loss"]  # as beside another
+    of_libraries(anew=True)
+    report = plan_report(store)
+    assert [each.left_out for each in report.libraries] == ["", ""]
+    assert (report.planned, _exit_code(report)) == (4, Exit.PARITY)
+
+
+def test_an_expression_that_takes_nothing_names_the_libraries_that_are_left_out(of_libraries):
+    with pytest.raises(SpecError, match=r"'train'; the libraries that left no programs are second"):
+        of_libraries(expression="train")

@@ -7,6 +7,7 @@ import pytest
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.sharding import Shard, programs_of_shard
+from reports.rows.plan import PlanLibrary
 from reports.store import writing
 from reports.store.errors import StoreError
 from reports.store.plan_merge import merge
@@ -161,3 +162,30 @@ def test_a_shard_that_was_interrupted_before_its_times_leaves_the_whole_open(
     report = plan_report(whole)
     assert (report.states, report.not_timed) == ({"safe": 5}, NAMES)
     assert bool(report.finished) == bool(list_runs(whole)[0].finished) == (not is_interrupted)
+
+
+def of_libraries(failures=(), left_out=""):
+    library = PlanLibrary(name="rlax", version="1", failures=failures, left_out=left_out)
+    return {"libraries": (library,)}
+
+
+def test_a_merged_campaign_has_the_libraries_of_its_shards(begin, planned, tasks, tmp_path):
+    parts = [
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2, **of_libraries(tests))
+        for number, tests in ((1, ("t::a", "t::b")), (2, ("t::b", "t::c")))
+    ]
+    merge(parts, tmp_path / "whole.db")
+    [library] = plan_report(tmp_path / "whole.db").libraries
+    assert (library.name, library.failures) == ("rlax", ("t::a", "t::b", "t::c"))
+
+
+def test_a_shard_that_leaves_out_a_library_is_no_part_of_one_with_it(
+    begin, planned, tasks, tmp_path
+):
+    parts = [
+        shard(tmp_path / "1.db", begin, planned, tasks, 1, 2, **of_libraries()),
+        shard(tmp_path / "2.db", begin, planned, tasks, 2, 2, whole="other",
+              **of_libraries(left_out="no wheel")),
+    ]  # fmt: skip
+    with pytest.raises(StoreError, match=r"of another campaign .*; 2\.db leaves out rlax; run the"):
+        merge(parts, tmp_path / "whole.db")

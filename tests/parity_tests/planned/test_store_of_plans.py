@@ -214,11 +214,14 @@ def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, t
             (task, differing(task, "different")) for task in waiting
         ))  # fmt: skip
     with contextlib.closing(sqlite3.connect(path)) as older:
-        for each in ("planned.broken", "planned.versions", "plans.rules", "tasks.versions"):
+        for each in (
+            "planned.broken", "planned.versions", "plans.rules", "plans.libraries",
+            "tasks.versions",
+        ):  # fmt: skip
             table, column = each.split(".")
             older.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         older.execute("PRAGMA user_version = 3")
-    assert plan_report(path).broken == ()
+    assert (plan_report(path).broken, plan_report(path).libraries) == ((), ())
     assert [each.programs for each in plan_report(path, rules=parse("different")).broken] == [4]
 
 

@@ -1,13 +1,23 @@
 """Reports on a planned campaign: what is worst first, whole or with what they leave out."""
 
+import io
 import json
 import re
 
 import pytest
 from html_pages import Page
+from rich.console import Console
 
+from parity_tests.cli.planned_view import print_plan
 from reports.output import plan_pages
-from reports.rows.plan import STATES, BrokenRule, CauseGroup, PlanEnvironment, PlanReport
+from reports.rows.plan import (
+    STATES,
+    BrokenRule,
+    CauseGroup,
+    PlanEnvironment,
+    PlanLibrary,
+    PlanReport,
+)
 from reports.views.plan_page import plan_page
 from tests.helpers.built_grids import ENVIRONMENT, HOSTILE
 
@@ -151,3 +161,50 @@ def test_programs_that_are_not_timed_are_in_the_answer_and_named(kind):
     assert "7 programs were to be timed and have no times: slow0, slow1" in said
     assert "slow4 and 2 more" in said
     assert plan_page(report(states={"safe": 10}, planned=10, not_timed=names)).tone == "warn"
+
+
+LIBRARIES = (
+    PlanLibrary(name="optax", version="0.2.8", programs=9),
+    PlanLibrary(
+        name="chex", version="0.1", programs=1, failures=tuple(f"t::n{each}" for each in range(7))
+    ),
+    PlanLibrary(name="rlax", version="0.1.9", left_out="no source distribution; check its name"),
+)
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "comment", "json", "terminal"])
+def test_libraries_that_are_left_out_are_named_and_tests_that_fail(kind):
+    whole = report(libraries=LIBRARIES, states={"safe": 10})
+    if kind == "terminal":
+        console = Console(file=io.StringIO(), width=300)
+        print_plan(console, whole)
+        text = console.file.getvalue()
+    else:
+        text = plan_pages.render(kind, whole)
+    if kind == "json":
+        assert PlanReport.model_validate_json(text).libraries == LIBRARIES
+        return
+    said = re.sub(r"\\(.)", r"\1", Page(text).text if kind == "html" else text)
+    assert "nothing breaks, of 10 programs; 1 library left out" in said
+    assert "Left out: library rlax 0.1.9: no source distribution; check its name" in said
+    assert re.search(
+        "Unexpected failures: 7 tests of library chex 0.1: t::n0, .*t::n4 and 2 more", said
+    )
+    assert "optax" not in said
+
+
+def test_what_is_left_out_is_no_good_end():
+    assert plan_page(report(libraries=LIBRARIES, states={"safe": 10})).tone == "warn"
+    broken = plan_page(report([cause(1)], libraries=LIBRARIES))
+    assert (broken.title, broken.tone) == ("11 programs: 1 break; 1 library left out", "bad")
+
+
+def test_a_comment_fits_whatever_libraries_say():
+    many = [
+        PlanLibrary(name=HOSTILE, version="1", left_out="<" * 4000, failures=("<" * 4000,) * 9)
+        for _ in range(100)
+    ]
+    whole = report([cause(1, 300, HOSTILE)], libraries=tuple(many))
+    text = plan_pages.render("comment", whole)
+    assert len(text.encode()) < 65_536
+    assert "180 more lines on libraries are left out; the JSON report has them" in text
