@@ -135,8 +135,10 @@ class Suite:
         status = self.process.poll()
         limit = self.library.suite_timeout
         if status is not None:
-            self.end()
-            return _ended(self.library, self.place, status, say)
+            try:
+                return _ended(self.library, self.place, status, say)
+            finally:  # the folder may be another's from now on, and its programs are marked
+                self.end()
         if time.monotonic() - self.begun <= limit:
             return None
         self.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -35,7 +36,8 @@ def main(folder: str) -> None:
         write(files.result, result.model_dump_json())
     except OSError as error:
         # The disk, and no program: whoever runs the tasks has to stop.
-        print(error, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # the log may be on the disk that is full
+            print(error, file=sys.stderr, flush=True)
         os._exit(os.EX_IOERR)
 
 

@@ -35,7 +35,7 @@ class _Standing:
     line: str
     equation: str
     action: str
-    seconds: float
+    seconds: float | None
     place: int
     against_itself: str
     target: str
@@ -59,7 +59,7 @@ def plan_report(
         broken = broken_of(connection, found, rules)
         rows = connection.execute(
             "SELECT run, name, state, why, symptom, line, equation, action, "
-            "coalesce(seconds, 0), place, against_itself, target FROM planned WHERE plan = ? "
+            "seconds, place, against_itself, target FROM planned WHERE plan = ? "
             "ORDER BY place",
             (found.id,),
         ).fetchall()
@@ -169,6 +169,11 @@ def _name(run: int, name: str, labels: dict[int, str]) -> str:
     return f"{name} on {labels[run]}" if len(labels) > 1 else name
 
 
+def _size(each: _Standing) -> tuple[bool, float, int]:
+    """Return what the smallest program has least of; a program of unknown size comes last."""
+    return each.seconds is None, each.seconds or 0.0, each.place
+
+
 def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[CauseGroup]:
     """Group the programs that have something to explain: by their line, else by their symptom."""
     own = [each for each in standings if each.state not in _WITHOUT_CAUSE]
@@ -181,7 +186,7 @@ def _causes(standings: Sequence[_Standing], labels: dict[int, str]) -> list[Caus
 
     found = []
     for members in groups.values():
-        least = min(members, key=lambda each: (each.seconds, each.place))
+        least = min(members, key=_size)
         symptoms = Counter(map(_symptom, members))
         found.append(
             CauseGroup(

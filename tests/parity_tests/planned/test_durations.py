@@ -10,6 +10,7 @@ from parity_tests.planned.sharding import Shard, programs_of_shard
 from reports.rows import Failure, Observation, StageTimes
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import seconds_by_name
+from reports.store.plan_report import plan_report
 from reports.store.plans import opened_plan
 from tests.helpers.quick_tasks import result, row
 
@@ -64,6 +65,24 @@ def store(begin, tasks, tmp_path):
 
 def test_what_nobody_knows_the_seconds_of_is_left_out(store):
     assert seconds_by_name(store.path) == {"step": 20.0, "loss": 20.0}
+
+
+def test_the_example_of_a_cause_is_no_program_of_unknown_size(begin, tasks, tmp_path):
+    names = ("of unknown size", "slow", "quick")
+    seconds = {"slow": 20.0, "quick": 10.0}
+
+    def run(waiting):
+        for task in waiting:
+            ran = (finished(each.place, row(each.name, "different")) for each in task.programs)
+            programs = tuple(
+                each.model_copy(update={"seconds": seconds.get(names[each.place])}) for each in ran
+            )
+            yield task, result(task).model_copy(update={"programs": programs})
+
+    with opened_plan(tmp_path / "causes.db", begin(names)) as plan:
+        go_on(plan, tasks(names), run)
+    [cause] = plan_report(tmp_path / "causes.db").causes
+    assert (cause.example, len(cause.programs)) == ("quick", 3)
 
 
 def test_seconds_of_a_result_that_is_removed_are_not_known(store):
