@@ -48,10 +48,10 @@ def with_late_settings(
         if draft.findings.observed:
             of_module.setdefault(_module(job(number).target), []).append(number)
     found = list(drafts)
-    for place, numbers in enumerate(of_module.values()):
+    for numbers in of_module.values():
         if not any(_may_be_late(drafts[number].findings) for number in numbers):
             continue
-        progress(place, len(of_module), f"importing the module of {drafts[numbers[0]].name} again")
+        progress(0, len(of_module), f"importing the module of {drafts[numbers[0]].name} again")
         try:
             late = _asked(job(numbers[0]), CampaignFiles(folder), options.limits)
         except OSError as error:  # the folder is full, or went away

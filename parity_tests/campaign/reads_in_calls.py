@@ -49,7 +49,7 @@ def with_reads_in_calls(
     for number, draft in enumerate(drafts):
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
-        progress(number, len(drafts), f"calling {draft.name} to see what it reads")
+        progress(0, len(drafts), f"calling {draft.name} to see what it reads")
         try:
             read = _read(
                 job(number),

@@ -256,7 +256,8 @@ def _compare(
     with warm_arbiter(folder, options.time_limit, fresh=options.fresh) as arbitrate:
 
         def draft(number: int, each: Listed) -> RowDraft:
-            progress(number, len(collected.programs), f"comparing the sides of {each.name}")
+            # Nothing is counted: a log, which has counts alone, would begin to count once more.
+            progress(0, len(collected.programs), f"comparing the sides of {each.name}")
             return draft_of(
                 each,
                 measured.records[number],

@@ -21,7 +21,7 @@ import numpy as np
 # Whose functions programs replace: public names alone, which a program can mean to replace.
 _MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
 _STREAMS = ("stdout", "stderr")
-_SIGNALS = signal.valid_signals()  # made of the numbers anew each time that it is asked
+_SIGNALS = signal.valid_signals()
 _OF_JAX = ("MOSAIC_GPU_CUDA_ROOT",)  # variables that JAX sets itself, when Pallas is imported
 
 

@@ -133,7 +133,7 @@ def text_bytes(lowered: Any, text: str) -> int:
 
         text_bytes(lowered, printed(lowered.compiler_ir()))
     """
-    # Few modules have large constants, and to print one again takes half as long as to count it.
+    # Few modules have large constants. The others are printed once.
     return len(lowered.as_text() if _ELIDED in text else text)
 
 

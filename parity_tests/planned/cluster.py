@@ -44,9 +44,9 @@ _RESULT_SECONDS = 30.0  # for a worker to give the result of a task that has end
 def run_on_worker(text: str) -> str:
     """Run a task, as JSON, on this worker, and return what it came to, as JSON.
 
-    The environment of its programs is made here, once for all workers of a machine. Nothing is
-    raised, since Dask would give up the task: what goes wrong is in the result. The task is ended
-    when nobody waits for it any more, as where its client was killed.
+    The environment of its programs is made here, once for all workers of a machine. What goes wrong
+    is in the result, since Dask would give up a task that raises. Raises Dask's `Reschedule` alone,
+    which ends the task, where nobody waits for it any more, as where its client was killed.
     """
     from distributed import get_worker
 

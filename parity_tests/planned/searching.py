@@ -101,8 +101,8 @@ def smaller_programs(
         say(f"making {cause.example} smaller: {cause.symptom}")
         row = load_program(store, cause.run, cause.place)
         seen_in = by_run[cause.run]
-        options = options_of(campaign, seen_in.python)
-        options = options.model_copy(update={"steady_calls": 0, "attribute": False})
+        how = {"steady_calls": 0, "attribute": False}
+        options = options_of(campaign, seen_in.python).model_copy(update=how)
         recipe = fuzzing.reduced(read_recipe(with_recipe[cause.place]), row, options)
         file.parent.mkdir(parents=True, exist_ok=True)
         named = row.model_copy(update={"name": _NAME})

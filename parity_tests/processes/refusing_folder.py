@@ -1,7 +1,7 @@
 """Folders that refuse files, because a disk is full or went away.
 
-A campaign goes on with what it has, and says what is missing. A task of many campaigns must not: a
-program that is missing there would pass for one that was run. So each refusal is noted, and whoever
+`constparity run` goes on with what it has, and says what is missing. A task of a planned campaign
+must not: what is missing there would pass for what was run. So each refusal is noted, and whoever
 runs a task asks for them at its end.
 """
 

@@ -1,9 +1,9 @@
 """Run jobs in the process of a side: measure them, run them again, or evaluate them for truth.
 
-How far the process has come stands in its events, in the lines "started N", "stage NAME",
-"measured N" and "done N". So the parent knows which program a crash belongs to, and which stage.
-After "spent N" the process does no program but N. "staging SECONDS" is what JAX took of the
-processors to trace, lower and compile a program.
+How far the process has come stands in its events, in the lines "started N", "stage NAME" and
+"done N". So the parent knows which program a crash belongs to, and which stage. "measured N" comes
+where more follows, which has a time limit of its own. After "spent N" the process does no program
+but N. "staging SECONDS" is what JAX took of the processors to trace, lower and compile a program.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def run_job(
 ) -> None:
     """Measure one program and leave its observation, outputs, jaxpr and hazards in files.
 
-    What is measured is kept before checks of another form begin, since these may take the process
-    along. Few programs have any.
+    What is measured is kept before checks come last, or hazards are detected, since these may take
+    the process along. Many programs have neither.
     """
     from parity_tests.processes.kept_files import finish, leaving
 
@@ -144,7 +144,9 @@ def run_job(
         if how.hazards:
             hazards = process.traces.found()
             if hazards is None:
-                write(files.measured, to_json(found))  # detecting them may take the process along
+                # Detecting them may take the process along, and has a time limit of its own.
+                write(files.measured, to_json(found))
+                say(f"measured {job.number}")
                 say("stage hazards")
                 hazards = _detected(job, files.reads, found)
                 changed += process.changes_of_checks()

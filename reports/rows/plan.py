@@ -99,8 +99,8 @@ class PlanReport(Row):
 
     `differ_from_themselves` has the programs that A/A found, and what differed; they are in the
     state "not repeatable". `not_timed` has the programs that were to be timed and have no times.
-    Seconds are sums over all tasks: of the clock, of processors, and, as
-    the `floor`, of what the sides took of the processors to trace, lower and compile.
+    Seconds are sums over all tasks: of the clock, of processors, and, as the `floor`, of what the
+    sides took of the processors to trace, lower and compile.
     """
 
     kind: Literal["planned campaign"] = "planned campaign"

@@ -67,7 +67,7 @@ def test_a_task_that_runs_out_of_memory_is_given_up(writer, tasks, tmp_path):
 def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tmp_path):
     names = ["first", "second", "once fills", "fourth"]
     with writer(names) as plan:
-        full = r"/work/\w{20}' takes no more files \(No space left on device\)"
+        full = r"/\w{20}' takes no more files \(No space left on device\)"
         with pytest.raises(task_process.FolderError, match=full):
             go_on(plan, tasks(names), runner(tmp_path, jobs=1))
         assert not plan.finish()
