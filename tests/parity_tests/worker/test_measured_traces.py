@@ -1,5 +1,7 @@
 """Hazards are read off the trace of the measurement, until a program of the process reads."""
 
+from itertools import pairwise
+
 import pytest
 from program_files import program_file
 
@@ -30,7 +32,7 @@ def ran(tmp_path_factory):
 
 def test_detecting_hazards_after_a_measurement_has_a_time_limit_of_its_own(ran):
     *_, events = ran
-    followed = dict(zip(events, events[1:], strict=False))
+    followed = dict(pairwise(events))
     for number, name in enumerate(NAMES):
         expected = None if name == "reads_nothing" else "stage hazards"
         assert followed.get(f"measured {number}") == expected
