@@ -20,7 +20,7 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, Progress, SettingsAtImport
+from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import TooLate
@@ -34,8 +34,6 @@ def with_late_settings(
     job: Callable[[int], Job],
     options: CampaignOptions,
     folder: Path,
-    *,
-    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with what their modules set too late, where they do.
 
@@ -51,7 +49,6 @@ def with_late_settings(
     for numbers in of_module.values():
         if not any(_may_be_late(drafts[number].findings) for number in numbers):
             continue
-        progress(0, len(of_module), f"importing the module of {drafts[numbers[0]].name} again")
         try:
             late = _asked(job(numbers[0]), CampaignFiles(folder), options.limits)
         except OSError as error:  # the folder is full, or went away

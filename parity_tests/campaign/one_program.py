@@ -15,6 +15,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes.protocol import Listed
+from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.warm_workers import Truth
 from reports.rows import Comparison, Observation, Side, TimeComparison, TimeSamples
 
@@ -44,6 +45,7 @@ def draft_of(
 
         draft_of(program, records, ("legacy", "simplified"), ask_arbiter, ask_hazards).findings
     """
+    give_sign()
     evidence, missing = unfinished.load(recorded, sides)
     if program.unavailable is not None:
         findings = Findings(not_run=program.unavailable)

@@ -21,7 +21,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, flipped, pairs_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, Progress, ReadsInCalls
+from parity_tests.processes.protocol import Job, ReadsInCalls
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import DriftCause, Hazard, HazardKind
@@ -35,8 +35,6 @@ def with_reads_in_calls(
     job: Callable[[int], Job],
     options: CampaignOptions,
     folder: Path,
-    *,
-    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with the reads that may explain a difference; its drift is attributed.
 
@@ -49,7 +47,6 @@ def with_reads_in_calls(
     for number, draft in enumerate(drafts):
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
-        progress(0, len(drafts), f"calling {draft.name} to see what it reads")
         try:
             read = _read(
                 job(number),

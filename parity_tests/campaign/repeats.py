@@ -24,7 +24,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides, run_turns
 from reports.rows import Side
 
@@ -38,8 +38,6 @@ def find_unrepeatable(
     records: Sequence[Mapping[Side, Recorded]],
     options: CampaignOptions,
     folder: Path,
-    *,
-    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with the finding where a program does not repeat itself.
 
@@ -56,7 +54,7 @@ def find_unrepeatable(
         if (pair := to_run_again(draft.findings, pairs))
         and not (options.run_again == "unconfirmed" and is_confirmed(draft.findings, pairs))
     }
-    again = _Again({job.number: job for job in jobs}, records, suspects, options, folder, progress)
+    again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
     second = again.run_together()
     doubted = {
         number: doubt
@@ -117,7 +115,6 @@ class _Again:
     suspects: Mapping[int, Sides]
     options: CampaignOptions
     folder: Path
-    progress: Progress
 
     def run_together(self) -> _Records:
         """Run the programs again, each on its pair of sides, in one process for each side."""
@@ -125,8 +122,7 @@ class _Again:
         found: dict[tuple[int, Side], Recorded] = {}
         for pair in dict.fromkeys(self.suspects.values()):
             jobs = [self.jobs[number] for number, each in self.suspects.items() if each == pair]
-            files = CampaignFiles(self.folder)
-            found |= run_sides(jobs, pair, files.again, how, progress=self.progress)
+            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how)
         return found
 
     def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
@@ -139,8 +135,7 @@ class _Again:
         found: dict[tuple[int, Side], list[Recorded]] = {}
         for side in dict.fromkeys(sides.values()):
             jobs = [self.jobs[number] for number in numbers if sides[number] == side]
-            how = self._how(fresh=True)
-            turns = run_turns(jobs, side, folders, how, progress=self.progress)
+            turns = run_turns(jobs, side, folders, self._how(fresh=True))
             found |= {
                 (job.number, side): [turn[job.number] for turn in turns]
                 for job in jobs

@@ -31,7 +31,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
 from parity_tests.judge.verdict import conclude
-from parity_tests.processes.protocol import Job, Listed, Progress
+from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.warm_workers import warm_arbiter
@@ -110,19 +110,19 @@ def _judged(
     measured: _Measured, options: CampaignOptions, folder: Path, progress: Progress
 ) -> Campaign:
     """Judge what was measured; programs that differ run again, to see whether and why they do."""
-    drafts = _compare(measured, options, folder, progress)
+    drafts = _compare(measured, options, folder)
     try:
         drafts = find_unrepeatable(
-            drafts, measured.collected.jobs, measured.records, options, folder, progress=progress
+            drafts, measured.collected.jobs, measured.records, options, folder
         )
     except OSError as error:  # the folder is full, or went away
         note_refusal(error)
         log.warning("constparity: programs that differ were not run again (%s)", error)
     job = measured.collected.job
-    drafts = with_late_settings(drafts, job, options, folder, progress=progress)
+    drafts = with_late_settings(drafts, job, options, folder)
     if options.attribute:
         drafts = _attribute(drafts, measured, options, folder, progress)
-        drafts = with_reads_in_calls(drafts, job, options, folder, progress=progress)
+        drafts = with_reads_in_calls(drafts, job, options, folder)
     pairs = pairs_of(options.sides)
     told = [draft for number, draft in enumerate(drafts) if measured.is_told(number)]
     return Campaign(
@@ -244,9 +244,7 @@ def _estimate(seconds: float, options: CampaignOptions) -> str:
     )
 
 
-def _compare(
-    measured: _Measured, options: CampaignOptions, folder: Path, progress: Progress
-) -> list[RowDraft]:
+def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> list[RowDraft]:
     """Compare the sides of each program, with the arbiter where it may decide, and judge times."""
     collected, samples = measured.collected, measured.samples
     by_name = {collected.programs[number].name: each for number, each in samples.items()}
@@ -254,11 +252,8 @@ def _compare(
     # The saved results may be compared with other sides later, when no arbiter is asked.
     always_arbitrate = options.save is not None and not set(SIDES) <= set(options.sides)
     with warm_arbiter(folder, options.time_limit, fresh=options.fresh) as arbitrate:
-
-        def draft(number: int, each: Listed) -> RowDraft:
-            # Nothing is counted: a log, which has counts alone, would begin to count once more.
-            progress(0, len(collected.programs), f"comparing the sides of {each.name}")
-            return draft_of(
+        return [
+            draft_of(
                 each,
                 measured.records[number],
                 options.sides,
@@ -270,8 +265,8 @@ def _compare(
                 measured_again=measured.again.get(number, ()),
                 always_arbitrate=always_arbitrate,
             )
-
-        return [draft(number, each) for number, each in enumerate(collected.programs)]
+            for number, each in enumerate(collected.programs)
+        ]
 
 
 def _attribute(

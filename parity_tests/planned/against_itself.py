@@ -7,17 +7,13 @@ from pathlib import Path
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Campaign, Comparison
 
 
 def differing_from_themselves(
-    result: Campaign,
-    options: CampaignOptions,
-    folder: Path,
-    *,
-    progress: Progress = lambda done, total, text: None,
+    result: Campaign, options: CampaignOptions, folder: Path
 ) -> dict[str, str]:
     """Return, by target, what is different where a program runs twice on its first side.
 
@@ -37,7 +33,7 @@ def differing_from_themselves(
     how = options.once_more(steady_calls=options.steady_calls, processes=1)
     # Both runs see the same programs before each: what those leave behind is no difference.
     first = run_sides(jobs, [side], options.resume, how)
-    again = run_sides(jobs, [side], folder / "again", how, progress=progress)
+    again = run_sides(jobs, [side], folder / "again", how)
     return {
         job.target: what
         for job in jobs

@@ -7,14 +7,36 @@ import os
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.planned.running import run_task
 from parity_tests.planned.task_process import TaskFiles
 from parity_tests.planned.tasks import Task
 from parity_tests.processes.protocol import write
+from parity_tests.processes.signs_of_life import signs_told
 
 _BEAT_SECONDS = 0.25
+
+
+@dataclass
+class Beats:
+    """Writes how far a task is with each sign of life, but not often: a task has thousands."""
+
+    file: Path
+    _said: str = ""
+    _written: float = 0.0
+
+    def step(self, done: int, total: int, text: str) -> None:
+        """Take how many steps are done, of all."""
+        self._said = f"{done} {total}"
+        self.write()
+
+    def write(self) -> None:
+        """Write what was taken last."""
+        if time.monotonic() - self._written >= _BEAT_SECONDS:
+            self._written = time.monotonic()
+            self.file.write_text(self._said)
 
 
 def main(folder: str) -> None:
@@ -22,17 +44,10 @@ def main(folder: str) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     files = TaskFiles(Path(folder))
     task = Task.model_validate_json(files.request.read_bytes())
-
-    beaten = 0.0
-
-    def beat(done: int, total: int, text: str) -> None:
-        nonlocal beaten
-        if time.monotonic() - beaten >= _BEAT_SECONDS:  # a task may have thousands of short steps
-            beaten = time.monotonic()
-            files.beat.write_text(f"{done} {total}")
-
+    beats = Beats(files.beat)
     try:
-        result = run_task(task, files.folder, progress=beat)
+        with signs_told(beats.write):
+            result = run_task(task, files.folder, progress=beats.step)
         write(files.result, result.model_dump_json())
     except OSError as error:
         # The disk, and no program: whoever runs the tasks has to stop.

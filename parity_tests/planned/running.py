@@ -50,7 +50,7 @@ def run_task(
     rows = {row.target: row for row in result.programs}
     apart: Mapping[str, str] = {}
     if task.campaign.self_comparison and not task.rounds:
-        apart = differing_from_themselves(result, options, folder, progress=progress)
+        apart = differing_from_themselves(result, options, folder)
     if refused := refusals()[noted:]:
         raise refused[0]
     return TaskResult(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import (
@@ -88,12 +87,7 @@ def run_sides(
 
 
 def run_turns(
-    jobs: Sequence[Job],
-    side: Side,
-    folders: Sequence[Path],
-    options: RunOptions,
-    *,
-    progress: Progress = lambda done, total, text: None,
+    jobs: Sequence[Job], side: Side, folders: Sequence[Path], options: RunOptions
 ) -> list[dict[int, Recorded]]:
     """Run every job on one side once for each folder, and return the records by number for each.
 
@@ -104,12 +98,6 @@ def run_turns(
         run_turns(jobs, "jax-legacy", [folder / "0", folder / "1"], RunOptions(fresh=True))
     """
     turns = [_finished_before(jobs, side, side_folder(each, side)) for each in folders]
-
-    def keep(turn: dict[int, Recorded], number: int, record: Recorded) -> None:
-        turn[number] = record
-        done, total = sum(map(len, turns)), len(turns) * len(jobs)
-        progress(done, total, f"{side}: {record.observation.program}")
-
     supervise(
         [
             SideRun(
@@ -117,7 +105,7 @@ def run_turns(
                 tuple(job for job in jobs if job.number not in turn),
                 side_folder(folder, side),
                 options,
-                on_record=partial(keep, turn),
+                on_record=turn.__setitem__,
             )
             for turn, folder in zip(turns, folders, strict=True)
         ]

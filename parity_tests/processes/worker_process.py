@@ -27,6 +27,7 @@ from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import AnswerT, Order, Question, Record
 from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.staging import hear
 from reports.rows import Failure, Side
 
@@ -162,6 +163,7 @@ class Worker:
         unless another one is given, and the file descriptors `pass_fds`. A process that waits for
         such a request is taken instead of a new one.
         """
+        give_sign()
         files = ProcessFiles(folder)
         paths = user_paths() if python else tuple(sys.path)
         order = Order.model_validate({"folder": folder, "sys_path": paths, "request": request})
@@ -203,6 +205,8 @@ class Worker:
             text = lines.read()
         whole = text[: text.rfind("\n") + 1]
         self._read += len(whole)
+        if whole:
+            give_sign()
         done = []
         for line in whole.splitlines():
             event, what = line.split(maxsplit=1)

@@ -94,7 +94,7 @@ def test_a_store_whose_disk_is_full_goes_on_when_there_is_room(cluster, writer, 
         with pytest.raises(StoreError, match=r"runs\.db': the disk is full .*; make room"):
             go_on(plan, tasks(names), runner, on_step=leave_no_room)
         assert not plan.finish()
-    kept = planned_names(plan.path, plan.plan, ["safe"])
+    kept = [name for name, _ in planned_names(plan.path, plan.plan, ["safe"])]
     assert 0 < len(kept) < len(names)
     with writer(names) as plan:
         go_on(plan, left_of(plan), ClusterRunner(cluster.address, "test", patience=60.0))
@@ -121,7 +121,7 @@ def test_a_client_that_is_stopped_is_resumed_on_the_same_cluster(
         worker.send_signal(signal.SIGSTOP)
     stopped.send_signal(sign)
     stopped.wait()
-    kept = planned_names(path, 1, ["safe"])
+    kept = [name for name, _ in planned_names(path, 1, ["safe"])]
     with connected(cluster.address) as client:
         await_(lambda: not any(client.processing().values()))
         resumed = start(NAMES)
