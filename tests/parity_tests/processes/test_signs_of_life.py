@@ -1,0 +1,31 @@
+"""Who waits for a task hears that it is at work."""
+
+import pytest
+from program_files import program_file
+
+from parity_tests.campaign.one_program import draft_of
+from parity_tests.processes.options import RunOptions
+from parity_tests.processes.protocol import Job, Listed
+from parity_tests.processes.side_runs import run_sides
+from parity_tests.processes.signs_of_life import signs_told
+
+
+def test_a_process_gives_a_sign_when_it_starts_and_when_it_says_something(tmp_path):
+    job = Job(number=0, name="counted", target=f"{program_file('counts_its_builds')}:counted")
+    said = []
+    with signs_told(lambda: said.append([each.read_text() for each in tmp_path.rglob("events")])):
+        run_sides([job], ["jax-legacy"], tmp_path, RunOptions())
+    assert said[0] == []  # it has not started
+    assert said[-1][0].endswith("done 0\n")
+
+
+def test_each_program_that_is_compared_gives_a_sign():
+    def ask():
+        pytest.fail("it was asked")
+
+    missing = Listed(name="flax", target="corpus.flax", unavailable="flax is not installed")
+    signs = []
+    with signs_told(lambda: signs.append(1)):
+        draft_of(missing, {}, ("legacy",), ask, ask)
+    draft_of(missing, {}, ("legacy",), ask, ask)  # nobody is told any more
+    assert signs == [1]
