@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from parity_tests.campaign.collection import Collected, collect
 from parity_tests.campaign.estimates import Announce, by_rule, spoken
@@ -48,6 +49,8 @@ from reports.store.errors import StoreError
 from reports.views.texts import counted
 
 DEFAULTS = CampaignOptions()
+# Given the programs, how they run, and the folder that keeps what was run.
+First: TypeAlias = Callable[[Sequence[Job], CampaignOptions, Path], object]
 
 
 class NotSavedError(OSError):
@@ -69,13 +72,16 @@ def run(
     progress: Progress = lambda done, total, text: None,
     announce: Announce = lambda text: None,
     stops_after: Callable[[ProgramRow], bool] | None = None,
+    first: First | None = None,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
     `announce` is told how long `options.rounds` will take: by a rule before anything runs, and by
     what the programs took before the rounds begin. `stops_after` is asked
     of each program that has run on all sides; after the first yes the others are not run, and have
-    no rows. Times and causes of drift are not known at that point.
+    no rows. Times and causes of drift are not known at that point. `first` is called before any
+    program runs. What it leaves of sides in the folder, run as `setup_of(options)` says, is not run
+    again.
 
     Raises `TargetError`, `SidesError`, `ResumeError` and `StoreError` before anything runs, and
     `NotSavedError`, which has the campaign, where `options.save` or `options.store` cannot be
@@ -100,6 +106,8 @@ def run(
             if stops_after or kept:
                 keep = kept.put if kept else None
                 watch = FinishedPrograms(collected, options, folder, stops_after, keep)
+            if first is not None:
+                first(collected.jobs, options, folder)
             measured = _measure(collected, options, setup, folder, progress, announce, watch)
             result = _judged(measured, options, folder, progress)
             _save(measured, result, options, folder, kept)

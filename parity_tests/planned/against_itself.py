@@ -1,44 +1,49 @@
-"""A/A: the programs of a task run on their first side once more; what differs is set apart."""
+"""A/A: the programs of a task run on their first side twice, before any other side does.
+
+What differs is set apart by name. It comes first so that what is compared later is known by then.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from parity_tests.campaign.folder import setup_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides
-from reports.rows import Campaign, Comparison
+from reports.rows import Comparison
 
 
-def differing_from_themselves(
-    result: Campaign, options: CampaignOptions, folder: Path
-) -> dict[str, str]:
-    """Return, by target, what is different where a program runs twice on its first side.
+@dataclass
+class AgainstItself:
+    """Compares programs with themselves when a campaign begins; `folder` keeps the second runs.
 
-    `options.resume` is the folder that the campaign of `result` has run in.
+    `differing` says, by target, what is different.
 
     Example::
 
-        differing_from_themselves(result, options, folder) == {"model.py:noise": "output bits: ..."}
+        campaign.run(targets, options, first=(apart := AgainstItself(folder / "again")))
+        apart.differing == {"model.py:noise": "output bits: ..."}
     """
-    side = options.sides[0]
-    jobs = [
-        Job(number=number, name=row.name, target=row.target)
-        for number, row in enumerate(result.programs)
-        if any(each.side == side for each in row.observations)
-    ]
-    assert options.resume is not None
-    how = options.once_more(steady_calls=options.steady_calls, processes=1)
-    # Both runs see the same programs before each: what those leave behind is no difference.
-    first = run_sides(jobs, [side], options.resume, how)
-    again = run_sides(jobs, [side], folder / "again", how)
-    return {
-        job.target: what
-        for job in jobs
-        if (what := _different(first.get((job.number, side)), again.get((job.number, side))))
-    }
+
+    folder: Path
+    differing: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, jobs: Sequence[Job], options: CampaignOptions, folder: Path) -> None:
+        """Run programs on the first side twice; the campaign finds the first runs in `folder`."""
+        side = options.sides[0]
+        again = options.once_more(steady_calls=options.steady_calls, processes=1)
+        # Both runs see the same programs before each: what those leave behind is no difference.
+        first = run_sides(jobs, [side], folder, setup_of(options))
+        second = run_sides(jobs, [side], self.folder, again)
+        for job in jobs:
+            found = first.get((job.number, side)), second.get((job.number, side))
+            if what := _different(*found):
+                self.differing[job.target] = what
 
 
 def _different(first: Recorded | None, again: Recorded | None) -> str:

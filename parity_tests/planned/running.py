@@ -1,4 +1,4 @@
-"""Run one task: its programs on all sides, compared, and the first side compared with itself."""
+"""Run one task: its first side compared with itself, then its programs compared on all sides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from parity_tests.campaign import run as campaign
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
-from parity_tests.planned.against_itself import differing_from_themselves
+from parity_tests.planned.against_itself import AgainstItself
 from parity_tests.planned.generated import recipe_of, without_file, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskResult
@@ -46,11 +46,10 @@ def run_task(
     file = folder / "generated.py"
     targets = _targets(task, recipes, file)
     options = task.options.model_copy(update={"resume": folder / "sides"})
-    result = campaign.run(list(targets.values()), options, progress=progress)
+    apart = AgainstItself(folder / "again")
+    first = apart if task.campaign.self_comparison and not task.rounds else None
+    result = campaign.run(list(targets.values()), options, progress=progress, first=first)
     rows = {row.target: row for row in result.programs}
-    apart: Mapping[str, str] = {}
-    if task.campaign.self_comparison and not task.rounds:
-        apart = differing_from_themselves(result, options, folder)
     if refused := refusals()[noted:]:
         raise refused[0]
     return TaskResult(
@@ -62,7 +61,7 @@ def run_task(
                 task,
                 each,
                 rows.get(targets[each.place]),
-                apart.get(targets[each.place], ""),
+                apart.differing.get(targets[each.place], ""),
                 recipes.get(each.place),
                 file,
             )

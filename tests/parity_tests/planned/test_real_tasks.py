@@ -7,7 +7,7 @@ import pytest
 from full_disk import FULL_DISK
 from program_files import program_file
 
-from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.folder_layout import CampaignFiles, side_folder
 from parity_tests.planned import entry
 from parity_tests.planned.entry import Beats
 from parity_tests.planned.plan import PlannedProgram
@@ -44,6 +44,19 @@ def steady(x):
 def counts_its_processes():
     return (lambda x: x + before()), (1.0,)
 """
+NAMES_ITS_SIDE = """
+import os
+from pathlib import Path
+
+from parity_tests import program
+
+
+@program
+def names_its_side():
+    with open(Path(os.environ["RUNS"], "sides_in_turn"), "a") as sides:
+        sides.write(os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"])
+    return (lambda x: x + 1), (1.0,)
+"""
 
 
 def task_of(file, *names, **given):
@@ -77,6 +90,17 @@ def test_what_differs_from_itself_is_set_apart_by_name(tmp_path, monkeypatch):
     assert steady.against_itself == ""
     assert counts.against_itself.startswith("outputs: ")
     assert len(signs) > 1  # of the process of the second run: its start is one
+
+
+def test_programs_are_compared_with_themselves_before_another_side_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNS", str(tmp_path))
+    file = tmp_path / "counted.py"
+    file.write_text(NAMES_ITS_SIDE)
+    [ran] = run_task(task_of(file, "names_its_side"), tmp_path).programs
+    assert (ran.state, ran.against_itself) == ("safe", "")
+    assert (tmp_path / "sides_in_turn").read_text().startswith("001")
+    processes = side_folder(tmp_path / "sides", SIDES[0])
+    assert len(list(processes.iterdir())) == 1  # the campaign has the first of both runs
 
 
 def test_a_task_at_work_on_programs_that_run_again_gives_signs_of_life(tmp_path):

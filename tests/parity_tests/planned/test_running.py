@@ -23,7 +23,7 @@ def ran(monkeypatch):
     """Run a task of one program, which fails; return the row that is kept of it."""
 
     def run(program, folder):
-        def campaign(targets, options, *, progress):
+        def campaign(targets, options, *, progress, first):
             [target] = targets
             file = target.rpartition(":")[0]
             failure = Failure(
