@@ -6,6 +6,7 @@ subprocess.run([environment.python, "my_model.py"])
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import time
@@ -43,6 +44,13 @@ print(json.dumps({
 
 # Each environment that this process uses stays locked until the process ends.
 _in_use: list[FolderLock] = []
+
+
+@atexit.register
+def _let_go() -> None:
+    """Close the locks, for Python warns of files that are left open."""
+    while _in_use:
+        _in_use.pop().close()
 
 
 class MakingError(ValueError):

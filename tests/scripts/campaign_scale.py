@@ -1,16 +1,18 @@
 """Measure what bounds a campaign beyond this machine: the store, the reports, and the scheduler.
 
-    python tests/scripts/campaign_scale.py STORE [--programs N] [--tasks N]
+    python tests/scripts/campaign_scale.py STORE [--programs N] [--task-size N] [--tasks N]
 
 The rows of the last plan of STORE, a real campaign, are written again and again to another store,
 until it has N programs; that is timed, as are its report, its list and the comparison of two such
-runs. With --tasks, a scheduler of Dask and two workers get as many tasks that do nothing.
+runs. The resident memory is read after each commit. With --tasks, a scheduler of Dask and two
+workers get as many tasks that do nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,8 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from parity_tests.planned.going import go_on
 from parity_tests.planned.plan import PlannedProgram
@@ -38,13 +42,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("store", type=Path)
     parser.add_argument("--programs", type=int, default=100_000)
+    parser.add_argument("--task-size", type=int, default=100)
     parser.add_argument("--tasks", type=int, default=0)
     options = parser.parse_args()
     texts, environment = rows_of(options.store)
     with timed(f"read {len(texts):,} rows, where their tasks run", len(texts)):
         rows = [finished(0, json_file.program_of(text), DEFAULT_RULES) for text in texts]
     with tempfile.TemporaryDirectory() as folder:
-        measure_store(Path(folder) / "scale.db", rows, environment, options.programs)
+        store = Path(folder) / "scale.db"
+        measure_store(store, rows, environment, options.programs, options.task_size)
     if options.tasks:
         measure_scheduler(options.tasks)
 
@@ -63,7 +69,9 @@ def rows_of(store: Path) -> tuple[list[str], Environment]:
     return texts, json_file.campaign_of(root, ()).environment
 
 
-def measure_store(path: Path, rows: list[Finished], environment: Environment, count: int) -> None:
+def measure_store(
+    path: Path, rows: list[Finished], environment: Environment, count: int, size: int
+) -> None:
     for _ in range(2):  # two plans, to be compared
         programs = [
             PlannedProgram(place=place, environment="here", corpus="c", name=f"program_{place}")
@@ -75,13 +83,20 @@ def measure_store(path: Path, rows: list[Finished], environment: Environment, co
             environments=(environment,), settings={}, machine="a machine",
             programs=[PlannedText(p.place, 0, p.name, p.model_dump_json()) for p in programs],
         )  # fmt: skip
-        tasks = Cutter(CampaignSpec()).tasks(programs)
-        sent = [result(task, rows, environment).model_dump_json() for task in tasks[:50]]
+        tasks = Cutter(CampaignSpec(task_size=size)).tasks(programs)
+        sent = [result(task, rows, environment).model_dump_json() for task in tasks[:5]]
+        resident: list[int] = []  # in MiB, from before the first commit
 
         run = functools.partial(results, sent=sent)
         with opened_plan(path, begin, anew=True) as writer:
             with timed(f"commit {count:,} programs", count):
-                go_on(writer, tasks, run)
+                go_on(
+                    writer, tasks, run,
+                    on_step=lambda _, seen=resident: seen.append(
+                        psutil.Process().memory_info().rss >> 20
+                    ),
+                )  # fmt: skip
+            print(f"resident memory, the most in each tenth: {most_in_tenths(resident)} MiB")
             with timed("finish"):
                 writer.finish()
     print(f"the store: {path.stat().st_size / 2 / count / 1000:.1f} kB a program")
@@ -95,6 +110,13 @@ def measure_store(path: Path, rows: list[Finished], environment: Environment, co
     with timed("load the programs of two runs, to compare them"):
         for each in runs:
             load_programs(path, each)
+
+
+def most_in_tenths(numbers: list[int]) -> str:
+    """Return the largest number of each tenth of a list, in words."""
+    ends = [round(len(numbers) * tenth / 10) for tenth in range(11)]
+    parts = [numbers[begin:end] for begin, end in itertools.pairwise(ends)]
+    return ", ".join(str(max(part)) for part in parts if part)
 
 
 def result(task: Task, rows: list[Finished], environment: Environment) -> TaskResult:

@@ -177,6 +177,23 @@ def test_what_is_in_use_stays(make, store_folder):
     assert store.remove(path)
 
 
+def test_a_process_that_ends_lets_go_and_warns_of_nothing(make):
+    path = make().path
+    making._in_use.pop().close()
+    uses_it = (
+        "import pathlib, sys\n"
+        "from parity_tests.environments import making\n"
+        "lock = making.FolderLock(pathlib.Path(sys.argv[1]))\n"
+        "lock.share()\n"
+        "making._in_use.append(lock)\n"
+        "del lock\n"
+    )
+    command = [sys.executable, "-W", "always", "-c", uses_it, str(path)]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    assert ended.stderr == ""
+    assert store.remove(path)
+
+
 def test_an_environment_that_was_removed_is_made_again(make, runner):
     path = make().path
     making._in_use.pop().close()
