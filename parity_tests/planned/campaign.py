@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -225,6 +226,7 @@ def _begin(asked: Asked, found: _Planned) -> PlanBegin:
         shard=str(asked.shard or ""),
         rules=spec.campaign.fail_on,
         libraries=found.libraries,
+        options=tuple(shlex.join(each.as_options) for each in asked.environments),
     )
 
 

@@ -70,11 +70,15 @@ class BrokenRule(Row):
 
 
 class PlanEnvironment(Row):
-    """One environment of a campaign; `run` is its number in the store."""
+    """One environment of a campaign; `run` is its number in the store.
+
+    `options` are what `constparity run` is given to run a program in it, as "--jax 0.12.0.1".
+    """
 
     label: str
     run: int
     environment: Environment
+    options: str = ""
     states: dict[State, int]
     machines: dict[str, int]  # programs by the machine that measured them
     versions: dict[str, int] = Field(default_factory=dict)  # and by what it measured with

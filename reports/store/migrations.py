@@ -148,8 +148,13 @@ def _version_5(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE plans ADD COLUMN libraries TEXT NOT NULL DEFAULT '[]'")
 
 
+def _version_6(connection: sqlite3.Connection) -> None:
+    """Options of `constparity run`, with which a program runs in the environment of a run."""
+    connection.execute("ALTER TABLE runs ADD COLUMN options TEXT NOT NULL DEFAULT ''")
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _version_1, _version_2, _version_3, _version_4, _version_5,
+    _version_1, _version_2, _version_3, _version_4, _version_5, _version_6,
 )  # fmt: skip
 VERSION = len(STEPS)
 

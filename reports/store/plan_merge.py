@@ -28,7 +28,9 @@ _COPIED = {
     "sides": ", ".join(["place", "side", "failure", "outputs", "output_types", *METRIC_COLUMNS]),
     "rows": "place, samples, row",
 }
-_OF_RUN = "started, finished, schema_version, root, commit_id, committed, is_dirty, settings"
+_OF_RUN = (
+    "started, finished, schema_version, root, commit_id, committed, is_dirty, settings, options"
+)
 _OF_PLANNED = (
     "place, name, program, target, recipe, state, why, symptom, line, equation, action, "
     "against_itself, broken, machine, versions, seconds, is_timed"

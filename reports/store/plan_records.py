@@ -33,7 +33,8 @@ class PlanBegin:
     """What is known of a plan before it begins.
 
     `digest` identifies the spec, `whole` all programs of all shards, of which there are `total`.
-    `rules` are those of `--fail-on` that programs are held to.
+    `rules` are those of `--fail-on` that programs are held to. `options`, of each environment, are
+    what `constparity run` is given to run a program in it; none where all are constparity's own.
     """
 
     name: str
@@ -49,6 +50,7 @@ class PlanBegin:
     shard: str = ""
     rules: tuple[str, ...] = ()
     libraries: tuple[PlanLibrary, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

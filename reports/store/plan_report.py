@@ -74,7 +74,7 @@ def plan_report(
             (found.id,),
         ).fetchall()
         roots = connection.execute(
-            "SELECT id, root, settings FROM runs WHERE plan = ? ORDER BY id", (found.id,)
+            "SELECT id, root, settings, options FROM runs WHERE plan = ? ORDER BY id", (found.id,)
         ).fetchall()
         untimed = connection.execute(
             f"SELECT run, name FROM planned WHERE plan = ? AND {UNTIMED} ORDER BY place",
@@ -88,15 +88,16 @@ def plan_report(
         ).fetchone()
     standings = [_Standing(*row) for row in rows]
     environments = []
-    labels = labels_of({run: root for run, root, _ in roots})
-    has_rounds = any(json.loads(settings).get("rounds", "0") != "0" for *_, settings in roots)
-    for run, root, _ in roots:
+    labels = labels_of({run: root for run, root, *_ in roots})
+    has_rounds = any(json.loads(settings).get("rounds", "0") != "0" for _, _, settings, _ in roots)
+    for run, root, _, options in roots:
         own = [each for each in standings if each.run == run]
         environments.append(
             PlanEnvironment(
                 label=labels[run],
                 run=run,
                 environment=json_file.campaign_of(root, ()).environment,
+                options=options,
                 states=_counts(own),
                 machines={machine: count for of, machine, count in machines if of == run},
                 versions={text: count for of, text, count in versions if of == run},

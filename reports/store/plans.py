@@ -335,7 +335,10 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
                 planned=tuple(names),
             ),
         )
-        connection.execute("UPDATE runs SET plan = ? WHERE id = ?", (plan, run))
+        options = begin.options[number] if begin.options else ""
+        connection.execute(
+            "UPDATE runs SET plan = ?, options = ? WHERE id = ?", (plan, storable(options), run)
+        )
         runs.append(run)
     connection.executemany(
         "INSERT INTO planned (plan, place, run, name, program, target, state, why) "

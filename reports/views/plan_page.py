@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -71,13 +72,17 @@ def plan_page(report: PlanReport) -> PlanPage:
         plan_page(plan_report(Path("runs.db"))).title == "1,204 of 10,000 programs break"
     """
     title, tone = _answer(report)
+    options = {each.run: each.options for each in report.environments}
     return PlanPage(
         title=title,
         tone=tone,
         lines=tuple(_lines(report)),
         states=_states(report),
         environments=_environments(report),
-        sections=tuple(_section(number, each) for number, each in enumerate(report.causes, 1)),
+        sections=tuple(
+            _section(number, each, options.get(each.run, ""))
+            for number, each in enumerate(report.causes, 1)
+        ),
     )
 
 
@@ -232,15 +237,16 @@ def _with_counts(programs: dict[str, int]) -> str:
     return "; ".join(f"{name} ({count:,})" for name, count in programs.items())
 
 
-def _section(number: int, cause: CauseGroup) -> CauseSection:
+def _section(number: int, cause: CauseGroup, options: str) -> CauseSection:
     shown = cause.programs[:MEMBERS_SHOWN]
-    can_run = cause.state != "unavailable"
+    can_run = cause.target and cause.state != "unavailable"
+    command = f"{shlex.join(['constparity', 'run', cause.target])} {options}".strip()
     facts: Sequence[tuple[str, str]] = (
         ("What helps", cause.action),
         ("Line", cause.line),
         ("First equation that differs", cause.equation),
         ("Smallest example", cause.example),
-        ("Run it", f"constparity run {cause.target}" if cause.target and can_run else ""),
+        ("Run it", command if can_run else ""),
     )
     return CauseSection(
         number=number,

@@ -1,5 +1,7 @@
 """What a campaign says when it begins, goes on, and times its programs."""
 
+from pathlib import Path
+
 import pytest
 
 from parity_tests.cli.exit_codes import Exit
@@ -7,11 +9,19 @@ from parity_tests.cli.planned import _exit_code
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.plan import NamedEnvironment
 from parity_tests.planned.sharding import Shard
-from parity_tests.planned.spec import CampaignSpec, CorpusSpec, LibrarySpec, Spec, SpecError
+from parity_tests.planned.spec import (
+    CampaignSpec,
+    CorpusSpec,
+    EnvironmentSpec,
+    LibrarySpec,
+    Spec,
+    SpecError,
+)
 from parity_tests.planned.tasks import TaskLost
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import planned_names
 from reports.store.plan_report import plan_report
+from reports.views.plan_page import plan_page
 from tests.helpers.built_grids import STOCK, program
 from tests.helpers.quick_tasks import result, row
 
@@ -46,8 +56,7 @@ def campaign(tmp_path):
             Spec(campaign=CampaignSpec(**(spec or {})), corpus=corpus, library=library),
             tmp_path,
             tmp_path / "runs.db",
-            (NamedEnvironment("here"),),
-            **changes,
+            **{"environments": (NamedEnvironment("here"),), **changes},
         )
         run_campaign(
             asked,
@@ -133,6 +142,17 @@ def test_a_program_that_has_nothing_to_time_is_not_to_be_timed(campaign, tmp_pat
     report = plan_report(tmp_path / "runs.db")
     assert (report.not_timed, report.states) == ((), {state: 2})
     assert said == ["campaign 1 in runs.db: 2 programs to run"]
+
+
+def test_examples_are_run_in_the_environment_that_they_were_seen_in(campaign, tmp_path):
+    other = EnvironmentSpec(python="other/python")
+    campaign(
+        {"sides": STOCK}, fails_on_a_side,
+        environments=(NamedEnvironment("it", other, Path("other/my python")),),
+    )  # fmt: skip
+    [cause] = plan_page(plan_report(tmp_path / "runs.db")).sections
+    command = dict(cause.facts)["Run it"]
+    assert command.endswith("models.py:step --python 'other/my python'")
 
 
 def test_a_library_that_failed_stays_out_of_its_campaign_and_is_reported(

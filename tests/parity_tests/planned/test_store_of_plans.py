@@ -216,7 +216,7 @@ def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, t
     with contextlib.closing(sqlite3.connect(path)) as older:
         for each in (
             "planned.broken", "planned.versions", "plans.rules", "plans.libraries",
-            "tasks.versions",
+            "tasks.versions", "runs.options",
         ):  # fmt: skip
             table, column = each.split(".")
             older.execute(f"ALTER TABLE {table} DROP COLUMN {column}")

@@ -121,8 +121,21 @@ def test_what_is_unavailable_is_in_the_answer_and_cannot_be_run():
     page = plan_page(report([missing], states={"unavailable": 1, "safe": 10}, planned=11))
     assert page.title == "nothing breaks, of 11 programs; 1 unavailable"
     assert "Run it" not in dict(page.sections[0].facts)
-    breaks = plan_page(report([missing.model_copy(update={"state": "breaks"})]))
-    assert dict(breaks.sections[0].facts)["Run it"] == "constparity run models.py:step"
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "command"),
+    [
+        ("models.py:step", "", "constparity run models.py:step"),
+        ("my models.py:step", "", "constparity run 'my models.py:step'"),
+        ("models.py:step", "--jax 0.12.0.1", "constparity run models.py:step --jax 0.12.0.1"),
+    ],
+)
+def test_a_cause_says_how_its_example_is_run_in_its_environment(target, options, command):
+    found = report([cause(1).model_copy(update={"target": target})])
+    own = found.environments[0].model_copy(update={"options": options})
+    found = found.model_copy(update={"environments": (own,)})
+    assert dict(plan_page(found).sections[0].facts)["Run it"] == command
 
 
 @pytest.mark.parametrize(
