@@ -23,6 +23,7 @@ from parity_tests.planned.searching import leave
 from parity_tests.planned.selecting import selected, with_libraries_taken
 from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import Spec, SpecError
+from parity_tests.planned.task_process import FolderError
 from parity_tests.planned.tasks import Cutter, Task
 from reports.rows.plan import PlanLibrary, State
 from reports.store.plan_reading import list_plans, seconds_by_name
@@ -70,7 +71,8 @@ def run_campaign(
     """Run a campaign, or go on with it, and return the number of its plan in the store.
 
     `runner` is given the folder for what tasks write on this machine, and whether each task is to
-    be alone on its machine, as those that take times are. Raises `SpecError` and `StoreError`.
+    be alone on its machine, as those that take times are. Raises `SpecError`, `StoreError` and
+    `FolderError`.
 
     Example::
 
@@ -248,10 +250,17 @@ def _of_shard(
 
 @contextlib.contextmanager
 def _held_folder(store: Path, plan: int) -> Iterator[Path]:
-    """Hold the folder of a plan on this machine. Raises `SpecError` where another one has it."""
+    """Hold the folder of a plan on this machine.
+
+    Raises `SpecError` where another one has it, and `FolderError` where it cannot be made.
+    """
     folder = store.with_name(f"{store.name}.work") / f"campaign-{plan}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = open(folder / "lock", "w")  # noqa: SIM115 - closed below, with the lock
+    except OSError as error:
+        raise FolderError(folder, error.strerror or str(error)) from error
+    with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

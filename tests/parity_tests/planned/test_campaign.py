@@ -17,6 +17,7 @@ from parity_tests.planned.spec import (
     Spec,
     SpecError,
 )
+from parity_tests.planned.task_process import FolderError
 from parity_tests.planned.tasks import TaskLost
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import planned_names
@@ -142,6 +143,17 @@ def test_a_program_that_has_nothing_to_time_is_not_to_be_timed(campaign, tmp_pat
     report = plan_report(tmp_path / "runs.db")
     assert (report.not_timed, report.states) == ((), {state: 2})
     assert said == ["campaign 1 in runs.db: 2 programs to run"]
+
+
+def test_a_folder_of_tasks_that_cannot_be_made_is_named_and_its_campaign_goes_on(
+    campaign, tmp_path
+):
+    in_its_place = tmp_path / "runs.db.work"
+    in_its_place.write_text("a file")
+    with pytest.raises(FolderError, match=r"campaign-1' takes no more files \(Not a directory\)"):
+        campaign()
+    in_its_place.unlink()
+    assert campaign() == ["campaign 1 in runs.db: 2 programs to run"]
 
 
 def test_examples_are_run_in_the_environment_that_they_were_seen_in(campaign, tmp_path):
