@@ -13,7 +13,7 @@ from parity_tests.campaign.folder import setup_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.processes.protocol import Job
+from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Comparison
 
@@ -22,23 +22,29 @@ from reports.rows import Comparison
 class AgainstItself:
     """Compares programs with themselves when a campaign begins; `folder` keeps the second runs.
 
-    `differing` says, by target, what is different.
+    `progress` is told of the first runs, as parts of the campaign. `differing` says, by target,
+    what is different.
 
     Example::
 
-        campaign.run(targets, options, first=(apart := AgainstItself(folder / "again")))
+        campaign.run(targets, options, first=(apart := AgainstItself(folder / "again", progress)))
         apart.differing == {"model.py:noise": "output bits: ..."}
     """
 
     folder: Path
+    progress: Progress
     differing: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, jobs: Sequence[Job], options: CampaignOptions, folder: Path) -> None:
         """Run programs on the first side twice; the campaign finds the first runs in `folder`."""
-        side = options.sides[0]
+        side, total = options.sides[0], len(jobs) * len(options.sides)
+
+        def step(done: int, of_side: int, text: str) -> None:
+            self.progress(done, total, text)
+
         again = options.once_more(steady_calls=options.steady_calls, processes=1)
         # Both runs see the same programs before each: what those leave behind is no difference.
-        first = run_sides(jobs, [side], folder, setup_of(options))
+        first = run_sides(jobs, [side], folder, setup_of(options), progress=step)
         second = run_sides(jobs, [side], self.folder, again)
         for job in jobs:
             found = first.get((job.number, side)), second.get((job.number, side))

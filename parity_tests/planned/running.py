@@ -46,7 +46,7 @@ def run_task(
     file = folder / "generated.py"
     targets = _targets(task, recipes, file)
     options = task.options.model_copy(update={"resume": folder / "sides"})
-    apart = AgainstItself(folder / "again")
+    apart = AgainstItself(folder / "again", progress)
     first = apart if task.campaign.self_comparison and not task.rounds else None
     result = campaign.run(list(targets.values()), options, progress=progress, first=first)
     rows = {row.target: row for row in result.programs}

@@ -96,11 +96,16 @@ def test_programs_are_compared_with_themselves_before_another_side_runs(tmp_path
     monkeypatch.setenv("RUNS", str(tmp_path))
     file = tmp_path / "counted.py"
     file.write_text(NAMES_ITS_SIDE)
-    [ran] = run_task(task_of(file, "names_its_side"), tmp_path).programs
+    steps = []
+    task = task_of(file, "names_its_side")
+    [ran] = run_task(
+        task, tmp_path, progress=lambda done, total, text: steps.append((done, total))
+    ).programs
     assert (ran.state, ran.against_itself) == ("safe", "")
     assert (tmp_path / "sides_in_turn").read_text().startswith("001")
     processes = side_folder(tmp_path / "sides", SIDES[0])
     assert len(list(processes.iterdir())) == 1  # the campaign has the first of both runs
+    assert steps[0] == (1, len(SIDES))  # and its progress begins with that
 
 
 def test_a_task_at_work_on_programs_that_run_again_gives_signs_of_life(tmp_path):
