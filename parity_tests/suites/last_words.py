@@ -7,6 +7,7 @@ word; then the journals hold all that was finished, and the test that was runnin
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import parity_tests
+from parity_tests.suites import memory_maps
 from reports.rows.row import Side
 from reports.views.texts import visible
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from reports import ReportRequest
 
 _ENDS = b"ends"
+_LOOK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,22 @@ class Listener:
         self.process.communicate(_ENDS)
 
 
+def heard(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[bytes, int]:
+    """Wait for what a process says at its end; return it, and the most memory maps it had.
+
+    They are counted once in so many seconds.
+    """
+    most = 0
+    while not select.select([pipe], [], [], seconds)[0]:
+        most = max(most, memory_maps.count_of(process))
+    with open(pipe, "rb", closefd=False) as told:
+        return told.read(), most
+
+
 def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     """Wait for the end of pytest's process, and report what it cannot."""
-    if sys.stdin.buffer.read() == _ENDS:
+    word, most = heard(sys.stdin.fileno(), os.getppid())
+    if word == _ENDS:
         return
     from parity_tests.suites.merging import merged
     from parity_tests.suites.reporting import requested, written
@@ -63,7 +79,9 @@ def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
 
     result = merged(folder, mode, sees)
     died = "the process of the tests died: lists of known differences and a baseline do not count"
-    result = result.model_copy(update={"outside": (died, *result.outside)})
+    why = memory_maps.why_it_died(most, memory_maps.allowed())
+    outside = (died, *filter(None, (why,)), *result.outside)
+    result = result.model_copy(update={"outside": outside})
     print("\nconstparity: the process of the tests died before it could report", file=sys.stderr)
     reports = (line for line, _ in written(requested(asked), result))
     for line in (*summary_lines(result), *reports):

@@ -1,0 +1,65 @@
+"""A process of tests that dies for want of memory maps: they are counted, and it is said."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from parity_tests.suites import last_words
+from parity_tests.suites.memory_maps import allowed, count_of, why_it_died
+
+SAYS_MAPS = pytest.mark.skipif(allowed() is None, reason="the system does not say how many it has")
+
+
+@SAYS_MAPS
+def test_memory_maps_of_a_process_are_counted():
+    assert 10 < count_of(os.getpid()) < allowed()
+
+
+def test_a_process_that_has_ended_has_none():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    assert count_of(child.pid) == 0
+
+
+@pytest.mark.parametrize("word", [b"ends", b""])
+def test_they_are_counted_until_the_process_ends(monkeypatch, word):
+    counts, twice = iter((3, 7)), threading.Event()
+
+    def count(process):
+        found = next(counts, None)
+        if found is None:
+            twice.set()
+        return found or 0
+
+    monkeypatch.setattr("parity_tests.suites.memory_maps.count_of", count)
+    ours, theirs = os.pipe()
+
+    def end():
+        twice.wait(60)
+        os.write(theirs, word)
+        os.close(theirs)
+
+    process = threading.Thread(target=end)
+    process.start()
+    assert last_words.heard(ours, os.getpid(), seconds=0.001) == (word, 7)
+    process.join()
+    os.close(ours)
+
+
+@pytest.mark.parametrize(
+    ("most", "limit", "said"),
+    [
+        (64_900, 65_530, "it had 64,900 of the 65,530 memory maps that the system allows"),
+        (58_977, 65_530, "it had 58,977"),
+        (58_976, 65_530, ""),
+        (64_900, 262_144, ""),
+        (64_900, None, ""),
+    ],
+)
+def test_it_is_said_where_nearly_all_were_taken(most, limit, said):
+    why = why_it_died(most, limit)
+    assert why.startswith(said)
+    assert bool(why) is bool(said)
