@@ -255,12 +255,12 @@ def _held_folder(store: Path, plan: int) -> Iterator[Path]:
     Raises `SpecError` where another one has it, and `FolderError` where it cannot be made.
     """
     folder = store.with_name(f"{store.name}.work") / f"campaign-{plan}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        opened = open(folder / "lock", "w")  # noqa: SIM115 - closed below, with the lock
-    except OSError as error:
-        raise FolderError(folder, error.strerror or str(error)) from error
-    with opened as lock:
+    with contextlib.ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = held.enter_context(open(folder / "lock", "w"))
+        except OSError as error:
+            raise FolderError(folder, error.strerror or str(error)) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -80,7 +80,7 @@ def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     result = merged(folder, mode, sees)
     died = "the process of the tests died: lists of known differences and a baseline do not count"
     why = memory_maps.why_it_died(most, memory_maps.allowed())
-    outside = (died, *filter(None, (why,)), *result.outside)
+    outside = tuple(filter(None, (died, why, *result.outside)))
     result = result.model_copy(update={"outside": outside})
     print("\nconstparity: the process of the tests died before it could report", file=sys.stderr)
     reports = (line for line, _ in written(requested(asked), result))

@@ -45,12 +45,15 @@ def test_shards_have_each_program_once_and_are_balanced_by_seconds(planned):
 
 
 def test_merged_shards_are_the_whole_campaign(begin, planned, tasks, tmp_path):
+    options = ("--jax 0.12.0.1",)
     parts = [
-        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2) for number in (1, 2)
+        shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2, options=options)
+        for number in (1, 2)
     ]
     whole = tmp_path / "whole.db"
     merge(parts, whole)
     report = plan_report(whole)
+    assert [each.options for each in report.environments] == [*options]
     assert (report.states, report.shard, bool(report.finished)) == ({"safe": 5}, "", True)
     assert [row.name for row in load_run(whole, "last").programs] == list(NAMES)
     assert set(seconds_by_name(whole)) == set(NAMES)
