@@ -108,6 +108,7 @@ def smaller_programs(
         named = row.model_copy(update={"name": _NAME})
         header = fuzzing.header(named, file, seen_in.as_options)
         write(file, rendering.module({_NAME: recipe}, header))
+        say(f"kept: {file}")
         yield file
 
 
