@@ -196,9 +196,10 @@ class CampaignSpec(Record):
     one twice as many, up to `LARGEST_TASK`. With `self_comparison` each program runs on its first
     side twice, and what differs from itself is set apart, whatever its sides differ in. `flips`
     says how legacy takes each program in simplified form once more: "lowered" compiles that for the
-    first program of a process alone, and "first" takes no other. `run_again` says which programs run again because
-    their sides differ: "unconfirmed" leaves out those where our sides differ across the flip
-    exactly as those of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each.
+    first program of a process alone, and "first" takes no other. `run_again` says which programs
+    run again because their sides differ: "unconfirmed" leaves out those where our sides differ
+    across the flip exactly as those of stock JAX do. `fail_on` has the rules of `--fail-on`, one
+    text each.
     `constraints` hold in each environment that is made for it.
     """
 
