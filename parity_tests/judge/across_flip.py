@@ -57,11 +57,13 @@ class AcrossFlip:
         return [each for each in self.findings.times if self._is_across(each)]
 
     @property
-    def times_again(self) -> tuple[StageTimes, StageTimes] | None:
-        """The times before and after, of processes that ran one after the other; else None."""
-        by_side = {each.side: each.times for each in self.findings.measured_again}
-        before, after = by_side.get(self.left), by_side.get(self.right)
-        return (before, after) if before and after else None
+    def times_again(self) -> tuple[tuple[StageTimes, StageTimes], ...]:
+        """The times before and after, of processes that ran one after the other."""
+        before, after = (
+            [each.times for each in self.findings.measured_again if each.side == side]
+            for side in (self.left, self.right)
+        )
+        return tuple((old, new) for old, new in zip(before, after, strict=False) if old and new)
 
     @property
     def drift(self) -> DriftAttribution | None:

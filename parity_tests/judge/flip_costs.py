@@ -53,11 +53,12 @@ def _without_rounds(
     if before.times is None or after.times is None:
         yield TIMES_NOT_JUDGED
         return
-    slower, again = beyond_doubt.slower_stages(before.times, after.times), flip.times_again
-    confirmed = [each for each in slower if again and each in beyond_doubt.slower_stages(*again)]
+    again = flip.times_again
+    measured = ((before.times, after.times), *again)
+    confirmed = beyond_doubt.slower_in_all(measured) if again else ()
     for stage in confirmed:
         once = f"{stage} takes {_once(stage, before.times, after.times)} of what it took"
-        of_again = f"; measured again, {_once(stage, *again)}" if again else ""
+        of_again = f"; measured again, {' and '.join(_once(stage, *each) for each in again)}"
         yield _slower(flip, stage, _ratio(stage, before.times, after.times), once + of_again)
     call = beyond_doubt.calls(before.times, after.times)
     if call is None or call.is_open or (call.is_slower and "call" not in confirmed):

@@ -65,8 +65,10 @@ def serve_jobs(request: ServeJobs, desk: Desk) -> None:
 
 def _started(side: Side) -> MeasuringProcess:
     start_up(side)
+    from parity_tests.observe.jit_on_side import warm_up
     from parity_tests.worker.measuring_process import MeasuringProcess
 
+    warm_up(side)
     return MeasuringProcess()
 
 

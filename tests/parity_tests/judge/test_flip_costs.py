@@ -43,6 +43,8 @@ def test_a_call_that_is_slower_beyond_doubt_needs_no_rounds():
     assert reason.outcome == "safe but slower or larger"
     once = "443x (443x to 443x, 20 calls each)"
     assert reason.what == f"call takes {once} of what it took; measured again, {once}"
+    [reason] = reasons(*pair, again=pair * 2)
+    assert reason.what.endswith(f"; measured again, {once} and {once}")
 
 
 def test_its_hazard_says_why_and_what_helps():
