@@ -45,14 +45,15 @@ def install(
     *,
     capture: Callable[[np.ndarray], np.ndarray],
     execute: Callable[..., Sequence[Any]],
-    tracing_for: Callable[[Any], AbstractContextManager[None]],
+    tracing_for: Callable[[Any, Any], AbstractContextManager[None]],
     packages: tuple[str, ...],
 ) -> None:
     """Put the six hooks into JAX, and hide the frames of `packages` from its tracebacks.
 
     `capture` takes a NumPy array that a trace meets and returns the array to use in its place.
     `execute` takes the operands and params of jit and runs a program that JAX derived from an
-    engine program. `tracing_for(side)` is a context in which JAX traces in the form of a side.
+    engine program. `tracing_for(side, asked_for)` is a context in which JAX traces in the form of
+    a side a program that asked for a side.
     """
     _capture_numpy_arrays(capture)
     _decide_literals()
@@ -110,7 +111,7 @@ def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
 
 
 def _transpose_named_programs(
-    tracing_for: Callable[[Any], AbstractContextManager[None]],
+    tracing_for: Callable[[Any, Any], AbstractContextManager[None]],
 ) -> None:
     """Transpose programs named by `ProgramName` in the form of their side.
 
@@ -121,9 +122,10 @@ def _transpose_named_programs(
 
     @functools.wraps(stock)
     def transpose(cotangents: Any, *operands: Any, **params: Any) -> Any:
-        if type(params["name"]) is not ProgramName:
+        name = params["name"]
+        if type(name) is not ProgramName:
             return stock(cotangents, *operands, **params)
-        with tracing_for(params["name"].side):
+        with tracing_for(name.side, name.asked_for):
             return stock(cotangents, *operands, **params)
 
     _ad.fancy_transposes[pjit.jit_p] = transpose

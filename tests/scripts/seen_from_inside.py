@@ -3,11 +3,15 @@
 - depths: of the Python stack in a function while it is traced, from the frame of the call on
 - hoisting: `hoist_constants_as_args` in the parameters that a primitive's lowering rule reads
 - warnings: of large captured constants, by `jax_captured_constants_report_frames`
+- arrays: what becomes of a captured array, by who evaluates the function
 """
 
 import json
+import re
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +24,12 @@ X, TABLE = np.ones(64, np.float32), np.arange(64, dtype=np.float32)
 BIG, BIGGER = jnp.ones(300), np.ones(400, np.float32)
 
 
-def jit(fun):
+def jit(fun, **options):
     if NAME == "jax.jit":
-        return jax.jit(fun)
+        return jax.jit(fun, **options)
     import engine  # here: a process of stock JAX has no hooks
 
-    return engine.jit(fun, constants=NAME)
+    return engine.jit(fun, constants=NAME, **options)
 
 
 def depth():
@@ -87,9 +91,76 @@ def warned(frames):
     return [str(warning.message) for warning in record]
 
 
+def converted(fun):
+    closed, consts = jax.closure_convert(fun, X)
+    return lambda x: closed(x, *consts)
+
+
+def evaluated(fun):
+    closed_jaxpr = jax.make_jaxpr(fun)(X)
+    return lambda x: jax.core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, x)[0]
+
+
+def with_own_vjp(fun):
+    own = jax.custom_vjp(fun)
+    own.defvjp(lambda x: (fun(x), x), lambda x, cotangent: (fun(x) * cotangent,))
+    return own
+
+
+def of_sum(derivative):
+    return lambda fun: derivative(lambda x: fun(x).sum())
+
+
+def along_itself(fun):
+    return lambda x: jax.linearize(fun, x)[1](x)
+
+
+def rooted(fun):
+    return lambda x: jax.lax.custom_root(
+        lambda y: y - x, x, lambda _, guess: fun(guess), lambda g, y: y / g(y)
+    )
+
+
+EVALUATED_BY = {
+    "nobody else": lambda fun: fun,
+    "plain jit": lambda fun: jax.jit(lambda x: fun(x)),
+    "checkpoint": jax.checkpoint,
+    "checkpoint of an inlined jit": lambda fun: jax.checkpoint(jit(lambda x: fun(x), inline=True)),
+    "custom_vmap": jax.custom_batching.sequential_vmap,
+    "closure_convert": converted,
+    "eval_jaxpr": evaluated,
+    "custom_root": rooted,
+    "linearize of closure_convert": lambda fun: along_itself(converted(fun)),
+    "grad of checkpoint": lambda fun: of_sum(jax.grad)(jax.checkpoint(fun)),
+    "vmap of grad of checkpoint": lambda fun: (
+        lambda x: jax.vmap(of_sum(jax.grad)(jax.checkpoint(fun)))(x[None])
+    ),
+    "grad of checkpoint of custom_vjp": lambda fun: of_sum(jax.grad)(
+        jax.checkpoint(with_own_vjp(fun))
+    ),
+}
+
+
+def becomes(way):
+    """Whether the modules that JAX compiles have the captured array inlined or hoisted."""
+    fun = way(jit(lambda x: x * TABLE))
+    with tempfile.TemporaryDirectory() as folder:
+        jax.config.update("jax_dump_ir_to", folder)
+        fun(X)
+        jax.config.update("jax_dump_ir_to", "")
+        texts = " ".join(each.read_text() for each in Path(folder).iterdir())
+    shape = r"tensor<(1x)?64xf32>"
+    patterns = {
+        "inlined": rf"dense<[^>]{{99,}}> : {shape}",
+        "hoisted": rf"{shape} {{[^}}]*jax.const = true",
+    }
+    return [name for name, pattern in patterns.items() if re.search(pattern, texts)]
+
+
 found = {
     "depths": depths(),
     "hoisting": hoisting(),
+    "arrays": {name: becomes(way) for name, way in EVALUATED_BY.items()},
     "warnings": {frames: warned(frames) for frames in (0, 1, 3)},
 }
 print(json.dumps(found))

@@ -21,11 +21,11 @@ def seen():
 def test_what_is_executed_has_the_settings_outside_of_the_trace(flag):
     with use_simplified_constants(flag):
         outside = seen()
-        with tracing_for("simplified"), tracing_for("simplified"):
+        with tracing_for("simplified", "simplified"), tracing_for("simplified", "simplified"):
             assert seen() == (True, True, True)
             with executing():
                 assert seen() == outside == (False, flag, False)
-                with tracing_for("legacy"), executing(), executing():
+                with tracing_for("legacy", "legacy"), executing(), executing():
                     assert seen() == outside
                 assert seen() == outside
             assert seen() == (True, True, True)
@@ -35,7 +35,7 @@ def test_what_is_executed_has_the_settings_outside_of_the_trace(flag):
 
 def test_an_error_leaves_nothing_behind():
     outside = seen()
-    with pytest.raises(ZeroDivisionError), tracing_for("simplified"), executing():
+    with pytest.raises(ZeroDivisionError), tracing_for("simplified", "simplified"), executing():
         raise ZeroDivisionError
     assert seen() == outside
     with executing():
