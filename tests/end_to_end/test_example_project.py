@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from ci_steps import run_script, steps_of
+from system_programs import needed
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "example_project"
@@ -63,7 +64,9 @@ def job(project, run_, given=()):
 
 def patch(project):
     text = (project / "fix.patch").read_bytes()
-    subprocess.run(["patch", "-p1"], cwd=project, input=text, check=True, capture_output=True)
+    subprocess.run(
+        [needed("patch"), "-p1"], cwd=project, input=text, check=True, capture_output=True
+    )
 
 
 def test_from_nothing_to_a_failing_job_and_to_green(project):

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from bare_pythons import make_python, write_wheel
+from system_programs import needed
 
 TESTED = {"tests/test_model.py": "def test_model():\n    pass\n"}
 
@@ -33,9 +34,8 @@ def git():
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
         }
-        subprocess.run(
-            ["git", "-C", str(folder), *arguments], env=environment, check=True, capture_output=True
-        )
+        command = [needed("git"), "-C", str(folder), *arguments]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
 
     return run
 
