@@ -6,6 +6,10 @@ import pytest
 from bare_pythons import make_python, write_wheel
 from system_programs import needed
 
+from parity_tests.jobs.facts import facts
+from parity_tests.jobs.origin import Origin
+
+ORIGIN = Origin(("constparity @ git+https://example.org/a/constparity.git@0123",), "planted")
 TESTED = {"tests/test_model.py": "def test_model():\n    pass\n"}
 
 
@@ -22,6 +26,12 @@ def plant(tmp_path):
         return folder
 
     return planted
+
+
+@pytest.fixture
+def facts_of():
+    """The facts of a project whose job installs constparity from a planted origin."""
+    return lambda folder, *wanted: facts(folder, ORIGIN, *wanted)
 
 
 @pytest.fixture
