@@ -69,6 +69,20 @@ def without_chance(findings: Findings) -> Findings:
     return replace(findings, comparisons=rest)
 
 
+def with_chance_marked(findings: Findings) -> tuple[Comparison, ...]:
+    """Return the comparisons as a row shows them: "not judged" where all that differs is chance.
+
+    Example::
+
+        with_chance_marked(findings)[0].outcome
+    """
+    rest = without_chance(findings).comparisons
+    return tuple(
+        each.model_copy(update={"outcome": judged.outcome})
+        for each, judged in zip(findings.comparisons, rest, strict=True)
+    )
+
+
 def _rest(comparison: Comparison, found: NotRepeatable, findings: Findings) -> Comparison:
     """Return a comparison without what is chance in it: "not judged" where nothing is left."""
     if comparison.outcome in ("equal", "expected difference") and not comparison.leaves:

@@ -163,12 +163,15 @@ def _agreement(programs: Sequence[ProgramRow]) -> str:
 def agreement_of(row: ProgramRow) -> Agreement | None:
     """Say how our sides stand to stock JAX in one program; None where no two of a mode were run.
 
-    A side of ours that fails where stock JAX works differs from it, though no outputs compare.
+    A side of ours that fails where stock JAX works differs from it, though no outputs compare. A
+    program that does not repeat itself says nothing of our sides: None.
 
     Example::
 
         agreement_of(row) == "agree"
     """
+    if row.verdict == "not repeatable":
+        return None
     failures = {each.side: each.failure for each in row.observations}
     for side, failure in failures.items():
         stock = f"jax-{side}"
@@ -182,6 +185,6 @@ def agreement_of(row: ProgramRow) -> Agreement | None:
     ]
     if any(outcome == "different" for _, outcome in outcomes):
         return "differ"
-    if ("outputs", "not compared") in outcomes:
+    if not {("outputs", "not compared"), ("outputs", "not judged")}.isdisjoint(outcomes):
         return "not compared"
     return "agree" if outcomes else None

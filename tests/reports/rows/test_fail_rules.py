@@ -52,7 +52,14 @@ def rules_broken(one_program, rules, **fields):
             ["new-failure"],
         ),
         ({"outcome": "could not compare", "verdict": "could not compare"}, ["not-compared"]),
-        ({"outcome": "not repeatable", "verdict": "not repeatable"}, ["not-compared"]),
+        (
+            {
+                "outcome": "not repeatable",
+                "verdict": "not repeatable",
+                "comparisons": (OF_ONE_MODE,),
+            },
+            ["not-compared"],
+        ),
         ({"reasons": (SLOWER, LARGER, DRIFT), "outcome": "numerics drift, explained"}, []),
     ],
 )
