@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of
 from reports.rows import Hazard
 
@@ -24,5 +25,5 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                 "the array is also passed as a donated argument: legacy has inlined its value, "
                 "stock simplified fails when it is called (attempt to donate a buffer which is "
                 "also used by the same call)",
-                "capture a copy, jnp.array(a), or do not donate that argument",
+                advice("donated"),
             )
