@@ -22,7 +22,7 @@ import jax
 from jax.interpreters import mlir
 
 from parity_tests.jaxpr import counts
-from parity_tests.jaxpr.constant_work import constant_work
+from parity_tests.jaxpr.constant_work import ConstantWork, constant_work
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.operations import equations_at_work
 from parity_tests.observe import (
@@ -141,14 +141,14 @@ class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
     `work` has the equations that compute, by primitive, and the estimated operations of a call;
-    `captured_repeated` is the number of equations that repeat captured arrays. `live` is the
+    `of_captured` is the work on captured arrays alone. `live` is the
     closed_jaxpr without dead code. `jaxpr` is the printed jaxpr; equal programs print equally.
     `text` is the printed StableHLO, its large constants elided. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
     work: tuple[dict[str, int], float]
-    captured_repeated: int
+    of_captured: ConstantWork
     module: stablehlo.ModuleCounts
     proof: Proof
     live: Any
@@ -245,7 +245,7 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
         return Counted(
             facts,
             equations_at_work(live),
-            constant_work(live, embed_threshold=embed_threshold).repeated,
+            constant_work(live, embed_threshold=embed_threshold),
             module,
             proof,
             live,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict
+from reports.rows.price import Price, largest_price
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
 
@@ -26,6 +27,7 @@ ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
 }
 Agreement = Literal["agree", "differ", "not compared"]
 _NAMES_SHOWN = 3
+_LENGTH = 170  # of a statement in the headline
 # Failures of the program itself; a limit of the campaign says nothing of a side.
 _RAISED = frozenset({"exception", "crash"})
 
@@ -75,14 +77,17 @@ def headline(programs: Sequence[ProgramRow]) -> Headline:
 
 
 def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:
-    """Sort programs by what a flip does to them, then by their verdict; equals keep their order."""
+    """Sort programs by what a flip does to them, what it costs, and their verdict.
 
-    def badness(row: ProgramRow) -> tuple[int, int]:
+    Equals keep their order.
+    """
+
+    def badness(row: ProgramRow) -> tuple[int, Price, int]:
         answer = answer_of(row.flip)
         of_flip = FLIP_ANSWERS.index(answer) if answer else -1
-        return -of_flip, -VERDICTS.index(row.verdict)
+        return of_flip, largest_price(row.flip), VERDICTS.index(row.verdict)
 
-    return sorted(programs, key=badness)
+    return sorted(programs, key=badness, reverse=True)
 
 
 def _question(
@@ -127,7 +132,7 @@ def listed_names(names: Sequence[str]) -> str:
 
 
 def _first_action(judged: Sequence[ProgramRow]) -> str:
-    """Say what helps the worst program; what costs nothing needs nothing."""
+    """Say what the worst program pays, and what helps; what costs nothing needs nothing."""
     for row in judged:
         if row.flip is not None and row.flip.outcome != "safe" and row.flip.reasons:
             return _action(row, row.flip.reasons[0])
@@ -136,7 +141,13 @@ def _first_action(judged: Sequence[ProgramRow]) -> str:
 
 def _action(row: ProgramRow, reason: FlipReason) -> str:
     at = f"{reason.where}: " if reason.where else ""
-    return f"{row.name}: {at}{reason.action or reason.what}"
+    helps = f" -> {reason.action}" if reason.action else ""
+    return f"{row.name}: {at}{_first_statement(reason.what)}{helps}"
+
+
+def _first_statement(what: str) -> str:
+    statement = what.partition("\n")[0].partition("; ")[0]
+    return statement if len(statement) <= _LENGTH else f"{statement[: _LENGTH - 1].rstrip()}…"
 
 
 def _agreement(programs: Sequence[ProgramRow]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, hoisted_uses
 from reports.rows import Hazard
@@ -32,5 +33,5 @@ def _among(uses: Sequence[CapturedUse], arrays: Sequence[Any]) -> Iterator[Hazar
                 "the array is also passed as a donated argument: legacy has inlined its value, "
                 "stock simplified fails when it is called (attempt to donate a buffer which is "
                 "also used by the same call)",
-                "capture a copy, jnp.array(a), or do not donate that argument",
+                advice("donated"),
             )
