@@ -34,6 +34,7 @@ FlipOutcome = Literal[
     "safe",
     "safe but slower or larger",
     "numerics drift, explained",
+    "placed otherwise",  # equal values and types, on other devices, sharded otherwise or committed
     "not repeatable",
     "could not compare",
     "different",
