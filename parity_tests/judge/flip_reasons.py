@@ -151,7 +151,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
         yield FlipReason(
-            outcome="different",
+            outcome="placed otherwise",
             kind="placement",
             what=what,
             where=lines_of(cause) if cause else "",

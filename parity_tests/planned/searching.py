@@ -24,7 +24,9 @@ from reports.store.reading import load_program
 
 _NAME = "program"  # of the smaller program, in the file of its cause
 # States whose programs are made smaller; those that are lost are no rows to be like.
-_MADE_SMALLER: tuple[State, ...] = ("disagree", "breaks", "could not compare", "not repeatable")
+_MADE_SMALLER: tuple[State, ...] = (
+    "disagree", "breaks", "placed otherwise", "could not compare", "not repeatable"
+)  # fmt: skip
 
 
 def leave(

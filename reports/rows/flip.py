@@ -34,6 +34,7 @@ FlipOutcome = Literal[
     "safe",
     "numerics drift, explained",
     "safe but slower or larger",
+    "placed otherwise",  # equal values and types, on other devices, sharded otherwise or committed
     "not repeatable",
     "could not compare",
     "different",

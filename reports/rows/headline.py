@@ -14,13 +14,14 @@ from reports.rows.price import Price, largest_price
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
 
-FlipAnswer = Literal["yes", "yes, at a price", "not known", "no"]
+FlipAnswer = Literal["yes", "yes, at a price", "placed otherwise", "not known", "no"]
 FLIP_ANSWERS: tuple[FlipAnswer, ...] = get_args(FlipAnswer)  # from the best to the worst
 
 ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
     "safe": "yes",
     "safe but slower or larger": "yes, at a price",
     "numerics drift, explained": "yes, at a price",
+    "placed otherwise": "placed otherwise",
     "not repeatable": "not known",
     "could not compare": "not known",
     "different": "no",
@@ -100,6 +101,8 @@ def _question(
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
         "yes, at a price": f"It costs {counts[flip]:,} of {total} something{listed_names(names)}",
+        "placed otherwise": f"It places or commits outputs of {counts[flip]:,} of {total} "
+        f"elsewhere{listed_names(names)}",
         "not known": f"Nothing can be said of {counts[flip]:,} of {total}{listed_names(names)}",
         "no": f"It breaks or changes {counts[flip]:,} of {total}{listed_names(names)}",
     }[flip]
@@ -112,9 +115,11 @@ def _question(
 def _counted(answer: FlipAnswer, count: int) -> str:
     """Say of how many programs an answer holds, in words that stand behind "of the others"."""
     programs, s = ("1 program", "s") if count == 1 else (f"{count:,} programs", "")
+    are = "is" if count == 1 else "are"
     return {
         "yes": f"{programs} change{s} in nothing that is judged",
         "yes, at a price": f"{programs} pay{s} a price",
+        "placed otherwise": f"{programs} {are} placed otherwise",
         "not known": f"{programs} could not be judged",
         "no": f"{programs} break{s} or change{s}",
     }[answer]
