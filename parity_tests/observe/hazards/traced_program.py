@@ -121,23 +121,27 @@ def traced_program(
 
     `options` are those of its own `jax.jit`.
     """
-    embed_threshold = stock_embed_threshold()
     closed = live_part(traced.jaxpr)
-    uses = tuple(
-        use
-        for use in captured_uses(closed)
-        if use.array.bytes > embed_threshold and use.array.shape and not use.array.key
-    )
     leaves = tuple(jax.tree.leaves((args, kwargs)))
     return TracedProgram(
         fun,
         closed,
-        uses,
+        hoisted_uses(closed),
         leaves,
         _donated(leaves, traced.args_info),
         jax.tree.structure(traced.out_info),
         options,
-        embed_threshold,
+        stock_embed_threshold(),
+    )
+
+
+def hoisted_uses(closed: Any) -> tuple[CapturedUse, ...]:
+    """Return the captured arrays of a closed_jaxpr without dead code that stock JAX hoists."""
+    embed_threshold = stock_embed_threshold()
+    return tuple(
+        use
+        for use in captured_uses(closed)
+        if use.array.bytes > embed_threshold and use.array.shape and not use.array.key
     )
 
 
