@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from parity_tests.jax_defaults import jax_defaults
+
 
 def is_jitted(fun: Callable[..., Any]) -> bool:
     """Say whether `jax.jit` or `engine.jit` returned this function."""
@@ -95,6 +97,7 @@ class OwnJit:
         return name in self.options.get("static_argnames", ())
 
 
+@jax_defaults()
 def _copied(value: Any) -> Any:
     """Copy the arrays of JAX in an argument; calls leave those of NumPy alone."""
     import jax  # here, because a command that measures nothing starts without it

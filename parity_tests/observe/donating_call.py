@@ -13,6 +13,7 @@ from typing import Any
 import jax
 from jax.extend import core
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.replace_captured import replace_captured
 from parity_tests.observe.jit_on_side import jitted_on
@@ -42,7 +43,8 @@ def is_needed(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
 def make(built: Built, lowered: Lowered) -> None:
     """Make the call. Raises what it raises."""
     numbers = donated_leaves(built, lowered)
-    copies = {id(built.inputs[n]): built.inputs[n].copy() for n in numbers}
+    with jax_defaults():
+        copies = {id(built.inputs[n]): built.inputs[n].copy() for n in numbers}
 
     def copy_of(value: Any) -> Any:
         return copies.get(id(value), value)

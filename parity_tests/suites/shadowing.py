@@ -20,6 +20,7 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.chunks import have_equal_bytes
 from parity_tests.evidence.placement import is_committed, sharding_of
 from parity_tests.exception_texts import named
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.suites.arbiter import true_values
 from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.may_run_twice import why_only_once
@@ -84,10 +85,11 @@ class _Pair:
         execution = self._execution
         operands = execution.operands
         if any(execution.donated):
-            operands = [
-                each.copy() if donated and isinstance(each, jax.Array) else each
-                for each, donated in zip(operands, execution.donated, strict=True)
-            ]
+            with jax_defaults():
+                operands = [
+                    each.copy() if donated and isinstance(each, jax.Array) else each
+                    for each, donated in zip(operands, execution.donated, strict=True)
+                ]
         # Whatever a program raises is its result; the caller gets it as without us.
         try:
             own = execution.run()
@@ -122,6 +124,7 @@ class _Pair:
             ]
             self._differs(failures=tuple(failures))
 
+    @jax_defaults()  # a test may forbid transfers, to see its own
     def _compare(self, own: Sequence[Any], other: Sequence[Any]) -> None:
         pairs = zip(own, other, strict=True)
         if not self._recorder.rules and all(_are_the_same(*pair) for pair in pairs):
