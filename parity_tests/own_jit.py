@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from parity_tests.jax_defaults import jax_defaults
+
 
 def is_jitted(fun: Any) -> bool:
     """Say whether `jax.jit` or `engine.jit` returned this function."""
@@ -215,6 +217,7 @@ def _is_value(leaf: Any) -> bool:
     return _is_array(leaf) or isinstance(leaf, (bool, int, float, complex))
 
 
+@jax_defaults()
 def _copied(value: Any) -> Any:
     """Copy the arrays of JAX in an argument; calls leave those of NumPy alone."""
     import jax

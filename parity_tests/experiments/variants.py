@@ -59,6 +59,7 @@ class Variants:
         with engine.embedded_constants_max_bytes(embed_threshold):
             return self._lower(lambda constant: None)
 
+    @jax.disable_jit(False)  # as a measurement
     def call(self, compiled: Any) -> Any:
         """Call a compiled variant with the program's arguments, and wait for the results."""
         return jax.block_until_ready(compiled(*self.args, **self.kwargs))

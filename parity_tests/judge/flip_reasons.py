@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from parity_tests.advice import advice, policy_for
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.exception_texts import are_alike
 from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.flip_costs import is_work
@@ -24,6 +25,7 @@ from reports.rows import (
     FlipOutcome,
     FlipReason,
     Hazard,
+    HazardKind,
     Observation,
     Side,
     metrics,
@@ -38,6 +40,8 @@ _OF_XLA: dict[DriftCause, tuple[str, str]] = {
     "constant folding": ("folded drift", "folded beyond"),
     "layout or fusion": ("fused drift", "fused beyond"),
 }
+
+_FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 
 # XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
 _PASSES_TOO_FEW = "but compiled program expected"
@@ -54,7 +58,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
             return _of_wrong_side(each.side, each.failure)
     if before.failure is not None:
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
-        if then in ("", today):
+        if not then or are_alike(then, today):
             alike = ", alike" if then else f", and {flip.right} works after the flip"
             what = f"{flip.left} fails today{alike}: {today}"
         else:
@@ -76,7 +80,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
-    cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
+    cause = flip.hazard(*_hazards_behind(failure)) if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
     read = None
     if broken and not cause:
@@ -102,6 +106,13 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
+    """Return the kinds of hazards for which a side fails so."""
+    if _FORBIDDEN in failure.message:
+        return ("implicit transfer",)
+    return "captured and donated", "incompatible devices"
 
 
 def _with_a_broken_flag(after: Observation) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 from jax.extend import core
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import body_called_eagerly, donating_jits, is_jit
 from parity_tests.jaxpr.interpreter import bind, evaluate
@@ -51,7 +52,8 @@ def make(built: Built, lowered: Lowered) -> None:
     donated = [built.inputs[number] for number in numbers]
     if not built.own.is_own:
         donated = [v for each in donating_jits(closed, built.inputs) for v in each.donated]
-    copies = {id(value): value.copy() for value in donated}
+    with jax_defaults():
+        copies = {id(value): value.copy() for value in donated}
 
     def copy_of(value: Any) -> Any:
         return copies.get(id(value), value)

@@ -72,6 +72,22 @@ class ProcessState:
         """Say what `changes` says, except for `sys.path`, which an import may well add to."""
         return replace(self, path=later.path).changes(later)
 
+    def is_restored(self) -> bool:
+        """Take back settings of JAX, and say whether the process is in this state again.
+
+        Those are taken back that have a context manager: JAX latches no such setting.
+
+        Example::
+
+            at_start = ProcessState.now()
+            jax.config.update("jax_enable_x64", True)
+            at_start.is_restored()
+        """
+        for name, value in self.settings.items():
+            if hasattr(jax, name.removeprefix("jax_")) and jax.config.values[name] != value:
+                jax.config.update(name, value)
+        return not self.apart_from_path(ProcessState.now())
+
     def _functions(self, later: ProcessState) -> Iterator[str]:
         for module, before in self.functions.items():
             now = later.functions[module]

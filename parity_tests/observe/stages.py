@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import jax
 from jax.interpreters import mlir
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.constant_work import ConstantWork, constant_work
 from parity_tests.jaxpr.live_part import live_part
@@ -231,7 +232,7 @@ def trace_and_lower(
 
 def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
     """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
-    with clock("count"):
+    with clock("count"), jax_defaults():
         closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
         facts = counts.count(closed, embed_threshold=embed_threshold)
         module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
@@ -270,7 +271,7 @@ def compile_program(built: Built, made: Lowered, clock: StageClock, peaks: Peaks
     """Compile a program, measure the peak of host memory, and read off what XLA made of it."""
     with peaks() as peak, staged_alone(built.side), clock("compile"):
         compiled = made.lowered.compile()
-    with clock("count"):
+    with clock("count"), jax_defaults():
         memory = _memory(compiled.memory_analysis())
         text = optimised_hlo.printed(compiled)
         executable = optimised_hlo.count(compiled, text)
@@ -301,7 +302,7 @@ def call_program(
     with effects.recording() as of_first, clock("first call"):
         of_compiled = jax.block_until_ready(made.compiled(*args, **kwargs))
     del args, kwargs
-    with clock("count"):
+    with clock("count"), jax_defaults():
         constant_buffers = device_buffers.due_to_constants(
             built.arrays_before,
             jax.tree.leaves(of_compiled),

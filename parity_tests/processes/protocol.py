@@ -90,7 +90,8 @@ class Listing(Record):
     """The programs that targets name and the environment to measure them in, or an `error`.
 
     `missing_module` names the module that is not there, where this is the error. `has_flag` says
-    whether JAX has its flag there.
+    whether JAX has its flag there. `left` are targets that were not listed: the import of one
+    before them changed the process, and they want another.
     """
 
     programs: tuple[Listed, ...] = ()
@@ -98,6 +99,7 @@ class Listing(Record):
     missing_module: str = ""
     environment: Environment | None = None
     has_flag: bool = True
+    left: tuple[str, ...] = ()
 
 
 class EquationValue(Record):

@@ -141,6 +141,7 @@ class Worker:
     stage: str = "start of the process"
     has_started: bool = False
     is_spent: bool = False  # it does no program after the one that it is on
+    is_changed: bool = False  # by a module, whose programs alone it is fit for
     _read: int = 0
     _has_ended: bool = False
     _killed: bool = False
@@ -218,6 +219,9 @@ class Worker:
                 continue
             if event == "spent":
                 self.is_spent = True
+                continue
+            if event == "changed":
+                self.is_changed = True
                 continue
             self._last = time.monotonic()
             self.stage, self.has_started = "import", True

@@ -21,6 +21,7 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.chunks import have_equal_bytes
 from parity_tests.evidence.placement import is_committed, sharding_of
 from parity_tests.exception_texts import named
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers
 from parity_tests.suites.arbiter import true_values
 from parity_tests.suites.describing import captured_arrays, describe
@@ -114,10 +115,11 @@ class _Pair:
     def _on_other(self) -> Sequence[Any] | Exception:
         execution = self._execution
         try:
-            operands = [
-                each.copy() if donated and isinstance(each, jax.Array) else each
-                for each, donated in zip(execution.operands, execution.donated, strict=True)
-            ]
+            with jax_defaults():
+                operands = [
+                    each.copy() if donated and isinstance(each, jax.Array) else each
+                    for each, donated in zip(execution.operands, execution.donated, strict=True)
+                ]
             return jax.block_until_ready(execution.run_on(self._other, operands))
         except Exception as error:  # noqa: BLE001 - as above
             return error
@@ -137,6 +139,7 @@ class _Pair:
             ]
             self._differs(failures=tuple(failures))
 
+    @jax_defaults()  # a test may forbid transfers, to see its own
     def _compare(self, own: Sequence[Any], other: Sequence[Any]) -> None:
         pairs = zip(own, other, strict=True)
         if not self._recorder.rules and all(_are_the_same(*pair) for pair in pairs):

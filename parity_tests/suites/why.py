@@ -139,6 +139,7 @@ def _hazards(
         result=None,
         options={},
         embed_threshold=stock_embed_threshold(),
+        guards={},
     )
     yield from incompatible_devices.find(traced)
     yield from placement_of_outputs.find(traced)

@@ -3,12 +3,13 @@
 How far the process has come stands in its events, in the lines "started N", "stage NAME" and
 "done N". So the parent knows which program a crash belongs to, and which stage. "measured N" comes
 where more follows, which has a time limit of its own. After "spent N" the process does no program
-but N. "staging SECONDS" is what JAX took of the processors to trace, lower and compile a program.
+but N, and after "changed N" none but those of the module of N. "staging SECONDS" is what JAX took
+of the processors to trace, lower and compile a program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -31,12 +32,21 @@ from parity_tests.processes.protocol import (
     to_json,
     write,
 )
-from parity_tests.worker.handling import TO_RERUN, Desk, events, hazards_of, load, start_up
+from parity_tests.worker.handling import (
+    TO_MEASURE,
+    TO_RERUN,
+    Desk,
+    events,
+    hazards_of,
+    load,
+    start_up,
+)
 from reports.rows import Failure, Observation, Side
 
 if TYPE_CHECKING:
     from parity_tests.observe.hazards import BuiltOnce
     from parity_tests.observe.measure import Measured
+    from parity_tests.observe.process_state import ProcessState
     from parity_tests.program import Program
     from parity_tests.worker.measuring_process import MeasuringProcess
 
@@ -93,17 +103,18 @@ def _run_and_say(
 
 def serve_truth(request: ServeTruth, desk: Desk) -> None:
     """Evaluate jobs in double precision as they come, until the parent goes."""
-    start_up()
+    at_start = _state_at_start("jax-legacy", TO_MEASURE)
     with events(desk) as say:
         for job in _given(desk, Job):
             say(f"started {job.number}")
             arbitrate(job, truth_files(desk.files.folder, job.number))
+            _say_if_changed(at_start, job, say)
             say(f"done {job.number}")
 
 
 def serve_reruns(request: ServeReruns, desk: Desk) -> None:
     """Run programs again as they come, until the parent goes."""
-    start_up(request.side, TO_RERUN)
+    at_start = _state_at_start(request.side, TO_RERUN)
     import jax
 
     target = ""
@@ -115,7 +126,20 @@ def serve_reruns(request: ServeReruns, desk: Desk) -> None:
                 target = order.target
             staging = rerun(order, request.side, rerun_files(desk.files.folder, order.number))
             say(f"staging {staging:.6f}")
+            _say_if_changed(at_start, order, say)
             say(f"done {order.number}")
+
+
+def _state_at_start(side: Side, modules: Sequence[str]) -> ProcessState:
+    start_up(side, modules)
+    from parity_tests.observe.process_state import ProcessState
+
+    return ProcessState.now()
+
+
+def _say_if_changed(at_start: ProcessState, job: Job | Rerun, say: Say) -> None:
+    if at_start.apart_from_path(type(at_start).now()):
+        say(f"changed {job.number}")
 
 
 def run_job(

@@ -42,6 +42,7 @@ HazardKind = Literal[
     "writeable NumPy array",
     "captured and donated",
     "incompatible devices",
+    "implicit transfer",
     "placement of outputs",
     "hoisted more than once",
     "folded by legacy alone",

@@ -19,6 +19,7 @@ import numpy as np
 from engine.ir.jaxprs import bodies_in
 from engine.runtime.watching import Execution
 from parity_tests.exception_texts import named
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.reduce.draft import Array, Draft, Store, unwritable
 from parity_tests.reduce.held_values import LARGEST, CannotReadError
 from parity_tests.reduce.jaxpr_to_draft import read_unevaluated
@@ -145,7 +146,7 @@ def _on_host(draft: Draft, arrays: Mapping[int, Any]) -> Store:
         raise CannotReadError(
             f"its arrays have {total:,} bytes, and a file has {LARGEST:,} of them at most"
         )
-    with jax.transfer_guard("allow"):  # a test may forbid transfers, to see its own
+    with jax_defaults():  # a test may forbid transfers, to see its own
         return {each.number: _host(each, arrays[each.number]) for each in all_of_them}
 
 

@@ -46,8 +46,8 @@ def observation(side, **changes):
     return Observation(program="p", side=side, ledger=hoisted, **changes)
 
 
-def failed(side, kind="exception"):
-    failure = Failure(kind=kind, stage="call", type="ValueError", message="no\nmore", traceback="")
+def failed(side, kind="exception", message="no\nmore"):
+    failure = Failure(kind=kind, stage="call", type="ValueError", message=message, traceback="")
     return Observation(program="p", side=side, failure=failure)
 
 
@@ -375,6 +375,15 @@ def test_a_program_that_the_flip_breaks_differs(kind):
     assert reason.action == "capture a copy"
 
 
+def test_a_forbidden_transfer_has_the_fix_of_its_hazard_and_no_other_failure_has():
+    guarded = DONATED.model_copy(update={"kind": "implicit transfer", "fix": "move it before"})
+    forbidden = failed(AFTER, message="Disallowed host-to-device transfer: aval=...")
+    hazards = [DONATED, guarded]
+    assert worst(FAILED, after=forbidden, hazards=hazards).action == "move it before"
+    assert worst(FAILED, after=failed(AFTER), hazards=hazards).action == "capture a copy"
+    assert worst(FAILED, after=failed(AFTER), hazards=[guarded]).where == ""
+
+
 @pytest.mark.parametrize("kind", ["timeout", "memory", "wrong side", "unavailable"])
 def test_a_limit_of_the_campaign_tells_nothing(kind):
     reason = worst(FAILED, after=failed(AFTER, kind), hazards=[FOLDED])
@@ -419,11 +428,19 @@ def test_an_array_that_is_written_to_explains_other_values(metric):
     assert worst(comparison("const args", "different"), after=after).action != reason.action
 
 
+SEEN = [("0x7f3a1c0e5b90", 139888012345104), ("0x7fb2c84a1d10", 140406012345680)]
+
+
 def test_a_program_that_fails_today_cannot_be_compared():
     assert worst(FAILED, before=failed(BEFORE)).what.startswith("jax-legacy fails today, and ")
     both = worst(FAILED, before=failed(BEFORE), after=failed(AFTER))
     assert both.what.startswith("jax-legacy fails today, alike: ")
     assert both.outcome == "could not compare"
+    addresses = [f"no <A at {where}>, id {number}" for where, number in SEEN]
+    before, after = map(failed, (BEFORE, AFTER), ("exception", "exception"), addresses)
+    assert worst(FAILED, before=before, after=after).what.startswith(
+        "jax-legacy fails today, alike"
+    )
     other = worst(FAILED, before=failed(BEFORE), after=failed(AFTER, "crash"))
     assert other.what == (
         "jax-legacy fails today: exception in call: ValueError: no; jax-simplified fails "
