@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from parity_tests import suggestions
+from parity_tests import own_packages, suggestions
 from parity_tests.exception_texts import said_by
 from parity_tests.marked_programs import (
     STAND_ALONE,
@@ -309,6 +309,10 @@ def _is_of_target(error: OSError, module_part: str) -> bool:
 
 def _import_module(module: str) -> ModuleType:
     parent = ""
+    said = own_packages.collision_of(module.partition(".")[0])
+    if said is not None:
+        raise TargetError(said)
+    own_packages.guard_imports()
     for part in module.split("."):
         name = f"{parent}.{part}" if parent else part
         try:
@@ -353,6 +357,7 @@ def _import_file(path_text: str) -> ModuleType:
         raise TargetError(f"{path_text!r} is not a Python file")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # as `python file.py` does
+    own_packages.guard_imports()
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

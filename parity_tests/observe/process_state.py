@@ -18,6 +18,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from parity_tests import own_packages
+
 # Whose functions programs replace: public names alone, which a program can mean to replace.
 _MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
 _STREAMS = ("stdout", "stderr")
@@ -134,7 +136,7 @@ class ProcessState:
 
 def _settings_of_engine() -> dict[str, Any]:
     """Return the engine's settings where it is imported; stock sides never import it."""
-    engine = sys.modules.get("engine")
+    engine = own_packages.imported("engine")
     if engine is None:
         return {}
     names = [name for name in dir(engine.config) if not name.startswith("_") and name != "update"]
