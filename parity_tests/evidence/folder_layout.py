@@ -173,6 +173,11 @@ class ProcessFiles:
         return self.folder / "equations.npz"
 
     @property
+    def variants(self) -> Path:
+        """The variants of the one program that the process compared, and the one it is on."""
+        return self.folder / "variants"
+
+    @property
     def draft(self) -> Path:
         """The arrays that a draft's variables hold."""
         return self.folder / "draft.npz"

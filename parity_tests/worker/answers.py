@@ -23,6 +23,7 @@ from parity_tests.processes.protocol import (
 from parity_tests.worker.handling import Desk, events, hazards_of, load, start_up
 from reports.rows.bench import TurnTaken
 from reports.rows.experiments import CulpritFound, Sweep, Tuning
+from reports.views.texts import counted
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -155,7 +156,30 @@ def find_culprit(
     """Name the captured arrays that make a difference by being hoisted."""
     from parity_tests.experiments import culprit
 
-    return _asked(request.target, lambda program: culprit.find(program, request.question))
+    with events(desk) as say, open(desk.files.variants, "a", buffering=1) as journal:
+
+        class Told(culprit.Watch):
+            def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
+                journal.write(f"{json.dumps(hoisted)}\n")
+                text = f"variant {number}: {len(hoisted)} of {counted(arrays, 'array')} hoisted"
+                say(f"step {protocol.Step(done=number - 1, total=0, text=text).model_dump_json()}")
+
+            def stage(self, name: str) -> None:
+                say(f"stage {name}")
+
+            def ends(self, compared: protocol.ComparedVariant) -> None:
+                journal.write(f"{protocol.to_json(compared)}\n")
+
+        return _asked(
+            request.target,
+            lambda program: culprit.find(
+                program,
+                request.question,
+                stock_failure=request.stock_failure,
+                known=request.known,
+                watch=Told(),
+            ),
+        )
 
 
 def sweep_threshold(
