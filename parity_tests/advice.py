@@ -57,6 +57,8 @@ ADVICE: Mapping[str, str] = {
     "one mode": "find out first what tells {left} from {right}: constparity run --sides "
     "{left},{right}",
     "fails today": "make the program run before the flip, then compare again",
+    "jitted apart": "name the functions that it jits as programs of their own, or make it one that "
+    "jax.jit takes",
     "works after": "nothing for the flip, which does not break it; to compare the two, make the "
     "program run before the flip",
     "broken release": "nothing in the program: {release} fails with its flag; use 0.10.0 or newer",

@@ -12,10 +12,11 @@ its own jit may want as such. What its jit donates is found in the trace
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +72,7 @@ class OwnJit:
             return cls(unjitted(jitted), args, kwargs, options_of(jitted), is_own=True)
         if is_wrapper(under[0]):
             return cls(*_of_arrays_alone(*under))
-        return cls(fun, args, kwargs)
+        return cls(fun if _is_hashable(fun) else _calling(fun), args, kwargs)
 
     def of_arrays_alone(self) -> OwnJit | None:
         """Return the function of its arrays alone; None where all arguments are arrays.
@@ -86,11 +87,11 @@ class OwnJit:
     def fresh(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return all arguments, with copies of the donated ones: a call consumes them."""
         args = tuple(
-            _copied(each) if self._is(number, "donate_argnums") else each
+            copied(each) if self._is(number, "donate_argnums") else each
             for number, each in enumerate(self.args)
         )
         donated = self.options.get("donate_argnames", ())
-        kwargs = {name: _copied(v) if name in donated else v for name, v in self.kwargs.items()}
+        kwargs = {name: copied(v) if name in donated else v for name, v in self.kwargs.items()}
         return args, kwargs
 
     def fresh_dynamic(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -105,7 +106,7 @@ class OwnJit:
     @property
     def donates(self) -> bool:
         """Whether any argument is donated."""
-        return bool(self.options.get("donate_argnums") or self.options.get("donate_argnames"))
+        return _donates(self.options)
 
     @functools.cached_property
     def bound(self) -> Callable[..., Any]:
@@ -200,6 +201,24 @@ def _arrays_in(value: Any) -> Any:
     return value if len(arrays) == len(_leaves(value)) else arrays
 
 
+def _is_hashable(fun: Callable[..., Any]) -> bool:
+    try:
+        hash(fun)
+    except TypeError:
+        return False
+    return True
+
+
+def _calling(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls an object; `jax.jit` takes no object without a hash."""
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)
+
+    return call
+
+
 def _leaves(value: Any) -> list[Any]:
     import jax
 
@@ -217,8 +236,34 @@ def _is_value(leaf: Any) -> bool:
     return _is_array(leaf) or isinstance(leaf, (bool, int, float, complex))
 
 
+def donating_jit_held_by(fun: Any) -> Any:
+    """Return a jitted function with donated arguments that a function has in its closure, or None.
+
+    Of an object that is called, it is one among the attributes that its `__call__` names.
+    """
+    called = fun
+    if not isinstance(fun, types.FunctionType):
+        called = inspect.getattr_static(type(fun), "__call__", None)
+    if not isinstance(called, types.FunctionType):
+        return None
+    held = [*_in_closure(called)]
+    if called is not fun:
+        held += [getattr(fun, "__dict__", {}).get(name) for name in called.__code__.co_names]
+    return next((each for each in held if is_jitted(each) and _donates(options_of(each))), None)
+
+
+def _in_closure(fun: types.FunctionType) -> Iterator[Any]:
+    for cell in fun.__closure__ or ():
+        with contextlib.suppress(ValueError):  # nothing is in it yet
+            yield cell.cell_contents
+
+
+def _donates(options: Mapping[str, Any]) -> bool:
+    return bool(options.get("donate_argnums") or options.get("donate_argnames"))
+
+
 @jax_defaults()
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """Copy the arrays of JAX in an argument; calls leave those of NumPy alone."""
     import jax
 

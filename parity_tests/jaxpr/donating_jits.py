@@ -72,8 +72,9 @@ def body_called_eagerly(equation: Any) -> Any:
     So do checkpoints and functions with rules for derivatives.
     """
     structure = structure_of(equation)
-    is_eager = isinstance(structure, Call) and not structure.is_opaque and not is_jit(equation)
-    return structure.body if is_eager else None
+    if isinstance(structure, Call) and not structure.is_opaque and not is_jit(equation):
+        return structure.body
+    return None
 
 
 def is_jit(equation: Any) -> bool:

@@ -56,6 +56,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     for each in (before, after):
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
+    if before.failure is not None and before.failure.runs_as_written:
+        return _of_program_as_written(flip, before.failure, after.failure)
     if before.failure is not None:
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if not then or are_alike(then, today):
@@ -113,6 +115,27 @@ def _hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
     if _FORBIDDEN in failure.message:
         return ("implicit transfer",)
     return "captured and donated", "incompatible devices"
+
+
+def _of_program_as_written(flip: AcrossFlip, before: Failure, after: Failure | None) -> FlipReason:
+    """Return the reason where only constparity's jit of a program fails before the flip."""
+    if after is not None and not after.runs_as_written and after.kind in ("exception", "crash"):
+        return FlipReason(
+            outcome="different",
+            kind="failure",
+            what=f"as it is written, works on {flip.left} and fails on {flip.right}: "
+            + _said(after),
+            where=after.where,
+            action=flip.how_to_find_the_culprit,
+        )
+    return FlipReason(
+        outcome="could not compare",
+        kind="failure",
+        what="was not compared as its user runs it: as it is written it runs, and within a jit of "
+        f"constparity's it does not: {_said(before)}",
+        where=before.where,
+        action=advice("jitted apart"),
+    )
 
 
 def _with_a_broken_flag(after: Observation) -> str:

@@ -13,6 +13,7 @@ from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import is_gone
 from parity_tests.observe import (
+    as_written,
     calls,
     compile_cache,
     donating_call,
@@ -92,6 +93,7 @@ def measure(
     clock, name = StageClock(on_stage), name or program.name
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
+    built: Built | None = None
     try:
         effects.install()
         built = stages.build(program, side, clock)
@@ -109,7 +111,10 @@ def measure(
         failure = failures.wrong_side(error, clock.current)
         return Measured(_failed(name, side, failure).model_copy(update={"proof": error.proof}))
     except Exception as error:  # noqa: BLE001
-        failure = failures.exception(error, clock.current)
+        if built is None:
+            failure = failures.exception(error, clock.current)
+        else:
+            failure = as_written.failure(program, built, error, clock)
         return Measured(_failed(name, side, failure))
     if not last_checks.are_due(built, found.observation, flips):
         return found
@@ -133,6 +138,7 @@ def _measure(
         arguments = described(built.fun, built.args, built.kwargs)
     peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
     built, lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
+    as_written.check(built, lowered)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock, peaks)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)

@@ -187,6 +187,8 @@ class Failure(Row):
     where: str = ""  # the user's line that raised, or called what did: "model.py:12"
     limit: float | None = None  # the limit that was exceeded, in seconds or bytes
     of_jax: bool = False  # JAX raised it, and no line of a user or a library is in its traceback
+    # The program as it is written runs: only the jit that constparity puts around it fails.
+    runs_as_written: bool = False
 
 
 class Observation(Row):

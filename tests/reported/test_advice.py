@@ -41,6 +41,7 @@ SEEDS = {"seed argument", "seed captured", "seed trace", "seed outputs", "seeded
 INLINES = {"inline", "folded drift", "folded beyond", "fused beyond"}
 OTHERWISE = {
     "works after": "the flip breaks nothing",
+    "jitted apart": "`test_own_jits.py` holds when it is said; its first half is a program's name",
     "fails today": "the program has to work before anything is said of it",
     "broken release": "another release of JAX",
     "wrong side": "the environment of the process",
