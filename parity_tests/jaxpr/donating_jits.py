@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parity_tests.jaxpr.bodies import Call, inner, structure_of
+from parity_tests.jaxpr.bodies import Call, bodies_of, inner, structure_of
 from parity_tests.jaxpr.captured import unwrapped
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.interpreter import evaluate
@@ -52,6 +52,14 @@ def donating_jits(closed: Any, inputs: Sequence[Any]) -> list[DonatingJit]:
     return found
 
 
+def calls_donating_jit(body: Any) -> bool:
+    """Say whether a jit that donates is called anywhere in a program, within other bodies too."""
+    return any(
+        _donates(equation) or any(calls_donating_jit(each.jaxpr) for each in bodies_of(equation))
+        for equation in inner(body).eqns
+    )
+
+
 def calls_own_jit(closed: Any) -> bool:
     """Say whether a program calls a jitted function of a user or a library; JAX has its own."""
     return any(
@@ -82,6 +90,10 @@ def is_jit(equation: Any) -> bool:
     return bool(equation.primitive.name == "jit")
 
 
+def _donates(equation: Any) -> bool:
+    return is_jit(equation) and any(equation.params["donated_invars"])
+
+
 @dataclass(frozen=True)
 class _Donations:
     """The domain of the search: a value is an argument or a captured array, or None if computed."""
@@ -98,7 +110,7 @@ class _Donations:
         return unwrapped(literal.val)
 
     def equation(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
-        if is_jit(equation) and any(equation.params["donated_invars"]):
+        if _donates(equation):
             pairs = zip(equation.params["donated_invars"], operands, strict=True)
             donated = tuple(v for is_donated, v in pairs if is_donated and v is not None)
             self.found.append(DonatingJit(equation, donated))

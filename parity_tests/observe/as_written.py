@@ -9,7 +9,7 @@ from __future__ import annotations
 import jax
 
 from parity_tests.exception_texts import said_by
-from parity_tests.jaxpr.donating_jits import donating_jits
+from parity_tests.jaxpr.donating_jits import calls_donating_jit
 from parity_tests.observe import failures
 from parity_tests.observe.stages import Built, Lowered, StageClock
 from parity_tests.own_jit import copied, donating_jit_held_by
@@ -30,7 +30,7 @@ def check(built: Built, lowered: Lowered) -> None:
     tells a trace from a call.
     """
     held = None if built.own.is_own else donating_jit_held_by(built.own.fun)
-    if held is not None and not donating_jits(lowered.traced.jaxpr, built.inputs):
+    if held is not None and not calls_donating_jit(lowered.traced.jaxpr):
         name = getattr(held, "__name__", "a function")
         raise NotAsWrittenError(
             f"{name} is jitted with donated arguments, and is not called while the program is "

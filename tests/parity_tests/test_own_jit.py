@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
-from parity_tests.own_jit import OwnJit, options_of
+from parity_tests.own_jit import OwnJit, donating_jit_held_by, is_jitted, is_wrapper, options_of
 
 
 def power(x, n, scale=1.0, *, negative=False):
@@ -54,3 +54,108 @@ def test_a_call_is_given_copies_of_what_it_consumes():
     assert (first is X, second is X, kwargs["scale"] is X) == (False, True, False)
     assert own.donates
     assert first.unsafe_buffer_pointer() != X.unsafe_buffer_pointer()
+
+
+class Model:
+    scale = 2.0
+
+    @functools.partial(jax.jit, static_argnums=(0, 2))
+    def raised(self, x, n):
+        return self.scale * x**n
+
+    cubed = functools.partialmethod(raised, n=3)
+
+    @functools.partial(jax.jit, static_argnums=(0, 2))
+    def __call__(self, x, n):
+        return x**n
+
+
+def test_a_jit_keeps_its_options_under_what_binds_its_arguments():
+    model, jitted = Model(), jax.jit(power, static_argnames="n", donate_argnums=0)
+    for fun, args, result in [
+        (model.raised, (X, 3), 2 * X**3),
+        (model.cubed, (X,), 2 * X**3),
+        (model, (X, 3), X**3),
+        (functools.partial(functools.partial(jitted, n=3), X), (), X**3),
+        (functools.partial(model.raised, n=3), (X,), 2 * X**3),
+    ]:
+        own = OwnJit.of(fun, args, {})
+        args, kwargs = own.dynamic
+        assert (own.is_own, len(args), kwargs) == (True, 1, {})
+        np.testing.assert_array_equal(own.bound(*args), result)
+    assert own.args[0] is model
+
+
+def test_what_binds_arguments_of_a_function_without_a_jit_stays():
+    fun = functools.partial(power, n=2)
+    assert OwnJit.of(fun, (X,), {}) == OwnJit(fun, (X,), {})
+
+
+class Wrapper:
+    """Jits as a library does: it traces the arrays in trees, and has stages of its own."""
+
+    def __init__(self, fun):
+        functools.update_wrapper(self, fun)
+
+    def __call__(self, *args):
+        return self.__wrapped__(*args)
+
+    def lower(self, *args):
+        raise NotImplementedError
+
+
+def test_a_wrapper_of_a_library_takes_arrays_alone():
+    def train(model, x, n):
+        model["w"] = model["w"] * x**n
+        return model["name"], x
+
+    model = {"w": X, "name": len}
+    own = OwnJit.of(Wrapper(train), (model, X, 2), {})
+    assert is_wrapper(Wrapper(train))
+    assert not is_jitted(Wrapper(train))
+    assert (own.args, own.kwargs, own.options, own.is_own) == (((X,), X), {}, {}, False)
+    # The name is no value of JAX, and the weights were replaced in the argument.
+    (name, x), [updated] = jax.jit(own.fun)(*own.args)
+    assert name is None
+    np.testing.assert_array_equal(x, X)
+    np.testing.assert_array_equal(updated, X**3)
+    assert model["w"] is X
+
+
+def test_a_function_of_arrays_alone_is_there_where_other_arguments_are():
+    assert OwnJit.of(power, (X, X), {}).of_arrays_alone() is None
+    assert OwnJit.of(jax.jit(power), (X, 2), {}).of_arrays_alone() is None
+    own = OwnJit.of(power, (X, 2), {"negative": True}).of_arrays_alone()
+    assert (own.args, own.kwargs) == ((X,), {})
+    np.testing.assert_array_equal(own.fun(X), -(X**2))
+
+
+def test_an_object_without_a_hash_is_called_by_a_function():
+    class Unhashable:
+        __hash__ = None
+
+        def __call__(self, x):
+            return x * 2
+
+    np.testing.assert_array_equal(jax.jit(OwnJit.of(Unhashable(), (X,), {}).fun)(X), X * 2)
+
+
+def test_a_jit_that_donates_is_known_to_who_holds_it():
+    jitted, plain = jax.jit(power, donate_argnums=0), jax.jit(power)
+
+    class Holder:
+        def __init__(self, fun):
+            self.fun, self.unused = fun, jitted
+
+        def __call__(self, x):
+            return self.fun(x, 2)
+
+    def later(x):
+        return not_there_yet(x)
+
+    assert donating_jit_held_by(lambda x: jitted(x, 2)) is jitted
+    assert donating_jit_held_by(Holder(jitted)) is jitted
+    for fun in (lambda x: plain(x, 2), Holder(plain), functools.partial(power), len, later):
+        assert donating_jit_held_by(fun) is None
+    not_there_yet = jitted
+    assert donating_jit_held_by(later) is jitted

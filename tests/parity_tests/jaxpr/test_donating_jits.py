@@ -1,0 +1,63 @@
+"""Which jits of a program donate where its user calls it, and what they donate."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from parity_tests.jaxpr.donating_jits import calls_donating_jit, calls_own_jit, donating_jits
+
+X, W = jnp.arange(3.0), jnp.ones(3)
+donating = jax.jit(lambda s, t: s * 2 + t + W, donate_argnums=0)
+
+
+def found(fun, *args):
+    closed = jax.make_jaxpr(fun)(*args)
+    return [(each.donated, each.has_captured()) for each in donating_jits(closed, args)]
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: donating(x, x + 1) + 1,
+        jax.vmap(lambda s: donating(s, 1.0)),
+        jax.grad(lambda x: donating(x, 1.0).sum()),
+        jax.checkpoint(lambda x: donating(x, 1.0)),
+        jax.named_call(lambda x: donating(x, 1.0), name="named"),
+    ],
+)
+def test_an_outermost_jit_donates_an_argument(fun):
+    [((donated,), has_captured)] = found(fun, X)
+    assert donated is X
+    assert not has_captured
+
+
+def test_a_captured_array_may_be_what_is_donated():
+    [((donated,), has_captured)] = found(lambda x: donating(W, x), X)
+    assert donated is W
+    assert has_captured
+    assert found(lambda x: donating(x, 1.0), W)[0][1]
+    assert not found(lambda x: donating(x, 1.0), W + 0)[0][1]
+
+
+def test_a_computed_array_is_donated_by_nobody_else():
+    assert found(lambda x: donating(x + 1, x), W) == [((), False)]
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        jax.jit(lambda x: donating(x, x)),
+        lambda x: jax.lax.cond(x[0] > 0, lambda x: donating(x, x), lambda x: x, x),
+    ],
+)
+def test_within_a_jit_or_a_branch_jax_drops_what_is_donated(fun):
+    assert found(fun, W) == []
+    assert calls_donating_jit(jax.make_jaxpr(fun)(W))
+
+
+def test_jits_of_jax_are_no_own_jits_of_a_program():
+    of_jax = jax.make_jaxpr(lambda x: jnp.where(x > 0, x, 1))(X)
+    assert [each.primitive.name for each in of_jax.eqns].count("jit")
+    assert not calls_own_jit(of_jax)
+    assert not calls_donating_jit(of_jax)
+    assert calls_own_jit(jax.make_jaxpr(lambda x: donating(x, x))(X))
