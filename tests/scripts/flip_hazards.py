@@ -104,6 +104,9 @@ PROGRAMS = {
     "a jax.Array": adds(ANYWHERE),
     "small and writeable": lambda: (lambda x: x[:8] + np.ones(8, np.float32), (X,)),
     "donated": donates(GONE := jnp.arange(64.0), GONE),
+    "donated by another on its buffer": donates(
+        LENT := jnp.arange(64.0), jax.device_put(LENT, LENT.device)
+    ),
     "an equal array donated": donates(ANYWHERE, jnp.array(ANYWHERE)),
     "captured and passed": lambda: (jax.jit(lambda x: x + ANYWHERE), (ANYWHERE,)),
     "argument elsewhere": adds_to(ON_FIRST, ON_SECOND),

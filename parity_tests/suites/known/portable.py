@@ -32,11 +32,9 @@ class PortableNames:
         """
         if not file or file.startswith("<"):
             return file
-        parts = _parts(file)
-        for number in reversed(range(len(parts) - 1)):
-            if parts[number] in _INSTALLED:
-                return "/".join(parts[number + 1 :])
-        path = Path(os.path.normpath(self.here.joinpath(*parts)))
+        if installed := installed_file(file):
+            return installed
+        path = Path(os.path.normpath(self.here.joinpath(*_parts(file))))
         if path.is_relative_to(self.root):
             return path.relative_to(self.root).as_posix()
         package = path.parent
@@ -56,12 +54,27 @@ class PortableNames:
         found = _OF_KEY.fullmatch(key)
         if found is None or not found["file"] or found["file"].startswith("<"):
             return key
-        file, parts = found["file"], _parts(found["file"])
+        file = found["file"]
         is_absolute = any(kind(file).is_absolute() for kind in (PurePosixPath, PureWindowsPath))
-        if is_absolute and not _INSTALLED.intersection(parts) and not Path(file).is_file():
+        if is_absolute and not installed_file(file) and not Path(file).is_file():
             return None
         name = PortableNames(self.root, self.root).of_file(file)
         return f"{name}:{found['rest']}"
+
+
+def installed_file(file: str) -> str:
+    """Return the name of an installed file from its package on; "" where it is not installed.
+
+    Example::
+
+        installed_file("/home/me/.venv/lib/python3.12/site-packages/equinox/_jit.py")
+        # "equinox/_jit.py"
+    """
+    parts = _parts(file)
+    for number in reversed(range(len(parts) - 1)):
+        if parts[number] in _INSTALLED:
+            return "/".join(parts[number + 1 :])
+    return ""
 
 
 def _parts(file: str) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArra
         ("a jax.Array", []),
         ("small and writeable", []),
         ("donated", [DONATED]),
+        ("donated by another on its buffer", [DONATED]),
         ("an equal array donated", []),
         ("captured and passed", []),
         ("argument elsewhere", [DEVICES]),
@@ -92,6 +93,11 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
     [
         ("overwritten", 2.0, 8.0),
         ("donated", "uncommitted 0", "INVALID_ARGUMENT: Attempt to donate a"),
+        (
+            "donated by another on its buffer",
+            "committed 0",
+            "INVALID_ARGUMENT: Attempt to donate a",
+        ),
         ("an equal array donated", "uncommitted 0", "uncommitted 0"),
         ("captured and passed", "uncommitted 0", "uncommitted 0"),
         ("argument elsewhere", "committed 0", "Received incompatible devices for jitted"),

@@ -239,6 +239,15 @@ def test_globs_take_brackets_as_they_are():
     assert matches("*model.py:step", "src/model.py:step")
 
 
+def test_an_entry_names_an_installed_file_from_its_package_on(tmp_path):
+    file = tmp_path / "known.toml"
+    file.write_text(f"[[known]]\n{STEP}".replace('"step"', '"eqx/_jit.py:step"'))
+    [entry] = read_lists([str(file)])
+    for home in ("/home/a/.venv/lib/python3.11", "/usr/lib/python3.12"):
+        assert entry.is_of("step", f"{home}/site-packages/eqx/_jit.py:3")
+    assert not entry.is_of("step", "/home/a/eqx/_jit.py:3")
+
+
 def test_an_entry_holds_until_the_end_of_its_day(tmp_path):
     file = tmp_path / "known.toml"
     file.write_text(f'[[known]]\n{STEP}\nexpires = 2027-01-31\nuntil_jax = "0.13"')
