@@ -12,6 +12,8 @@ from pathlib import PurePath
 
 from reports.rows.observation import OF_LIMITS
 
+# A table of more lines is longer than a function that inlines all arrays.
+_MOST_KEYS = 3
 _IN_BOTH_FORMS = "that works in both forms"
 
 ADVICE: Mapping[str, str] = {
@@ -132,13 +134,16 @@ def advice(name: str, **fields: str) -> str:
     return ADVICE[name].format_map(fields)
 
 
-def policy_for(place: str) -> str:
-    """Write how the engine keeps the arrays of a line inlined; "" stands for an unknown line.
+def policy_for(*places: str) -> str:
+    """Write how the engine keeps the arrays of some lines inlined; "" stands for an unknown line.
 
     Example::
 
         >>> policy_for("models/mlp.py:12")
         'engine.jit(f, constant_policy={"mlp.py:12": "inline"})'
     """
-    key = PurePath(place).name if place else "..."
-    return f'engine.jit(f, constant_policy={{"{key}": "inline"}})'
+    keys = dict.fromkeys(PurePath(place).name for place in places)
+    if not 0 < len(keys) <= _MOST_KEYS or "" in keys:
+        return 'engine.jit(f, constant_policy=lambda constant: "inline")'
+    table = ", ".join(f'"{key}": "inline"' for key in keys)
+    return f"engine.jit(f, constant_policy={{{table}}})"

@@ -103,6 +103,18 @@ def say(console: Console, text: str, style: str = "") -> None:
     )
 
 
+def say_wrapped(console: Console, text: str, style: str = "") -> None:
+    """Print text as `say` does, broken between words on a terminal; a pipe gets one line."""
+    console.print(
+        visible(text),
+        style=style,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not console.is_terminal,
+    )
+
+
 class Shown:
     """The progress of a command: called for each step, and told what the user should know.
 

@@ -146,7 +146,7 @@ def _first_action(judged: Sequence[ProgramRow]) -> str:
 
 def _action(row: ProgramRow, reason: FlipReason) -> str:
     at = f"{reason.where}: " if reason.where else ""
-    helps = f" -> {reason.action}" if reason.action else ""
+    helps = f" → {reason.action}" if reason.action else ""
     return f"{row.name}: {at}{_first_statement(reason.what)}{helps}"
 
 

@@ -174,6 +174,32 @@ def test_an_array_that_is_kept_inlined_is_what_it_is_today(function):
     assert costs(inlined) == costs(legacy) != costs(hoisted)
 
 
+def test_a_policy_names_few_lines_and_else_inlines_all():
+    assert policy_for("a/b.py:1", "c.py:2", "a/b.py:1") == (
+        'engine.jit(f, constant_policy={"b.py:1": "inline", "c.py:2": "inline"})'
+    )
+    for_all = 'engine.jit(f, constant_policy=lambda constant: "inline")'
+    for places in ((), ("",), ("a.py:1", ""), tuple(f"a.py:{line}" for line in range(4))):
+        assert policy_for(*places) == for_all
+
+
+# As const args XLA's CPU compiler aborts on the first, and a guard forbids to transfer the second.
+PACKED = jnp.asarray(np.arange(45).reshape(5, 9) % 2).astype(jnp.int2)
+OFFSETS = np.arange(64.0, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: jnp.concatenate([PACKED, PACKED]), lambda x: x + OFFSETS]
+)
+def test_what_fails_newly_works_where_its_arrays_are_kept_inlined(function):
+    def inline(constant):
+        return "inline"
+
+    jitted = engine.jit(function, constants="simplified", constant_policy=inline)
+    with jax.transfer_guard_host_to_device("disallow"):
+        assert jitted(X).tobytes() == jax.jit(function)(X).tobytes()
+
+
 def test_a_preamble_computes_once_what_legacy_folds():
     def folded(x):
         return jnp.cumsum(ROUGH @ ROUGH @ ROUGH, axis=0) @ x

@@ -55,7 +55,7 @@ def test_the_first_line_says_what_costs_most_and_then_what_to_do():
     rows = [program("drifts", REASONS[-2]), program("slow", REASONS[0])]
     assert headline(rows).question == (
         "flip: yes, at a price. It costs 2 of 2 programs something (slow, drifts). "
-        "First: slow: model.py:7: call is so -> do this"
+        "First: slow: model.py:7: call is so → do this"
     )
 
 
@@ -69,4 +69,4 @@ def test_the_first_line_says_what_costs_most_and_then_what_to_do():
 )
 def test_of_a_long_reason_the_first_line_has_the_first_statement(what, said):
     row = program("p", REASONS[0].model_copy(update={"what": what, "where": ""}))
-    assert headline([row]).first == f"p: {said} -> do this"
+    assert headline([row]).first == f"p: {said} → do this"
