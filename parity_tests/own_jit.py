@@ -1,21 +1,45 @@
-"""A program's own `jax.jit`: its options, and example arguments as these options take them.
+"""A program's own jit: its options, and example arguments as these options take them.
 
 A target that is jitted already keeps its options on every side: static and donated arguments,
 shardings, and what else `jax.jit` takes. JAX has no public way to read them off a jitted function;
 `_jit_info` is an attribute of that function (jax 0.10.2). Without it there are no options.
+
+A wrapper of a library that ends in `jax.jit`, such as `flax.nnx.jit`, has its options where nobody
+else finds them. It is called as it is, within a jit of the side, and is given as Python values what
+its own jit may want as such. What its jit donates is found in the trace
+(`parity_tests.jaxpr.donating_jits`).
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 
-def is_jitted(fun: Callable[..., Any]) -> bool:
+def is_jitted(fun: Any) -> bool:
     """Say whether `jax.jit` or `engine.jit` returned this function."""
-    return all(hasattr(fun, name) for name in ("trace", "lower", "__wrapped__"))
+    return isinstance(fun, _jitted_type())
+
+
+@functools.cache
+def _jitted_type() -> type:
+    import jax  # here, because a command that measures nothing starts without it
+
+    return type(jax.jit(lambda: None))
+
+
+def is_wrapper(fun: Any) -> bool:
+    """Say whether an object is jitted by a library: it has the stages of a jitted function.
+
+    Example::
+
+        is_wrapper(flax.nnx.jit(f)) and is_wrapper(equinox.filter_jit(f))
+    """
+    return hasattr(type(fun), "lower") and hasattr(fun, "__wrapped__") and not is_jitted(fun)
 
 
 def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,17 +49,37 @@ def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class OwnJit:
-    """A function that is not jitted, its example arguments, and its own options of `jax.jit`."""
+    """A function that is not jitted, its example arguments, and its own options of `jax.jit`.
+
+    `is_own` says that the program is jitted as it is written, and by `jax.jit` itself.
+    """
 
     fun: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
+    is_own: bool = False
 
     @classmethod
     def of(cls, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> OwnJit:
-        """Take a function off its `jax.jit`, if it has one."""
-        return cls(unjitted(fun), args, kwargs, options_of(fun) if is_jitted(fun) else {})
+        """Take a function off its `jax.jit`, if it has one, and off what binds arguments to it."""
+        under = _without_bindings(fun, args, kwargs)
+        if is_jitted(under[0]):
+            jitted, args, kwargs = under
+            return cls(unjitted(jitted), args, kwargs, options_of(jitted), is_own=True)
+        if is_wrapper(under[0]):
+            return cls(*_of_arrays_alone(*under))
+        return cls(fun, args, kwargs)
+
+    def of_arrays_alone(self) -> OwnJit | None:
+        """Return the function of its arrays alone; None where all arguments are arrays.
+
+        What is no array is given as the Python value that it is. A jit within the function may want
+        it so: JAX traces no static argument.
+        """
+        if self.is_own or all(map(_is_array, _leaves((self.args, self.kwargs)))):
+            return None
+        return OwnJit(*_of_arrays_alone(self.fun, self.args, self.kwargs))
 
     def fresh(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return all arguments, with copies of the donated ones: a call consumes them."""
@@ -95,9 +139,85 @@ class OwnJit:
         return name in self.options.get("static_argnames", ())
 
 
+def _without_bindings(
+    fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Take off a function what binds arguments to it: partials, methods, objects that are called.
+
+    A call of `partial(jitted, table)` passes the table as an argument, which captures nothing.
+    """
+    while not (is_jitted(fun) or is_wrapper(fun)):
+        of_class = inspect.getattr_static(type(fun), "__call__", None)
+        if isinstance(fun, functools.partial):
+            fun, args, kwargs = fun.func, (*fun.args, *args), {**fun.keywords, **kwargs}
+        elif isinstance(fun, types.MethodType):
+            fun, args = fun.__func__, (fun.__self__, *args)
+        elif is_jitted(of_class) or is_wrapper(of_class):
+            fun, args = of_class, (fun, *args)
+        else:
+            break
+    return fun, args, kwargs
+
+
+def _of_arrays_alone(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """Return a function of the arrays in the arguments, and these arrays.
+
+    An argument without arrays is bound, one of arrays alone is left as it is, and any other becomes
+    a tuple of its arrays. The function returns beside its result the arrays that it has put into
+    its arguments: `flax.nnx.jit` updates a model in place. Results that JAX does not take are left
+    out.
+    """
+    import jax
+
+    leaves, tree = jax.tree.flatten((args, kwargs))
+
+    @functools.wraps(fun)
+    def call(*arrays: Any, **named: Any) -> Any:
+        given = iter(jax.tree.leaves((arrays, named)))
+        merged = [next(given) if _is_array(leaf) else leaf for leaf in leaves]
+        all_args, all_kwargs = jax.tree.unflatten(tree, merged)
+        result = jax.tree.map(
+            lambda leaf: leaf if _is_value(leaf) else None, fun(*all_args, **all_kwargs)
+        )
+        known = set(map(id, merged))
+        after = jax.tree.leaves((all_args, all_kwargs))
+        updated = [leaf for leaf in after if _is_array(leaf) and id(leaf) not in known]
+        return (result, updated) if updated else result
+
+    return (
+        call,
+        tuple(_arrays_in(each) for each in args if any(map(_is_array, _leaves(each)))),
+        {name: _arrays_in(v) for name, v in kwargs.items() if any(map(_is_array, _leaves(v)))},
+    )
+
+
+def _arrays_in(value: Any) -> Any:
+    arrays = tuple(filter(_is_array, _leaves(value)))
+    return value if len(arrays) == len(_leaves(value)) else arrays
+
+
+def _leaves(value: Any) -> list[Any]:
+    import jax
+
+    return jax.tree.leaves(value)
+
+
+def _is_array(leaf: Any) -> bool:
+    import jax
+    import numpy as np
+
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic))
+
+
+def _is_value(leaf: Any) -> bool:
+    return _is_array(leaf) or isinstance(leaf, (bool, int, float, complex))
+
+
 def _copied(value: Any) -> Any:
     """Copy the arrays of JAX in an argument; calls leave those of NumPy alone."""
-    import jax  # here, because a command that measures nothing starts without it
+    import jax
 
     copies = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, value)
     return jax.block_until_ready(copies)

@@ -23,6 +23,7 @@ from reports.rows import (
     Campaign,
     Comparison,
     DriftAttribution,
+    FlipReason,
     FlipVerdict,
     Observation,
     ProgramRow,
@@ -101,18 +102,24 @@ def print_failing(console: Console, campaign: Campaign, names: Container[str]) -
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:
-    """Print the reasons of a flip verdict, with the lines they are about and what helps.
+    """Print the reasons of a flip verdict, with the lines they are about, what helps, and gains.
 
     Without `notes`, what is no reason against a flip, as a part that was not measured, is left out.
     """
     indent = "    "
-    for reason in flip.reasons:
-        if reason.kind == "note" and not notes:
-            continue
-        at = f"{reason.where}: " if reason.where else ""
-        say(console, f"{indent}{at}{indented(reason.what)}")
-        if reason.action:
-            say(console, f"{indent}  -> {reason.action}")
+    shown = [r for r in flip.reasons if r.kind != "gain" and (notes or r.kind != "note")]
+    # One thing to do stands once, below all that it helps.
+    helped: dict[tuple[str, str], list[FlipReason]] = {(r.where, r.action): [] for r in shown}
+    for reason in shown:
+        helped[reason.where, reason.action].append(reason)
+    for (where, action), reasons in helped.items():
+        for reason in reasons:
+            at = f"{where}: " if where else ""
+            say(console, f"{indent}{at}{indented(reason.what)}")
+        if action:
+            say(console, f"{indent}  -> {action}")
+    if gained := [r.what for r in flip.reasons if r.kind == "gain"]:
+        say(console, f"{indent}gains: {'; '.join(gained)}")
 
 
 # -- the table of programs -------------------------------------------------------------------------

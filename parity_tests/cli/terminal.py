@@ -32,6 +32,7 @@ STYLES: dict[Verdict, str] = {
 ANSWER_STYLES: dict[FlipAnswer, str] = {
     "yes": "bold green",
     "yes, at a price": "bold cyan",
+    "placed otherwise": "bold magenta",
     "not known": "bold yellow",
     "no": "bold red",
 }
@@ -39,6 +40,7 @@ FLIP_STYLES: dict[FlipOutcome, str] = {
     "safe": "green",
     "safe but slower or larger": "yellow",
     "numerics drift, explained": "cyan",
+    "placed otherwise": "magenta",
     "not repeatable": "yellow",
     "could not compare": "yellow",
     "different": "bold red",

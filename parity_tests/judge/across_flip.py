@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from parity_tests.advice import advice, policy_for
 from parity_tests.judge.findings import Findings
 from reports.rows import (
     CapturedArray,
@@ -57,11 +58,13 @@ class AcrossFlip:
         return [each for each in self.findings.times if self._is_across(each)]
 
     @property
-    def times_again(self) -> tuple[StageTimes, StageTimes] | None:
-        """The times before and after, of processes that ran one after the other; else None."""
-        by_side = {each.side: each.times for each in self.findings.measured_again}
-        before, after = by_side.get(self.left), by_side.get(self.right)
-        return (before, after) if before and after else None
+    def times_again(self) -> tuple[tuple[StageTimes, StageTimes], ...]:
+        """The times before and after, of processes that ran one after the other."""
+        before, after = (
+            [each.times for each in self.findings.measured_again if each.side == side]
+            for side in (self.left, self.right)
+        )
+        return tuple((old, new) for old, new in zip(before, after, strict=False) if old and new)
 
     @property
     def drift(self) -> DriftAttribution | None:
@@ -91,26 +94,35 @@ class AcrossFlip:
     @property
     def largest(self) -> str:
         """The line of the largest array that is hoisted; "" where none is, or none is known."""
-        largest = max(self.hoisted, key=lambda array: array.bytes, default=None)
-        return place(largest.file, largest.line) if largest and largest.file else ""
+        return _place_of_largest(self.hoisted)
+
+    @property
+    def _largest_captured(self) -> str:
+        """The line of the largest array that is captured before the flip, where it is known."""
+        return _place_of_largest(self.before.ledger if self.before else ())
 
     @property
     def how_to_find_the_culprit(self) -> str:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
         if not self.hoists_nothing:
-            culprit = "constparity culprit names the captured arrays that it takes"
+            culprit = advice("culprit")
             # Callbacks may decide by it, although the program is traced alike.
             if read := self._undecided_read:
                 what = _WHAT_IS_READ[read[0].kind]
-                return (
-                    f"find out what the read of {what} at {_places(read)} decides, else {culprit}"
-                )
+                fields = {"what": what, "places": _places(read), "culprit": culprit}
+                return advice("read, else culprit", **fields)
             return culprit
         if read := self.hazard(*_WHAT_IS_READ):
-            return (
-                f"no captured array is hoisted: find out what the read at {_places(read)} decides"
-            )
-        return "no captured array is hoisted: find out what else reads the flag"
+            return advice("read", places=_places(read))
+        return advice("other read")
+
+    @property
+    def how_to_find_the_culprit_of_failure(self) -> str:
+        """What to do about a new failure: an array that is inlined again is what it was."""
+        action = self.how_to_find_the_culprit
+        if action != advice("culprit"):
+            return action
+        return advice("culprit of failure", policy=policy_for(self._largest_captured))
 
     @property
     def _undecided_read(self) -> tuple[Hazard, ...] | None:
@@ -125,7 +137,7 @@ class AcrossFlip:
     def deciding_read(self) -> tuple[Hazard, ...] | None:
         """The first reads that may decide another program, though it was not traced otherwise."""
         reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
-        return next((group for group in reads if group[0].fix != "nothing"), None)
+        return next((group for group in reads if group[0].fix != advice("nothing")), None)
 
     @property
     def hoists_nothing(self) -> bool:
@@ -147,8 +159,13 @@ class AcrossFlip:
         return (each.left, each.right) == (self.left, self.right)
 
 
+def _place_of_largest(arrays: Sequence[CapturedArray]) -> str:
+    largest = max(arrays, key=lambda array: array.bytes, default=None)
+    return place(largest.file, largest.line) if largest and largest.file else ""
+
+
 def _may_decide(read: Hazard) -> bool:
-    return read.kind != "reads jaxpr constants" or read.fix != "nothing"
+    return read.kind != "reads jaxpr constants" or read.fix != advice("nothing")
 
 
 def _places(hazards: Sequence[Hazard]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import FlipReason, Hazard, HazardKind, ReasonKind
 
@@ -24,7 +25,7 @@ def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:
 
 
 # What to do about a read that decides nothing, where another reason stands before it.
-_NOT_THE_CAUSE = "nothing: it is not the cause, which stands above"
+_NOT_THE_CAUSE = advice("not the cause")
 
 
 def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
@@ -50,7 +51,7 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
 
 
 def _beside(reason: FlipReason) -> FlipReason:
-    if reason.subject not in READS or reason.action != "nothing":
+    if reason.subject not in READS or reason.action != advice("nothing"):
         return reason
     return reason.model_copy(update={"action": _NOT_THE_CAUSE})
 

@@ -7,16 +7,20 @@ copy in both places, so that the array itself, which other programs may use, sur
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax.extend import core
 
 from parity_tests.jaxpr.counts import JaxprFacts
+from parity_tests.jaxpr.donating_jits import body_called_eagerly, donating_jits, is_jit
+from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.jaxpr.replace_captured import replace_captured
 from parity_tests.observe.jit_on_side import jitted_on
 from parity_tests.observe.stages import Built, Lowered
+from reports.rows import Side
 
 
 def donated_leaves(built: Built, lowered: Lowered) -> list[int]:
@@ -34,19 +38,57 @@ def types_donated(built: Built, lowered: Lowered) -> set[Any]:
 
 
 def is_needed(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
-    """Say whether a captured array is a donated argument too."""
-    donated = {id(built.inputs[number]) for number in donated_leaves(built, lowered)}
-    return any(id(each.value) in donated for each in facts.captured)
+    """Say whether a captured array is a donated argument too, of the program or of a jit in it."""
+    if built.own.is_own:
+        donated = {id(built.inputs[number]) for number in donated_leaves(built, lowered)}
+        return any(id(each.value) in donated for each in facts.captured)
+    return any(each.has_captured() for each in donating_jits(lowered.traced.jaxpr, built.inputs))
 
 
 def make(built: Built, lowered: Lowered) -> None:
     """Make the call. Raises what it raises."""
-    numbers = donated_leaves(built, lowered)
-    copies = {id(built.inputs[n]): built.inputs[n].copy() for n in numbers}
+    closed, numbers = lowered.traced.jaxpr, donated_leaves(built, lowered)
+    donated = [built.inputs[number] for number in numbers]
+    if not built.own.is_own:
+        donated = [v for each in donating_jits(closed, built.inputs) for v in each.donated]
+    copies = {id(value): value.copy() for value in donated}
 
     def copy_of(value: Any) -> Any:
         return copies.get(id(value), value)
 
-    program = core.jaxpr_as_fun(replace_captured(lowered.traced.jaxpr, copy_of))
-    jitted = jitted_on(functools.wraps(built.own.fun)(program), built.side, donate_argnums=numbers)
-    jax.block_until_ready(jitted(*map(copy_of, built.inputs)))
+    closed, inputs = replace_captured(closed, copy_of), [*map(copy_of, built.inputs)]
+    if built.own.is_own:
+        results = _jitted(closed, built.side, numbers)(*inputs)
+    else:
+        results = evaluate(closed, inputs, _Eagerly(built.side))
+    jax.block_until_ready(results)
+
+
+def _jitted(closed: Any, side: Side, donated: Sequence[int]) -> Any:
+    # Without the signature of the user's function, which takes trees: this one takes their leaves.
+    return jitted_on(core.jaxpr_as_fun(closed), side, donate_argnums=tuple(donated))
+
+
+@dataclass(frozen=True)
+class _Eagerly:
+    """The domain of a call by its user: each outermost jit is called by itself, and donates."""
+
+    side: Side
+
+    def constant(self, value: Any, aval: Any) -> Any:
+        return value
+
+    def unbound(self, var: Any) -> Any:
+        raise AssertionError(f"{var} has no value")
+
+    def literal(self, literal: Any) -> Any:
+        return literal.val
+
+    def equation(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+        params = equation.params
+        if is_jit(equation):
+            donated = [n for n, each in enumerate(params["donated_invars"]) if each]
+            results: Sequence[Any] = _jitted(params["jaxpr"], self.side, donated)(*operands)
+            return results
+        body = body_called_eagerly(equation)
+        return bind(equation, operands) if body is None else evaluate(body, operands, self)

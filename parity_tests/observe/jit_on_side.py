@@ -6,11 +6,14 @@ Stock sides never import the engine: stock JAX has to run as if the engine did n
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Literal, TypeGuard
 
 import jax
+import numpy as np
 
+from parity_tests.jaxpr.donating_jits import calls_own_jit
+from parity_tests.own_jit import OwnJit
 from reports.rows import Side
 
 # JAX's own, whatever a program puts in its place while it is built.
@@ -32,6 +35,43 @@ def jitted_on(fun: Callable[..., Any], side: Side, **options: Any) -> Any:
 
         return engine.jit(fun, constants=side, **options)
     return STOCK_JIT(fun, **options)
+
+
+def warm_up(side: Side) -> None:
+    """Trace and lower a function on a side, so that no program pays for what is loaded lazily.
+
+    Nothing is compiled: JAX would look for its persistent cache then, which a program may still
+    set. No array is put on a device.
+
+    Example::
+
+        warm_up("simplified")
+    """
+    captured = np.ones(64, np.float32)
+    jitted_on(lambda x: x * captured, side).trace(captured).lower()
+
+
+def traced_as_it_takes(
+    own: OwnJit, jitted: Any, jit: Callable[..., Any]
+) -> tuple[OwnJit, Any, Any]:
+    """Trace a program that `jit` has jitted; return it, its jitted function and its trace.
+
+    Where a jit within the program wants Python values that a trace does not give it, the program is
+    jitted and traced as the function of its arrays alone. Raises what the program raises.
+    """
+    try:
+        return own, jitted, jitted.trace(*own.args, **own.kwargs)
+    except Exception:
+        narrower = own.of_arrays_alone()
+        if narrower is None:
+            raise
+        # What the function of arrays raises is not told: the program has raised already.
+        with suppress(Exception):
+            jitted = jit(narrower.fun)
+            traced = jitted.trace(*narrower.args, **narrower.kwargs)
+            if calls_own_jit(traced.jaxpr):
+                return narrower, jitted, traced
+        raise
 
 
 def staged_alone(side: Side) -> AbstractContextManager[None]:

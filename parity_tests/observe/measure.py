@@ -92,7 +92,7 @@ def measure(
     try:
         effects.install()
         built = stages.build(program, side, clock)
-        found = _measure(
+        built, found = _measure(
             name,
             built,
             clock,
@@ -123,11 +123,11 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 def _measure(
     name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
     exact_peaks: bool, fresh: bool, reload: bool,
-) -> Measured:  # fmt: skip
+) -> tuple[Built, Measured]:  # fmt: skip
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
     peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
-    lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
+    built, lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock, peaks)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
@@ -152,7 +152,7 @@ def _measure(
         cached=cached,
         fresh=fresh,
     )
-    return Measured(observation, called.first.arrays, counted.jaxpr)
+    return built, Measured(observation, called.first.arrays, counted.jaxpr)
 
 
 def _ledger_rows(

@@ -15,14 +15,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import jax
 from jax.interpreters import mlir
 
 from parity_tests.jaxpr import counts
-from parity_tests.jaxpr.constant_work import constant_work
+from parity_tests.jaxpr.constant_work import ConstantWork, constant_work
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.operations import equations_at_work
 from parity_tests.observe import (
@@ -37,7 +37,12 @@ from parity_tests.observe import (
     stablehlo,
 )
 from parity_tests.observe.failures import WrongSideError
-from parity_tests.observe.jit_on_side import embed_threshold_on, jitted_on, staged_alone
+from parity_tests.observe.jit_on_side import (
+    embed_threshold_on,
+    jitted_on,
+    staged_alone,
+    traced_as_it_takes,
+)
 from parity_tests.observe.proof_of_side import prove
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
@@ -136,14 +141,14 @@ class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
     `work` has the equations that compute, by primitive, and the estimated operations of a call;
-    `captured_repeated` is the number of equations that repeat captured arrays. `live` is the
+    `of_captured` is the work on captured arrays alone. `live` is the
     closed_jaxpr without dead code. `jaxpr` is the printed jaxpr; equal programs print equally.
     `text` is the printed StableHLO, its large constants elided. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
     work: tuple[dict[str, int], float]
-    captured_repeated: int
+    of_captured: ConstantWork
     module: stablehlo.ModuleCounts
     proof: Proof
     live: Any
@@ -204,18 +209,24 @@ def build(program: Program, side: Side, clock: StageClock) -> Built:
 
 def trace_and_lower(
     built: Built, clock: StageClock, peaks: Peaks, on_traced: OnTraced | None
-) -> Lowered:
-    """Trace and lower a program, and measure the peak of host memory over both."""
+) -> tuple[Built, Lowered]:
+    """Trace and lower a program, and measure the peak of host memory over both.
+
+    Returns what was traced as well: of a program that takes Python values, a function of its arrays
+    may have been.
+    """
+    jit = functools.partial(jitted_on, side=built.side)
     with peaks() as peak:
         with clock("trace"):
-            traced = built.jitted.trace(*built.own.args, **built.own.kwargs)
+            own, jitted, traced = traced_as_it_takes(built.own, built.jitted, jit)
+            built = replace(built, own=own, jitted=jitted)
         # What is traced for long is looked at for long: not within the limits of a measurement.
         if on_traced is not None and clock.seconds["trace"] < SHORT:
             with clock("hazards"):
                 on_traced(built.own, traced)
         with staged_alone(built.side), clock("lower"):
             lowered = traced.lower()
-    return Lowered(traced, lowered, peak)
+    return built, Lowered(traced, lowered, peak)
 
 
 def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
@@ -234,7 +245,7 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
         return Counted(
             facts,
             equations_at_work(live),
-            constant_work(live, embed_threshold=embed_threshold).repeated,
+            constant_work(live, embed_threshold=embed_threshold),
             module,
             proof,
             live,

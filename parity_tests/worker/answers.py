@@ -85,7 +85,7 @@ def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
     start_up()
     with events(desk) as say:
         say("started 0")
-    return hazards_of(request.target, desk.files.reads, request.reads)
+    return hazards_of(lambda: load(request.target), desk.files.reads, request.reads)
 
 
 def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:

@@ -65,4 +65,5 @@ class Hazard(Row):
     # Of a read: the traced program is another one because of it, or cannot be traced.
     changes_program: bool = False
     operations: float | None = None  # scalar operations that each call adds, estimated
+    gist: str = ""  # of work: "`cumsum` and 5 more"; "" in reports older than this field
     code: str = ""  # the text of the line; "" where it is not known

@@ -48,8 +48,7 @@ class MeasuredTraces:
         """
         # A detector asks the program's own trees and arrays, which may raise.
         try:
-            program = traced_program(own.fun, own.args, own.kwargs, traced, own.options)
-            self._found = HazardsFound(hazards=of_trace(program))
+            self._found = HazardsFound(hazards=of_trace(traced_program(own, traced)))
         except Exception as error:  # noqa: BLE001
             self._found = HazardsFound(not_detected=failures.it_raised(error))
 

@@ -10,14 +10,15 @@ from typing import Any
 import jax
 
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
+from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe.hazards.both_forms import BothForms, in_form
 from parity_tests.observe.import_reads import reads_reaching
 from parity_tests.observe.jaxpr_reads import Reads, recording
-from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold
+from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold, traced_as_it_takes
 from parity_tests.observe.reads_left import left_in
-from parity_tests.own_jit import is_jitted, options_of
+from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
@@ -27,6 +28,7 @@ class TracedProgram:
     """A program in simplified form, without dead code; `uses` are of arrays that stock JAX hoists.
 
     `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
+    `donating` are jits within a program that has none of its own.
     `result` is the tree of its results, `options` are those of its own `jax.jit`. `embed_threshold`
     is in bytes. `function` keeps alive what holds its arrays.
     """
@@ -36,6 +38,7 @@ class TracedProgram:
     uses: tuple[CapturedUse, ...]
     arguments: tuple[Any, ...]
     donated: tuple[Any, ...]
+    donating: tuple[DonatingJit, ...]
     result: Any
     options: Mapping[str, Any]
     embed_threshold: int
@@ -106,38 +109,35 @@ def read_before_its_end(program: Program, simplified: Reads) -> BothForms:
 
 def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedProgram:
     """Trace a function. A `jax.jit` of its own keeps its options: some arguments are donated."""
-    jitted: Any = fun if is_jitted(fun) else STOCK_JIT(fun)
-    return traced_program(fun, args, kwargs, jitted.trace(*args, **kwargs), options_of(jitted))
+    own = OwnJit.of(fun, args, kwargs)
+    own, _, traced = traced_as_it_takes(own, STOCK_JIT(own.fun, **own.options), STOCK_JIT)
+    return traced_program(own, traced)
 
 
-def traced_program(
-    fun: Any,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    traced: Any,
-    options: Mapping[str, Any],
-) -> TracedProgram:
-    """Return the record of a function that stock JAX has traced in simplified form.
-
-    `options` are those of its own `jax.jit`.
-    """
-    embed_threshold = stock_embed_threshold()
+def traced_program(own: OwnJit, traced: Any) -> TracedProgram:
+    """Return the record of a program that stock JAX has traced in simplified form."""
     closed = live_part(traced.jaxpr)
-    uses = tuple(
+    leaves = tuple(jax.tree.leaves((own.args, own.kwargs)))
+    return TracedProgram(
+        own.fun,
+        closed,
+        hoisted_uses(closed),
+        leaves,
+        _donated(leaves, traced.args_info),
+        () if own.is_own else tuple(donating_jits(traced.jaxpr, leaves)),
+        jax.tree.structure(traced.out_info),
+        own.options,
+        stock_embed_threshold(),
+    )
+
+
+def hoisted_uses(closed: Any) -> tuple[CapturedUse, ...]:
+    """Return the captured arrays of a closed_jaxpr without dead code that stock JAX hoists."""
+    embed_threshold = stock_embed_threshold()
+    return tuple(
         use
         for use in captured_uses(closed)
         if use.array.bytes > embed_threshold and use.array.shape and not use.array.key
-    )
-    leaves = tuple(jax.tree.leaves((args, kwargs)))
-    return TracedProgram(
-        fun,
-        closed,
-        uses,
-        leaves,
-        _donated(leaves, traced.args_info),
-        jax.tree.structure(traced.out_info),
-        options,
-        embed_threshold,
     )
 
 
