@@ -12,6 +12,8 @@ from pathlib import PurePath
 
 from reports.rows.observation import OF_LIMITS
 
+# A table of more lines is longer than a function that inlines all arrays.
+_MOST_KEYS = 3
 _IN_BOTH_FORMS = "that works in both forms"
 
 ADVICE: Mapping[str, str] = {
@@ -74,8 +76,7 @@ ADVICE: Mapping[str, str] = {
     "pure calls": "accept it, or use jax.experimental.io_callback if each call counts",
     # -- programs that do not repeat themselves ----------------------------------------------------
     "seed argument": "seed what makes the example arguments, as numpy.random.default_rng(0) does",
-    "seed captured": "seed what makes the array, as numpy.random.default_rng(0) does, or pass it "
-    "as an argument",
+    "seed captured": "seed what makes the array, as numpy.random.default_rng(0) does",
     "seed trace": "draw random numbers with a seed before tracing; keep the time, and the order of "
     "a set, out of the traced function",
     "seed outputs": "look for callbacks that give other values, threads, and kernels that do not "
@@ -83,11 +84,11 @@ ADVICE: Mapping[str, str] = {
     "seed failure": "find out when the program fails: it depends on more than its arguments",
     "fresh": "constparity run --fresh gives each program a process of its own",
     # -- captured arrays, by their hazards ---------------------------------------------------------
-    "capture a copy": "capture a copy of its own: jnp.array(a), or a.copy() with flags.writeable = "
-    "False (jax.device_put(a) may share a's memory)",
-    "donated": "capture a copy, jnp.array(a), or do not donate that argument",
-    "same devices": "put the array where the arguments are, jax.device_put(a, device), or pass "
-    "NumPy",
+    "capture a copy": "capture a copy of its own, made before tracing: jnp.array(a), or a.copy() "
+    "with flags.writeable = False (jax.device_put(a) may share a's memory)",
+    "donated": "capture a copy made before tracing, jnp.array(a), or do not donate that argument",
+    "same devices": "before tracing put the array where the arguments are, jax.device_put(a, "
+    "device), or pass NumPy",
     "not committed": "capture an array that is not committed, jnp.asarray(np.asarray(a)), or "
     "commit the arguments to the same device",
     "same mesh": "put the arguments on the devices of the array, jax.device_put(x, "
@@ -103,8 +104,8 @@ ADVICE: Mapping[str, str] = {
     "outvars": "take the value of an output from Literal.val where it is a Literal",
     "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
     f"that is an array: {_IN_BOTH_FORMS}",
-    "params": "split the operands of each equation by its own num_consts, and look for captured "
-    f"arrays in Literals as well: {_IN_BOTH_FORMS}",
+    "params": "split the operands of each equation by its own counts of constants, and look for "
+    f"captured arrays in Literals as well: {_IN_BOTH_FORMS}",
     "equations": "decide nothing by the number of equations: captured arrays may need more of them "
     "in one form",
     "text": "decide nothing by the text of a jaxpr, which is for people; read its equations, and "
@@ -131,13 +132,16 @@ def advice(name: str, **fields: str) -> str:
     return ADVICE[name].format_map(fields)
 
 
-def policy_for(place: str) -> str:
-    """Write how the engine keeps the arrays of a line inlined; "" stands for an unknown line.
+def policy_for(*places: str) -> str:
+    """Write how the engine keeps the arrays of some lines inlined; "" stands for an unknown line.
 
     Example::
 
         >>> policy_for("models/mlp.py:12")
         'engine.jit(f, constant_policy={"mlp.py:12": "inline"})'
     """
-    key = PurePath(place).name if place else "..."
-    return f'engine.jit(f, constant_policy={{"{key}": "inline"}})'
+    keys = dict.fromkeys(PurePath(place).name for place in places)
+    if not 0 < len(keys) <= _MOST_KEYS or "" in keys:
+        return 'engine.jit(f, constant_policy=lambda constant: "inline")'
+    table = ", ".join(f'"{key}": "inline"' for key in keys)
+    return f"engine.jit(f, constant_policy={{{table}}})"

@@ -7,7 +7,7 @@ stock JAX, and the worst program comes first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -284,6 +284,21 @@ def _print_totals(console: Console, campaign: Campaign) -> None:
     if flips:
         texts = (f"[{FLIP_STYLES[o]}]{flips[o]} {o}[/]" for o in FLIP_OUTCOMES if flips[o])
         console.print("the flip: " + "; ".join(texts), highlight=False)
+    if gains := "; ".join(_gains(campaign.programs)):
+        say(console, f"the flip gains: {gains}")
+
+
+def _gains(programs: Sequence[ProgramRow]) -> Iterator[str]:
+    """Say for each thing that gets faster or smaller how much it is where that is most."""
+    found: dict[str, list[tuple[float, str, str]]] = {}
+    for row in programs:
+        for each in row.flip.reasons if row.flip else ():
+            if each.kind == "gain":
+                found.setdefault(each.subject, []).append((each.more or 0.0, each.what, row.name))
+    for gained in found.values():
+        _, what, name = min(gained)
+        more = f" and {counted(len(gained) - 1, 'more program')}" if len(gained) > 1 else ""
+        yield f"{what} in {name}{more}"
 
 
 def indented(text: str) -> str:

@@ -94,12 +94,18 @@ class AcrossFlip:
     @property
     def largest(self) -> str:
         """The line of the largest array that is hoisted; "" where none is, or none is known."""
-        return _place_of_largest(self.hoisted)
+        largest = max(self.hoisted, key=lambda array: array.bytes, default=None)
+        return place(largest.file, largest.line) if largest and largest.file else ""
 
     @property
-    def _largest_captured(self) -> str:
-        """The line of the largest array that is captured before the flip, where it is known."""
-        return _place_of_largest(self.before.ledger if self.before else ())
+    def policy(self) -> str:
+        """How the engine keeps all arrays inlined that the flip hoists.
+
+        A side that failed after it has hoisted what the side before it inlines.
+        """
+        before = self.before.ledger if self.before else ()
+        arrays = self.hoisted or [each for each in before if each.fate != "embedded"]
+        return policy_for(*(place(each.file, each.line) if each.file else "" for each in arrays))
 
     @property
     def how_to_find_the_culprit(self) -> str:
@@ -122,7 +128,7 @@ class AcrossFlip:
         action = self.how_to_find_the_culprit
         if action != advice("culprit"):
             return action
-        return advice("culprit of failure", policy=policy_for(self._largest_captured))
+        return advice("culprit of failure", policy=self.policy)
 
     @property
     def _undecided_read(self) -> tuple[Hazard, ...] | None:
@@ -157,11 +163,6 @@ class AcrossFlip:
 
     def _is_across(self, each: Comparison | TimeComparison | DriftAttribution) -> bool:
         return (each.left, each.right) == (self.left, self.right)
-
-
-def _place_of_largest(arrays: Sequence[CapturedArray]) -> str:
-    largest = max(arrays, key=lambda array: array.bytes, default=None)
-    return place(largest.file, largest.line) if largest and largest.file else ""
 
 
 def _may_decide(read: Hazard) -> bool:

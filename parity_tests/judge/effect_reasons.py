@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parity_tests.advice import advice, policy_for
+from parity_tests.advice import advice
 from parity_tests.judge import effects
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
@@ -42,7 +42,7 @@ def of_effects(flip: AcrossFlip, metric: str) -> Iterator[FlipReason]:
             if outcome == "different" and (read := read_that_changes(flip)):
                 yield of_read("structure or count", what, read)
                 continue
-            action = advice(name, policy=policy_for(flip.largest))
+            action = advice(name, policy=flip.policy)
             if outcome == "different" and flip.hazard("reads the flag"):
                 action = flip.how_to_find_the_culprit
             yield FlipReason(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from parity_tests.advice import advice, policy_for
+from parity_tests.advice import advice
 from parity_tests.judge import beyond_doubt, flip_work
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import read_that_changes
@@ -171,7 +171,7 @@ def _moved(flip: AcrossFlip) -> MovedArray | None:
 
 def _of_moved(flip: AcrossFlip, moved: MovedArray) -> tuple[str, str, str]:
     where = place(moved.file, moved.line) if moved.file else flip.largest
-    action = advice("convert before", policy=policy_for(flip.largest))
+    action = advice("convert before", policy=flip.policy)
     return f"XLA no longer folds {moved.what}", where, action
 
 
@@ -216,4 +216,4 @@ def _cause_of_size(flip: AcrossFlip, metric: Metric, more: int) -> tuple[str, st
             return "", lines_of(folded), folded[0].fix
         if (moved := _moved(flip)) and 2 * moved.bytes >= more:
             return _of_moved(flip, moved)
-    return "", flip.largest, advice("inline", policy=policy_for(flip.largest))
+    return "", flip.largest, advice("inline", policy=flip.policy)

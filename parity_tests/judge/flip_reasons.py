@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from packaging.version import Version
 
-from parity_tests.advice import advice, policy_for
+from parity_tests.advice import advice
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
@@ -200,7 +200,7 @@ def _weighed(
     flip: AcrossFlip, outputs: Comparison, drift: DriftAttribution | None
 ) -> tuple[FlipOutcome, str, str]:
     """Return what outputs that are not bitwise equal come to, why if not by a cause, what helps."""
-    beyond, policy = outputs.outcome == "different", policy_for(flip.largest)
+    beyond, policy = outputs.outcome == "different", flip.policy
     if drift and drift.cause in _OF_XLA:
         # XLA may do so; beyond the tolerance the program's values are others all the same.
         action = advice(_OF_XLA[drift.cause][beyond], policy=policy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from parity_tests.advice import advice, policy_for
+from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.reading_reasons import read_that_changes
@@ -91,7 +91,7 @@ def how_to_compute_less(flip: AcrossFlip) -> str:
 
         how_to_compute_less(flip).startswith("XLA simplifies by values that it knows")
     """
-    return advice("computes more", policy=policy_for(flip.largest))
+    return advice("computes more", policy=flip.policy)
 
 
 def of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:

@@ -114,6 +114,40 @@ def test_the_later_lines_of_a_reason_stand_below_the_first(faults, rows):
     assert "    printed: two\n        lines\n" in text
 
 
+def reason(what, kind="time", outcome="safe but slower or larger", **fields):
+    fields = {"where": "model.py:7", "action": "compute it once"} | fields
+    return FlipReason(outcome=outcome, kind=kind, what=what, **fields)
+
+
+def gain(what, more):
+    return reason(what, "gain", "safe", subject="compile", more=more, where="", action="")
+
+
+def test_one_thing_to_do_stands_once_and_gains_below_it(faults, rows):
+    slow, large = reason("each call takes 407x as long"), reason("temporaries grow", "size")
+    other = reason("outputs drift", "outputs", "numerics drift, explained", action="accept it")
+    reasons = (slow, other, large, gain("compile 60.0 s to 670 ms", -59.3))
+    flip = rows["good"].flip.model_copy(update={"outcome": slow.outcome, "reasons": reasons})
+    small = rows["good"].flip.model_copy(update={"reasons": (gain("compile 2 s to 1 s", -1.0),)})
+    programs = (
+        rows["good"].model_copy(update={"flip": flip}),
+        rows["good"].model_copy(update={"name": "small", "flip": small}),
+    )
+    console = Console(file=io.StringIO(), width=140)
+    campaign_view.print_campaign(console, faults.model_copy(update={"programs": programs}))
+    lines = console.file.getvalue().splitlines()
+    [at] = [number for number, line in enumerate(lines) if line.startswith("good (")]
+    assert lines[at + 1 : at + 7] == [
+        "    model.py:7: each call takes 407x as long",
+        "    model.py:7: temporaries grow",
+        "      -> compute it once",
+        "    model.py:7: outputs drift",
+        "      -> accept it",
+        "    gains: compile 60.0 s to 670 ms",
+    ]
+    assert lines[-1] == "the flip gains: compile 60.0 s to 670 ms in good and 1 more program"
+
+
 def test_outputs_that_do_not_correspond_name_what_differs(faults):
     names = ("dtype", "shape", "structure", "weak_type", "equations")
     text = printed(faults, *(f"other_{name}" for name in names))

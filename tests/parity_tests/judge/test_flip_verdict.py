@@ -290,7 +290,7 @@ def counted(side, flops=0, moved=None):
 
 
 MOVED = MovedArray(what="`transpose` of f32[9] to f32[9]", bytes=MIB, file="model.py", line=9)
-KEEP = 'engine.jit(f, constant_policy={"model.py:12": "inline"})'
+KEEP = 'engine.jit(f, constant_policy={"model.py:40": "inline", "model.py:12": "inline"})'
 
 
 @pytest.mark.parametrize(
