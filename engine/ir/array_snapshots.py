@@ -28,7 +28,9 @@ from engine.ir.rewriting import BodyRewriting
 
 # The latest copy of each piece of memory; the view on a copy that each captured object got; and all
 # these views. JAX shares bodies of inner functions among programs, so a program may capture a view.
-_latest: weakref.WeakValueDictionary[Hashable, np.ndarray] = weakref.WeakValueDictionary()
+_latest: weakref.WeakValueDictionary[tuple[type, Hashable], np.ndarray] = (
+    weakref.WeakValueDictionary()
+)
 _view_of: weakref.WeakValueDictionary[tuple[int, int], np.ndarray] = weakref.WeakValueDictionary()
 _views: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 _kept_alive = threading.local()
@@ -64,6 +66,17 @@ def capture(value: Any) -> Any:
         view = np.broadcast_to(owner, value.shape, subok=True)
         _view_of[id(value), id(owner)] = _views[id(view)] = view
     return view
+
+
+def memory_captured(value: np.ndarray) -> Hashable:
+    """Return the `constant_key` of the array that a captured copy was made of, else of the array.
+
+    Example::
+
+        memory_captured(closed_jaxpr.consts[0]) == constant_key(table)
+    """
+    copies = ((key[1], copied) for key, copied in list(_latest.items()))
+    return next((key for key, copied in copies if copied is value.base), constant_key(value))
 
 
 def while_tracing() -> contextlib.AbstractContextManager[None]:

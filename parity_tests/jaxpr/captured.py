@@ -57,8 +57,7 @@ def captured_value(value: Any) -> CapturedValue | None:
     key = is_key(dtype)
     if (shape == () and not key) or not hasattr(value, "nbytes"):
         return None
-    size = int(jax.random.key_data(value).nbytes if key else value.nbytes)
-    return CapturedValue(identity(value), tuple(shape), size, key, value)
+    return CapturedValue(identity(value), tuple(shape), int(value.nbytes), key, value)
 
 
 def identity(value: Any) -> Hashable:
