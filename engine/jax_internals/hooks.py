@@ -55,9 +55,9 @@ def install(
 
     `capture` takes a NumPy array that a trace meets and returns the array to use in its place.
     `execute` takes the operands and params of jit and runs a program that JAX derived from an
-    engine program. `tracing_for(side, asked_for)` is a context in which JAX traces in the form of
-    a side a program that asked for a side. `traced_side` returns the side of the program that is
-    traced now in this thread, or None.
+    engine program. `tracing_for(side, asked_for)` is a context in which JAX traces, in the form
+    of a side, a program that asked for a side. `traced_side` returns the side of the program that
+    is traced now in this thread, or None.
     """
     _capture_numpy_arrays(capture)
     _decide_literals()
