@@ -42,7 +42,10 @@ ADVICE: Mapping[str, str] = {
     "fused drift": "accept it; or for the same bits keep the array inlined: {policy}",
     "folded beyond": "compute what is folded before tracing, for values that the flip does not "
     "change, or keep the array inlined for the values of today: {policy}; the program magnifies a "
-    "rounding, so check whether either result is to be relied on",
+    "rounding, or XLA folds an operation wrongly, so check which result is to be relied on",
+    "folded wrong": "nothing for the flip, which puts the values right: today XLA folds them to "
+    "wrong ones, by double precision; to be right today as well, compute what is folded before "
+    "tracing, or pass the array as an argument",
     "fused beyond": "keep the array inlined for the values of today: {policy}; the program "
     "magnifies a rounding, so check whether either result is to be relied on",
     "seeded drift": "accept it; or for the same bits {seed}",

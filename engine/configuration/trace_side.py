@@ -62,9 +62,10 @@ def side_asked_for(constants: Side | None) -> Side:
     return "simplified" if use_simplified_constants.value else "legacy"
 
 
-def tracing_a_program() -> bool:
-    """Say whether a program of the engine is being traced in this thread."""
-    return _program_side.value is not None
+def traced_side() -> Side | None:
+    """Return the side of the program of the engine that is being traced in this thread, or None."""
+    side: Side | None = _program_side.value
+    return side
 
 
 @contextlib.contextmanager

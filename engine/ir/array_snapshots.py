@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from engine.configuration.trace_side import tracing_a_program
+from engine.configuration.trace_side import traced_side
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
 
@@ -105,7 +105,7 @@ class _WhileTracing:
 
 def capture_while_tracing(value: np.ndarray) -> np.ndarray:
     """Capture an array by value in programs of the engine; leave programs of plain JAX alone."""
-    return capture(value) if tracing_a_program() else value
+    return capture(value) if traced_side() is not None else value
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

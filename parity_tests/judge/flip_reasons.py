@@ -238,6 +238,8 @@ def _weighed(
     if drift and drift.cause in _OF_XLA:
         # XLA may do so; beyond the tolerance the program's values are others all the same.
         action = advice(_OF_XLA[drift.cause][beyond], policy=policy)
+        if drift.cause == "constant folding" and drift.wrong == flip.left:
+            action = advice("folded wrong")
         return "different" if beyond else "numerics drift, explained", "", action
     if drift and drift.unrepeated and not beyond:
         why = "runs of one side differ alike, within rounding"

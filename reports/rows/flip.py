@@ -28,6 +28,7 @@ class DriftAttribution(Row):
     line: int = 0
     unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
     unrepeated_side: Side | None = None  # that side
+    wrong: Side | None = None  # the side whose outputs double precision contradicts, it alone
 
 
 FlipOutcome = Literal[

@@ -58,6 +58,17 @@ def test_a_function_that_jax_evaluates_by_itself_keeps_its_side(seen, side):
     assert [*expected.values()] == [["inlined" if side == "legacy" else "hoisted"]] * len(expected)
 
 
+@pytest.mark.parametrize("side", ["legacy", "simplified"])
+def test_a_read_of_the_flag_gives_the_form_that_is_traced(seen, side):
+    """A library that branches on JAX's flag takes the branch of the side."""
+    inside, outside = seen[side]["flags"]
+    of_jax_inside, _ = seen[f"stock {side}"]["flags"]
+    _, of_jax_outside = seen["stock simplified" if side == "legacy" else "stock legacy"]["flags"]
+    assert inside == of_jax_inside
+    assert outside == of_jax_outside
+    assert [*inside.values()] == [[side == "simplified"] * 4] * 6
+
+
 @pytest.mark.parametrize("frames", ["0", "1", "3"])
 @pytest.mark.parametrize(
     ("side", "number"), [("legacy", 1), ("simplified", 2)], ids=["legacy", "simplified"]

@@ -4,6 +4,7 @@
 - hoisting: `hoist_constants_as_args` in the parameters that a primitive's lowering rule reads
 - warnings: of large captured constants, by `jax_captured_constants_report_frames`
 - arrays: what becomes of a captured array, by who evaluates the function
+- flags: what reads of JAX's flag give inside of traces, and what they give outside
 """
 
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.config import use_simplified_jaxpr_constants as flag  # noqa: TID251 - users read it
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
@@ -157,10 +159,44 @@ def becomes(way):
     return [name for name, pattern in patterns.items() if re.search(pattern, texts)]
 
 
+def read():
+    name = "jax_use_simplified_jaxpr_constants"
+    by_name = getattr(jax.config, name), jax.config._read(name), jax.config.values[name]
+    return [*by_name, flag.value]
+
+
+def flags():
+    inside, outside = {}, {"before": read()}
+
+    def note(where, value):
+        inside.setdefault(where, read())
+        return value
+
+    own = jax.custom_vjp(lambda x: x * TABLE)
+    own.defvjp(
+        lambda x: note("forward rule", (own(x), x)), lambda x, ct: note("backward rule", (ct,))
+    )
+
+    def fun(x):
+        jax.debug.callback(lambda _: outside.setdefault("callback", read()), x)
+        nested = jit(lambda x: note("nested jit", x + 1))(x)
+        looped = jax.lax.fori_loop(0, 2, lambda _, c: note("body of a loop", c * TABLE), nested)
+        plain = jax.jit(lambda x: note("nested plain jit", x - 1))(looped)
+        return note("function", own(plain).sum())
+
+    jitted = jit(fun)
+    jax.block_until_ready(jax.grad(jitted)(X))
+    jax.effects_barrier()
+    outside["after"] = read()
+    jax.jit(lambda x: outside.setdefault("plain jit", read()) and x)(X)
+    return inside, outside
+
+
 found = {
     "depths": depths(),
     "hoisting": hoisting(),
     "arrays": {name: becomes(way) for name, way in EVALUATED_BY.items()},
+    "flags": flags(),
     "warnings": {frames: warned(frames) for frames in (0, 1, 3)},
 }
 print(json.dumps(found))

@@ -211,10 +211,10 @@ def test_values_beyond_rounding_differ():
     assert "culprit" in reason.action
 
 
-def attributed(cause, pair=(BEFORE, AFTER)):
+def attributed(cause, pair=(BEFORE, AFTER), wrong=None):
     return DriftAttribution(
         left=pair[0], right=pair[1], cause=cause, evidence="as it was found",
-        equation="exp, equation 2", file="model.py", line=77,
+        equation="exp, equation 2", file="model.py", line=77, wrong=wrong,
     )  # fmt: skip
 
 
@@ -225,6 +225,15 @@ def test_what_xla_does_is_drift_that_is_explained_at_its_line(cause):
     assert reason.outcome == "numerics drift, explained"
     assert f"cause: {cause}, first in exp, equation 2 (as it was found)" in reason.what
     assert reason.where == "model.py:77"
+
+
+@pytest.mark.parametrize("wrong", [BEFORE, AFTER, None])
+def test_values_that_xla_folds_wrongly_are_not_to_be_kept(wrong):
+    outputs = comparison("outputs", "different", (leaf("mismatch"),))
+    reason = worst(outputs, drift=[attributed("constant folding", wrong=wrong)])
+    assert reason.outcome == "different"
+    assert (reason.action == advice("folded wrong")) == (wrong == BEFORE)
+    assert ("keep the array inlined" in reason.action) == (wrong != BEFORE)
 
 
 @pytest.mark.parametrize("cause", ["constant folding", "layout or fusion"])
