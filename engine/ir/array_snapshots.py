@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from engine import jax_internals
 from engine.configuration.trace_side import traced_side
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
@@ -52,6 +53,7 @@ def capture(value: Any) -> Any:
         return value
     if value.ndim == 0:  # JAX takes it for a number and ignores its identity
         number = value.copy()
+        jax_internals.keep_aval(number, value)
         number.flags.writeable = False
         return number
     if (alive := getattr(_kept_alive, "values", None)) is not None:
@@ -64,6 +66,7 @@ def capture(value: Any) -> Any:
     view = _view_of.get((id(value), id(owner)))
     if view is None:
         view = np.broadcast_to(owner, value.shape, subok=True)
+        jax_internals.keep_aval(view, value)
         _view_of[id(value), id(owner)] = _views[id(view)] = view
     return view
 

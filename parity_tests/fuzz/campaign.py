@@ -108,8 +108,8 @@ def signature(row: ProgramRow) -> tuple[object, ...]:
 
 
 def _broken_by_a_flip(row: ProgramRow) -> tuple[str, str] | None:
-    """Return what a flip breaks, without its figures; None where it breaks nothing."""
-    if row.flip is None or row.flip.outcome != "different":
+    """Return what a flip breaks or places otherwise, without its figures; None where nothing."""
+    if row.flip is None or row.flip.outcome not in ("different", "placed otherwise"):
         return None
     first = row.flip.reasons[0]
     return first.kind, "" if first.kind == "failure" else first.what.partition(":")[0]

@@ -38,7 +38,8 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
 
         said_once([difference_by_the_read, the_read]) == [difference_by_the_read]
     """
-    blamed = {(each.where, each.action) for each in reasons if each.outcome == "different"}
+    blames = ("different", "placed otherwise")
+    blamed = {(each.where, each.action) for each in reasons if each.outcome in blames}
     named = " ".join(each.action for each in reasons if each.outcome != "safe")
     is_placed_elsewhere = any(each.kind == "placement" for each in reasons)
     return [
