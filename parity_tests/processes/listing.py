@@ -71,7 +71,7 @@ def _answers(parts: tuple[str, ...], folder: Path, limits: Limits) -> list[Listi
         elif answer.stage in asked[1:]:
             at = asked.index(answer.stage)
             left = [asked[at:], asked[:at]]
-        elif len(parts) > 1:
+        elif len(parts) > 1 and answer.stage in asked:
             ending = _ending(asked[0], answer, limits)
             lost = Listed(name=asked[0], target=asked[0], unavailable=ending)
             answers.append(Listing(programs=(lost,)))
