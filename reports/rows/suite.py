@@ -143,7 +143,7 @@ class SuiteKnown(Row):
     valid_until: str  # a date, or "jax 0.13"; "" without an end
     state: EntryState
     matched: int  # differences
-    why: str = ""  # not judged
+    why: str = ""  # not judged, or fixed as far as one can tell: nothing has its name
 
 
 class SuiteBaselineChange(Row):

@@ -169,11 +169,14 @@ def entry(row: SuiteKnown) -> str:
     of = f" of `{row.program}`" if row.program else ""
     tests = f" in {row.test}" if row.test else ""
     issue = f" ({row.issue})" if row.issue else ""
-    return f"{row.state}: {row.where}: {row.metric}{of}{tests}: {row.reason}{issue}{_advice(row)}"
+    state = "matches nothing" if row.state == "fixed" and row.why else row.state
+    return f"{state}: {row.where}: {row.metric}{of}{tests}: {row.reason}{issue}{_advice(row)}"
 
 
 def _advice(row: SuiteKnown) -> str:
     match row.state:
+        case "fixed" if row.why:
+            return f"; {row.why}: mend the entry, or delete it"
         case "fixed":
             return "; nothing differs there: delete the entry"
         case "expired":

@@ -44,6 +44,9 @@ SIMPLE_USES = {
     "tune nope.py": (4, "names no program"),
     "export inspect nope": (4, "cannot read nope"),
     "schema suite": (0, "}"),
+    "-V": (0, "constparity "),
+    "-h": (0, ""),
+    "export inspect -h": (0, ""),
 }
 SCRIPT = """
 import contextlib, io, json, sys

@@ -69,13 +69,22 @@ def test_known_differences_are_xfailed_and_new_ones_fail(suite):
 
 def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     suite.write(TESTS)
-    listed(suite, STEP, SCALED)
+    misspelt = STEP.replace('"step"', '"stepp"')
+    assert misspelt != STEP
+    listed(suite, STEP, SCALED, misspelt)
     run = suite.run(*BOTH)
     assert run.outcomes == {"passed": 4}
     assert run.returncode == 1
-    assert states(suite) == {"known.toml:2": "fixed", "known.toml:8": "fixed"}
-    [line] = [line for line in run.section if "known.toml:2" in line]
+    first, _, last = states(suite)
+    assert set(states(suite).values()) == {"fixed"}
+    [line] = [line for line in run.section if f"{first}:" in line]
+    assert line.startswith("fixed: ")
     assert line.endswith("nothing differs there: delete the entry")
+    [line] = [line for line in run.section if f"{last}:" in line]
+    assert line.startswith("matches nothing: ")
+    assert line.endswith(
+        "no program that ran is called 'stepp'; did you mean 'step'?: mend the entry, or delete it"
+    )
 
 
 @pytest.mark.parametrize(
