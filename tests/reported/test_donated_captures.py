@@ -13,6 +13,7 @@ import engine
 from engine import api
 from engine.runtime import watching
 from parity_tests import targets
+from parity_tests.advice import advice
 from parity_tests.observe import hazards
 from parity_tests.suites.collected.candidates import Ran
 from parity_tests.suites.collected.writing import candidate
@@ -107,7 +108,7 @@ def test_a_call_is_blamed_where_stock_jax_breaks_it(name, side):
     for each in now.differences:
         assert each.reasons[-1].subject == "captured and donated"
         helps = {reason.action for reason in each.reasons}
-        assert helps == {"capture a copy, jnp.array(a), or do not donate that argument"}
+        assert helps == {advice("donated")}
 
 
 def test_the_hazard_is_told_and_no_side_is_blamed():
@@ -122,7 +123,7 @@ def test_the_hazard_is_told_and_no_side_is_blamed():
             f"  {place} (jax.Array float32[64]): captured and donated: the array is also passed as "
             "a donated argument: legacy has inlined its value, stock simplified fails when it is "
             "called (attempt to donate a buffer which is also used by the same call)",
-            "    -> capture a copy, jnp.array(a), or do not donate that argument",
+            f"    -> {advice('donated')}",
             f"  it captured float32[64] (256 bytes), first used at {place} in "
             "captured_and_donated.<locals>.<lambda>",
         ]
