@@ -18,8 +18,8 @@ def message_of(differences: Sequence[SuiteDifference]) -> str:
 
         constparity: legacy and simplified differ in `step` (model.py:12)
           ['loss']: 1.0000001 on legacy, 1.0000005 on simplified; max rel 4e-07, max abs ...
-          model.py:14: outputs are different in their values: mismatch at ['loss']: ...
-            -> constparity culprit names the captured arrays that it takes
+          model.py:14: outputs are different in their values: mismatch at ['loss']
+            -> constparity culprit names the captured arrays that it takes; ...
           it captured float32[64,64] (16,384 bytes), first used at model.py:14 in step
     """
     lines = [line for each in differences[:MOST] for line in _lines(each)]

@@ -27,7 +27,6 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
         f"{counted(len(result.programs), 'program')} of {counted(result.tests, 'test')} ran on "
         f"both pipelines; the tests saw {result.sees}"
     )
-    yield NOT_SEEN
     rungs = Counter(each.rung for each in result.programs if each.rung)
     for rung in RUNGS:
         if rungs[rung]:
@@ -36,6 +35,7 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
     if same:
         yield f"  {same} of these captured nothing: both sides run one executable"
     yield from _not_compared(result)
+    yield NOT_SEEN
     if said := states(result):
         yield f"differences: {said}"
     yield from _differences(result.failing)

@@ -16,7 +16,6 @@ from engine.runtime.watching import Execution
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.judge import flip_verdict
-from parity_tests.judge.comparison import worst_in_words
 from parity_tests.judge.findings import Findings
 from parity_tests.observe.hazards import (
     captured_and_donated,
@@ -65,7 +64,7 @@ def of_consumed(execution: Execution, alive: Sequence[jax.Array]) -> tuple[FlipR
     if not found:  # stock JAX inlines small arrays and keys
         return ()
     hazards = tuple(map(captured_and_donated.passed_as_well, found))
-    return _reasons(execution, uses, hazards, comparison=_outputs(()))
+    return _reasons(execution, uses, hazards, comparison=_outputs(None))
 
 
 def of_difference(
@@ -75,14 +74,14 @@ def of_difference(
     uses = _uses(execution)
     hazards = tuple(_hazards(execution, uses, set(map(id, alive))))
     if row.leaf is not None:
-        return _reasons(execution, uses, hazards, comparison=_outputs((row.leaf,)))
+        return _reasons(execution, uses, hazards, comparison=_outputs(row.leaf))
     if not row.failures:
         by_side = {row.left: row.left_value, row.right: row.right_value}
         metric = _PLACEMENT[metric_of(row)]
         comparison = _comparison(metric, "different", by_side[_LEFT], by_side[_RIGHT])
         return _reasons(execution, uses, hazards, comparison=comparison)
     raised = {each.side: each.error for each in row.failures if each.error}
-    return _reasons(execution, uses, hazards, comparison=_outputs(()), raised=raised)
+    return _reasons(execution, uses, hazards, comparison=_outputs(None), raised=raised)
 
 
 def _reasons(
@@ -145,8 +144,11 @@ def _hazards(
     yield from placement_of_outputs.find(traced)
 
 
-def _outputs(leaves: tuple[LeafComparison, ...]) -> Comparison:
-    return _comparison("outputs", "different" if leaves else "equal", leaves=leaves)
+def _outputs(leaf: LeafComparison | None) -> Comparison:
+    # How far the sides are apart is in the row already.
+    detail = f"{leaf.rung} at {leaf.path}" if leaf else ""
+    comparison = _comparison("outputs", "different" if leaf else "equal", detail=detail)
+    return comparison.model_copy(update={"leaves": (leaf,) if leaf else ()})
 
 
 def _comparison(
@@ -154,7 +156,7 @@ def _comparison(
     outcome: ComparisonOutcome,
     left_value: str = "",
     right_value: str = "",
-    leaves: tuple[LeafComparison, ...] = (),
+    detail: str = "",
 ) -> Comparison:
     return Comparison(
         metric=metric,
@@ -163,8 +165,7 @@ def _comparison(
         outcome=outcome,
         left_value=left_value,
         right_value=right_value,
-        detail=worst_in_words(leaves) if leaves else "",
-        leaves=leaves,
+        detail=detail,
     )
 
 
