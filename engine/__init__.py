@@ -19,6 +19,7 @@ from engine.configuration.settings import (
 from engine.configuration.settings import precompute_constants as precompute_constants
 from engine.configuration.settings import strict_placement as strict_placement
 from engine.configuration.settings import use_simplified_constants as use_simplified_constants
+from engine.configuration.trace_side import traced_side as _traced_side
 from engine.configuration.trace_side import tracing_for as _tracing_for
 from engine.ir import array_snapshots as _snapshots
 from engine.ir.captured_constants import CapturedConstant as CapturedConstant
@@ -38,5 +39,6 @@ _hooks.install(
     capture=_snapshots.capture_while_tracing,
     execute=_api.execute_derived,
     tracing_for=_tracing_for,
+    traced_side=_traced_side,
     packages=("engine", "legacy_closedjaxpr", "simplified_consts"),
 )

@@ -19,7 +19,7 @@ from engine import jax_internals
 from engine.configuration.choices import Choices, JitKeywords, choices_now, parse_jit_keywords
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
-from engine.configuration.trace_side import executing, side_now, tracing_for
+from engine.configuration.trace_side import executing, side_asked_for, side_now, tracing_for
 from engine.ir.array_snapshots import snapshot, while_tracing
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan, Pipeline
@@ -189,7 +189,7 @@ def make_jaxpr(
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
         side = side_now(constants)
-        with tracing_for(side), while_tracing():
+        with tracing_for(side, side_asked_for(constants)), while_tracing():
             result = make(*args, **kwargs)
         closed_jaxpr, *shape = result if return_shape else (result,)
         closed_jaxpr = snapshot(pipeline_of(side).normalize(closed_jaxpr))
@@ -209,9 +209,13 @@ _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
 
 
 class _InForce(NamedTuple):
-    """The pipeline and the choices in force when a function is traced."""
+    """The pipelines and the choices in force when a function is traced.
+
+    `pipeline` is that of its trace, `asked_for` the side where the program is executed by itself.
+    """
 
     pipeline: Pipeline
+    asked_for: Side
     choices: Choices
 
 
@@ -230,11 +234,12 @@ class _Tracing:
 
     def __enter__(self) -> _InForce:
         side, choices = side_now(self._constants), choices_now(self._keywords)
+        asked_for = side_asked_for(self._constants)
         pipeline = pipeline_of(side)
-        self._tracing, self._while_tracing = tracing_for(side), while_tracing()
+        self._tracing, self._while_tracing = tracing_for(side, asked_for), while_tracing()
         self._tracing.__enter__()
         self._while_tracing.__enter__()
-        return _InForce(pipeline, choices)
+        return _InForce(pipeline, asked_for, choices)
 
     def __exit__(self, *error: Any) -> None:
         self._while_tracing.__exit__(*error)
@@ -243,11 +248,11 @@ class _Tracing:
 
 def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_internals.PjitParams:
     """Normalize a program that was just traced, and name it after what was in force."""
-    pipeline, name = in_force.pipeline, program.params["name"]
+    name, side = program.params["name"], in_force.pipeline.side
     params = {
         **program.params,
-        "jaxpr": _in_form_of(pipeline, program.params["jaxpr"]),
-        "name": jax_internals.ProgramName(name, pipeline.side, in_force.choices),
+        "jaxpr": _in_form_of(in_force.pipeline, program.params["jaxpr"]),
+        "name": jax_internals.ProgramName(name, side, in_force.asked_for, in_force.choices),
     }
     return program._replace(params=params)
 
@@ -265,20 +270,20 @@ def _in_form_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a traced program or apply it to tracers; return the results and the fast-path data."""
-    params = program.params
+    params, name = program.params, program.params["name"]
     executes = jax_internals.outside_of_transformations()
     if executes and jax_internals.is_expanded_before_a_call(params["jaxpr"]):
-        with tracing_for(pipeline.side), while_tracing():
+        with tracing_for(name.side, name.asked_for), while_tracing():
             params = params | {"jaxpr": jax_internals.expanded(params["jaxpr"])}
     if params["jaxpr"].is_high or not executes:
         # JAX traces the user's rules for derivatives here.
-        with tracing_for(pipeline.side), while_tracing():
+        with tracing_for(name.side, name.asked_for), while_tracing():
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)
     if (watcher := watching.watcher()) is not None:
         return jax.tree.unflatten(program.out_tree, watcher(_execution(operands, params))), None
-    plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
+    plan = plan_of(pipeline, params["jaxpr"], name.choices)
     outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, program.out_tree, operands, outputs, plan.closed_jaxpr, const_args
@@ -344,7 +349,7 @@ def _callable_on(side: Side, params: dict) -> Callable[..., Sequence[Any]]:
     key = side, name.side, name.choices, *rest.values()
     found = _callables.setdefault(closed_jaxpr, {})
     if key not in found:
-        rest["name"] = jax_internals.ProgramName(name, side, name.choices)
+        rest["name"] = jax_internals.ProgramName(name, side, side, name.choices)
         found[key] = _new_callable(pipeline_of(side), weakref.ref(closed_jaxpr), rest)
     return found[key]
 
@@ -389,12 +394,15 @@ def forget_calls() -> None:
 
 
 def execute_derived(*operands: Any, **params: Any) -> Sequence[Any]:
-    """Run a program that a transformation of JAX derived from an engine program.
+    """Run a program that JAX derived from an engine program, or evaluates by itself.
 
     `operands` and `params` are those of the jit equation; returns the flat results.
     """
-    side = params["name"].side
-    pipeline = pipeline_of(side)
+    name = params["name"]
+    side, pipeline = name.asked_for, pipeline_of(name.asked_for)
+    if side != name.side:
+        params["jaxpr"] = _in_form_of(pipeline, params["jaxpr"])
+        params["name"] = jax_internals.ProgramName(name, side, side, name.choices)
 
     def cache_miss(*_: Any, **__: Any) -> tuple[Any, Any, bool]:
         return _flat_miss(pipeline, params, operands)

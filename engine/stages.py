@@ -85,7 +85,7 @@ class Traced(jax.stages.Traced):
         """
         if not self.jaxpr.is_high:  # nothing to expand, and entering the contexts takes time
             return super().lojax
-        with tracing_for(self.side), while_tracing():
+        with tracing_for(self.side, self.side), while_tracing():
             return super().lojax
 
     def lower(

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import traceback
+
+# Of an object: in hexadecimal digits, or as `id` has it on a machine of 64 bits.
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b|\b\d{14,15}\b")
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Say whether two texts are one but for the addresses and ids of objects in them.
+
+    Example::
+
+        are_alike("no <A at 0x7f3a10>", "no <A at 0x7fb2c8>")
+    """
+    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other)
 
 
 def said_by(error: BaseException) -> str:

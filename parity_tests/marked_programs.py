@@ -11,9 +11,11 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+_IMPORTS_THE_MARK = re.compile(rb"^\s*(?:import|from)\s+parity_tests\b", re.MULTILINE)
 _SKIPPED = ("__pycache__", "site-packages", "node_modules")
 
 # The names by which a stand-alone file is known: its program, its sides, and what it shows.
@@ -23,13 +25,14 @@ STAND_ALONE = frozenset({"program", "SIDES", "SHOWS"})
 def files_with_programs(folder: Path) -> list[Path]:
     """Return the Python files below a directory that mark programs, in the order of their names.
 
-    Hidden directories and installed packages are left out.
+    So does a file that imports the mark and that Python cannot parse, for all that is known. Hidden
+    directories and installed packages are left out.
 
     Example::
 
         files_with_programs(Path("examples"))
     """
-    return [file for file in python_files(folder) if programs_in(file)]
+    return [file for file in python_files(folder) if programs_in(file) or _is_broken(file)]
 
 
 def python_files(folder: Path) -> list[Path]:
@@ -71,11 +74,10 @@ def programs_in(file: Path) -> list[str]:
         programs_in(Path("my_model.py")) == ["step"]
     """
     try:
-        source = file.read_bytes()
-        if b"parity_tests" not in source:
-            return []
-        tree = ast.parse(source)
+        tree = _parsed(file)
     except (OSError, SyntaxError, ValueError):
+        return []
+    if tree is None:
         return []
     if _defined_in(tree) >= STAND_ALONE:
         return ["program"]
@@ -84,6 +86,20 @@ def programs_in(file: Path) -> list[str]:
         if isinstance(statement, ast.Assign) and _makes_a_mark(statement.value, marks):
             marks |= {ast.unparse(each) for each in statement.targets}
     return [name for statement in tree.body for name in _marked(statement, marks)]
+
+
+def _parsed(file: Path) -> ast.Module | None:
+    """Parse a file that has the name of this package in it; None for any other."""
+    source = file.read_bytes()
+    return ast.parse(source) if b"parity_tests" in source else None
+
+
+def _is_broken(file: Path) -> bool:
+    try:
+        _parsed(file)
+    except (SyntaxError, ValueError):
+        return _IMPORTS_THE_MARK.search(file.read_bytes()) is not None
+    return False
 
 
 def _defined_in(tree: ast.Module) -> set[str]:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from parity_tests.jax_defaults import jax_defaults
+
 
 def is_jitted(fun: Any) -> bool:
     """Say whether `jax.jit` or `engine.jit` returned this function."""
@@ -260,6 +262,7 @@ def _donates(options: Mapping[str, Any]) -> bool:
     return bool(options.get("donate_argnums") or options.get("donate_argnames"))
 
 
+@jax_defaults()
 def copied(value: Any) -> Any:
     """Copy the arrays of JAX in an argument; calls leave those of NumPy alone."""
     import jax

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from parity_tests import suggestions
+from parity_tests import own_packages, suggestions
 from parity_tests.exception_texts import said_by
 from parity_tests.marked_programs import (
     STAND_ALONE,
@@ -50,9 +50,17 @@ class MissingModuleError(TargetError):
         self.module = module
 
 
+class FailedImportError(TargetError):
+    """A module or file of a target raised when it was imported; the message says what and where."""
+
+
+class MissingImportError(FailedImportError, MissingModuleError):
+    """As above, for a module that it imports is not installed."""
+
+
 @dataclass(frozen=True)
 class Unavailable:
-    """A corpus module whose third-party library is not installed."""
+    """A corpus module without the library that it needs, or a file that cannot be imported."""
 
     name: str
     target: str
@@ -74,6 +82,24 @@ def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
         with _readable():
             found = [each for target in targets for each in _load_target(target)]
     return tuple({each.target: each for each in found}.values())
+
+
+def parts(targets: Sequence[str]) -> tuple[str, ...]:
+    """Return targets with the files that have programs in the place of directories.
+
+    Raises `TargetError` where a directory has none, or cannot be read.
+
+    Example::
+
+        parts(["models", "my_package.programs"]) == ("models/a.py", "my_package.programs")
+    """
+    with _readable():
+        found = [
+            part
+            for target in targets
+            for part in (map(str, _files_in(target)) if _is_folder(split(target)[0]) else [target])
+        ]
+    return tuple(dict.fromkeys(found))
 
 
 def load_one(target: str) -> Program:
@@ -148,12 +174,12 @@ def _load_target(target: str) -> list[Program]:
     module_part, name = split(target)
     folder = Path(module_part)
     if _is_folder(module_part):
-        return _load_folder(folder, name)
+        return _load_files(_files_in(target))
     module = _import(module_part)
     if name is not None:
         return [_named_program(module, module_part, name)]
     found = _programs_in(module, module_part)
-    return _load_folder(folder, None) if folder.is_dir() and not found else found
+    return _load_files(_files_in(str(folder))) if folder.is_dir() and not found else found
 
 
 def _is_folder(module_part: str) -> bool:
@@ -163,8 +189,14 @@ def _is_folder(module_part: str) -> bool:
     return folder.is_dir() and not is_package
 
 
-def _load_folder(folder: Path, name: str | None) -> list[Program]:
-    """Load the programs of the files below a directory."""
+def _load_files(files: Sequence[Path]) -> list[Program]:
+    return [each for file in files for each in _programs_in(_import(str(file)), str(file))]
+
+
+def _files_in(target: str) -> list[Path]:
+    """Return the files with programs below the directory of a target."""
+    module_part, name = split(target)
+    folder = Path(module_part)
     if name is not None:
         raise TargetError(
             f"{str(folder)!r} is a directory, and {name!r} is looked for in a file or module"
@@ -181,7 +213,7 @@ def _load_folder(folder: Path, name: str | None) -> list[Program]:
             f"the directory {str(folder)!r} has no programs: none of its Python files ({searched}) "
             "marks a function with @parity_tests.program"
         )
-    return [each for file in files for each in _programs_in(_import(str(file)), str(file))]
+    return files
 
 
 def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
@@ -256,14 +288,14 @@ def _import(module_part: str) -> ModuleType:
         return module
     except (TargetError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, OSError) and _is_of_target(error, module_part):
             raise
         text = f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
         text += _raised_at(error)
         if isinstance(error, ModuleNotFoundError) and error.name:
-            raise MissingModuleError(text, error.name) from error
-        raise TargetError(text) from error
+            raise MissingImportError(text, error.name) from error
+        raise FailedImportError(text) from error
     finally:
         os.chdir(here)  # the other targets are relative to it
 
@@ -277,6 +309,10 @@ def _is_of_target(error: OSError, module_part: str) -> bool:
 
 def _import_module(module: str) -> ModuleType:
     parent = ""
+    said = own_packages.collision_of(module.partition(".")[0])
+    if said is not None:
+        raise TargetError(said)
+    own_packages.guard_imports()
     for part in module.split("."):
         name = f"{parent}.{part}" if parent else part
         try:
@@ -321,6 +357,7 @@ def _import_file(path_text: str) -> ModuleType:
         raise TargetError(f"{path_text!r} is not a Python file")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # as `python file.py` does
+    own_packages.guard_imports()
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -343,7 +380,7 @@ def _names_of_programs(module: ModuleType) -> list[str]:
     return [each.target.rpartition(":")[2] for each in _programs_in(module, "")]
 
 
-def _raised_at(error: Exception) -> str:
+def _raised_at(error: BaseException) -> str:
     """Return the line that raised, without the machinery of imports above it."""
     frames = [
         f"{frame.f_code.co_filename}:{line}"

@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+import system_programs
 
 # Variables of the caller: those for the tests stay, and those that would change programs go.
 _FOR_TESTS = (
@@ -37,6 +38,15 @@ os.environ.setdefault("CONSTPARITY_TEST_XLA_FLAGS", os.environ.get("XLA_FLAGS", 
 for _flag in (_DEVICES, *_FAST.split()):
     if _flag.partition("=")[0] not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_flag}".strip()
+
+
+def pytest_unconfigure(config):
+    """Say as the very last line which tests were left out, and how to have them run."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:  # the processes of xdist have none
+        skipped = [report.longrepr[-1] for report in terminal.stats.get("skipped", ())]
+        if line := system_programs.last_line(skipped):
+            terminal.write_line(line, yellow=True)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The side that the trace now running belongs to.
 
 The outermost program decides: a function traced into it joins its side, so no program is a mixture
-of two representations.
+of two representations. A function that JAX evaluates by itself after all, as an eager
+`jax.checkpoint` does, runs on the side that it asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from engine.configuration.settings import use_simplified_constants
 # The side of the program now being traced. No part of the key of JAX's trace caches, because
 # `tracing_for` sets JAX's own flag to the same side, and that flag is in the key.
 _program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=False)
+
+# The side that this program asked for, where it is traced in the form of the other one; else None,
+# so that most traces of plain JAX and of the engine have one key.
+_asked_for = jax_internals.TracedSetting("constparity_asked_for", None, in_trace_key=True)
 
 
 class _Outside(threading.local):
@@ -41,14 +46,26 @@ def side_now(constants: Side | None) -> Side:
         return enclosing
     if jax_internals.staged_by_jax():
         return "simplified" if jax_internals.jax_emits_simplified_jaxprs() else "legacy"
+    return side_asked_for(constants)
+
+
+def side_asked_for(constants: Side | None) -> Side:
+    """Return the side of a function that is executed by itself: its own, else the flag's.
+
+    JAX may trace a function and evaluate the equations one by one (`jax.checkpoint` outside of
+    `jit`, `jax.closure_convert`, `jax.custom_batching.custom_vmap`). No trace knows beforehand.
+    """
     if constants is not None:
         return constants
+    if (asked_for := _asked_for.value) is not None:
+        return asked_for
     return "simplified" if use_simplified_constants.value else "legacy"
 
 
-def tracing_a_program() -> bool:
-    """Say whether a program of the engine is being traced in this thread."""
-    return _program_side.value is not None
+def traced_side() -> Side | None:
+    """Return the side of the program of the engine that is being traced in this thread, or None."""
+    side: Side | None = _program_side.value
+    return side
 
 
 @contextlib.contextmanager
@@ -58,9 +75,12 @@ def standing_alone() -> Iterator[None]:
         yield
 
 
-def tracing_for(side: Side) -> contextlib.AbstractContextManager[None]:
-    """Trace within this block for `side`: JAX's tracer emits its form; inner programs join it."""
-    return _TracingFor(side)
+def tracing_for(side: Side, asked_for: Side) -> contextlib.AbstractContextManager[None]:
+    """Trace within this block for `side`: JAX's tracer emits its form; inner programs join it.
+
+    `asked_for` is the side of the program where it is executed by itself.
+    """
+    return _TracingFor(side, asked_for)
 
 
 class _TracingFor:
@@ -68,10 +88,11 @@ class _TracingFor:
 
     __slots__ = ("_held", "_is_outermost")
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: Side, asked_for: Side) -> None:
         simplified = side == "simplified"
         self._held = jax_internals.held(
             (_program_side, side),
+            (_asked_for, None if asked_for == side else asked_for),
             (use_simplified_constants._state, simplified),
             jax_internals.form_of_jaxprs(simplified),
         )
@@ -104,6 +125,7 @@ def executing() -> Iterator[None]:
     try:
         with jax_internals.held(
             (_program_side, program_side),
+            (_asked_for, None),
             (use_simplified_constants._state, flag),
             jax_internals.form_of_jaxprs(None),
         ):

@@ -22,13 +22,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from engine.configuration.trace_side import tracing_a_program
+from engine import jax_internals
+from engine.configuration.trace_side import traced_side
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
 
 # The latest copy of each piece of memory; the view on a copy that each captured object got; and all
 # these views. JAX shares bodies of inner functions among programs, so a program may capture a view.
-_latest: weakref.WeakValueDictionary[Hashable, np.ndarray] = weakref.WeakValueDictionary()
+_latest: weakref.WeakValueDictionary[tuple[type, Hashable], np.ndarray] = (
+    weakref.WeakValueDictionary()
+)
 _view_of: weakref.WeakValueDictionary[tuple[int, int], np.ndarray] = weakref.WeakValueDictionary()
 _views: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 _kept_alive = threading.local()
@@ -50,6 +53,7 @@ def capture(value: Any) -> Any:
         return value
     if value.ndim == 0:  # JAX takes it for a number and ignores its identity
         number = value.copy()
+        jax_internals.keep_aval(number, value)
         number.flags.writeable = False
         return number
     if (alive := getattr(_kept_alive, "values", None)) is not None:
@@ -62,8 +66,20 @@ def capture(value: Any) -> Any:
     view = _view_of.get((id(value), id(owner)))
     if view is None:
         view = np.broadcast_to(owner, value.shape, subok=True)
+        jax_internals.keep_aval(view, value)
         _view_of[id(value), id(owner)] = _views[id(view)] = view
     return view
+
+
+def memory_captured(value: np.ndarray) -> Hashable:
+    """Return the `constant_key` of the array that a captured copy was made of, else of the array.
+
+    Example::
+
+        memory_captured(closed_jaxpr.consts[0]) == constant_key(table)
+    """
+    copies = ((key[1], copied) for key, copied in list(_latest.items()))
+    return next((key for key, copied in copies if copied is value.base), constant_key(value))
 
 
 def while_tracing() -> contextlib.AbstractContextManager[None]:
@@ -92,7 +108,7 @@ class _WhileTracing:
 
 def capture_while_tracing(value: np.ndarray) -> np.ndarray:
     """Capture an array by value in programs of the engine; leave programs of plain JAX alone."""
-    return capture(value) if tracing_a_program() else value
+    return capture(value) if traced_side() is not None else value
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

@@ -81,6 +81,7 @@ from engine.jax_internals.jaxprs import (
     is_plain_equation,
     is_reference,
     is_tracer,
+    keep_aval,
     literal,
     live_part,
     nbytes,

@@ -1,4 +1,4 @@
-"""The six hooks into JAX: nothing else in this project changes what JAX does.
+"""The seven hooks into JAX: nothing else in this project changes what JAX does.
 
 `engine/__init__.py` calls `install` once; importing a file patches nothing. Each hook calls JAX's
 own function for programs that are not the engine's.
@@ -11,6 +11,7 @@ own function for programs that are not the engine's.
 | `_transpose_named_programs` | the transposition of `jit_p` | the program has a `ProgramName` |
 | `_trace_dispatchers` | `pjit.jit_trace` | the function has an `EngineJitInfo` |
 | `_keep_executables` | `pxla._cached_compilation` | `compile_into` compiles the module |
+| `_tell_the_side` | `value` of JAX's flag | a library reads it while a program is traced |
 
 A primitive of our own under `jax.jit` was the alternative to most of them. It would need a copy of
 each transformation rule of jit, and no tool that reads jaxprs would know it.
@@ -22,12 +23,13 @@ import functools
 import importlib.util
 import inspect
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from jax._src import core, pjit
+from jax._src import config, core, pjit
 from jax._src.interpreters import ad as _ad
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters import pxla
@@ -45,14 +47,17 @@ def install(
     *,
     capture: Callable[[np.ndarray], np.ndarray],
     execute: Callable[..., Sequence[Any]],
-    tracing_for: Callable[[Any], AbstractContextManager[None]],
+    tracing_for: Callable[[Any, Any], AbstractContextManager[None]],
+    traced_side: Callable[[], Any],
     packages: tuple[str, ...],
 ) -> None:
-    """Put the six hooks into JAX, and hide the frames of `packages` from its tracebacks.
+    """Put the seven hooks into JAX, and hide the frames of `packages` from its tracebacks.
 
     `capture` takes a NumPy array that a trace meets and returns the array to use in its place.
     `execute` takes the operands and params of jit and runs a program that JAX derived from an
-    engine program. `tracing_for(side)` is a context in which JAX traces in the form of a side.
+    engine program. `tracing_for(side, asked_for)` is a context in which JAX traces, in the form
+    of a side, a program that asked for a side. `traced_side` returns the side of the program that
+    is traced now in this thread, or None.
     """
     _capture_numpy_arrays(capture)
     _decide_literals()
@@ -60,6 +65,7 @@ def install(
     _transpose_named_programs(tracing_for)
     _trace_dispatchers()
     _keep_executables()
+    _tell_the_side(traced_side, {"jax", "jaxlib", *packages})
     for package in packages:
         hide_from_tracebacks(_folder_of(package))
 
@@ -110,7 +116,7 @@ def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
 
 
 def _transpose_named_programs(
-    tracing_for: Callable[[Any], AbstractContextManager[None]],
+    tracing_for: Callable[[Any, Any], AbstractContextManager[None]],
 ) -> None:
     """Transpose programs named by `ProgramName` in the form of their side.
 
@@ -121,9 +127,10 @@ def _transpose_named_programs(
 
     @functools.wraps(stock)
     def transpose(cotangents: Any, *operands: Any, **params: Any) -> Any:
-        if type(params["name"]) is not ProgramName:
+        name = params["name"]
+        if type(name) is not ProgramName:
             return stock(cotangents, *operands, **params)
-        with tracing_for(params["name"].side):
+        with tracing_for(name.side, name.asked_for):
             return stock(cotangents, *operands, **params)
 
     _ad.fancy_transposes[pjit.jit_p] = transpose
@@ -173,3 +180,37 @@ def _keep_executables() -> None:
     for name in ("cache_clear", "cache_info", "cache_keys", "evict_weakref"):
         setattr(cached_compilation, name, getattr(stock, name))
     pxla._cached_compilation = cached_compilation  # type: ignore[assignment]
+
+
+def _tell_the_side(traced_side: Callable[[], Any], owners: set[str]) -> None:
+    """Let a read of JAX's flag from outside of `owners`, which are packages, give the traced side.
+
+    A library that branches on the flag would take the branch of the other form. JAX's own reads
+    give JAX's own value, and jaxlib takes the flag for its cache keys from its own memory. Only the
+    flag's object gets another class, so that no other setting is read through Python.
+    """
+    flag: Any = getattr(config, "use_simplified_jaxpr_constants", None)
+    if flag is None:  # a JAX without the flag
+        return
+    stock = type(flag)
+    own_value = stock.value.__get__
+
+    class FlagOfTheTrace(stock):  # type: ignore[misc, valid-type]
+        __slots__ = ()
+
+        @property
+        def value(self) -> bool:
+            side = traced_side()
+            if side is None or _package_of_the_reader() in owners:
+                return own_value(self)
+            return side == "simplified"
+
+    flag.__class__ = FlagOfTheTrace
+
+
+def _package_of_the_reader() -> str:
+    """Return the package that reads a setting of JAX: by itself, or through `jax.config`."""
+    frame = sys._getframe(2)
+    while frame.f_globals is vars(config) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "").partition(".")[0]

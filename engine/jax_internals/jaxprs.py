@@ -36,6 +36,15 @@ def of_its_own_type(value: np.ndarray, aval: Any = None) -> np.ndarray:
     return _literals.TypedNdArray(value, aval)
 
 
+def keep_aval(copy: np.ndarray, value: np.ndarray) -> None:
+    """Give a copy of an array the aval that JAX put on the array, where it did: NumPy drops it.
+
+    The aval has the mesh of a sharded array that the array was made after, as JAX's zeros are.
+    """
+    if isinstance(value, _literals.TypedNdArray):
+        copy._aval = value._aval  # type: ignore[attr-defined]
+
+
 def typeof(value: Any) -> Any:
     """Return the aval of a constant; the mesh of its sharding is not resolved."""
     if type(value) is array.ArrayImpl and type(value.sharding) is jax.sharding.SingleDeviceSharding:

@@ -5,7 +5,7 @@ The tester reads this file without importing the engine, to say why the engine r
 
 from __future__ import annotations
 
-_FIRST, _LIMIT = "0.10.2", "0.13"
+FIRST, LIMIT = "0.10.2", "0.13"
 
 
 def require_supported_version() -> None:
@@ -28,13 +28,13 @@ def refusal(version: str) -> str | None:
 
         refusal("0.10.2") is None
     """
-    if _parse(_FIRST) <= _parse(version) < _parse(_LIMIT):
+    if _parse(FIRST) <= _parse(version) < _parse(LIMIT):
         return None
     return (
-        f"constparity's engine reads private parts of {_FIRST} <= jax < {_LIMIT}, and this is jax "
+        f"constparity's engine reads private parts of {FIRST} <= jax < {LIMIT}, and this is jax "
         f"{version}. Its tester runs here without the engine: constparity run --sides "
         "jax-legacy,jax-simplified. `constparity doctor` lists what this JAX changed. Or install a "
-        f"JAX that the engine knows: pip install 'jax>={_FIRST},<{_LIMIT}'"
+        f"JAX that the engine knows: pip install 'jax>={FIRST},<{LIMIT}'"
     )
 
 

@@ -101,19 +101,24 @@ def bind_jit(args: Sequence[Any], params: dict) -> list:
 class ProgramName(str):
     """The name of a jitted program, with the side and the choices that it was traced with.
 
+    `asked_for` is the side of a program that is executed by itself. It is not `side` where the
+    program was traced into one that seemed to be plain JAX's.
+
     JAX's rules for jit carry `name` unchanged through jvp, vmap, partial evaluation and
     transposition (jax 0.10.2), so derived programs know their side, too. A primitive of our own was
     the alternative; it would need a copy of each of these rules, and checkify, jet, sparsify and
     other tools that read jaxprs would not know it.
     """
 
-    __slots__ = ("choices", "side")
+    __slots__ = ("asked_for", "choices", "side")
     side: str
+    asked_for: str
     choices: Any  # `engine.configuration.choices.Choices`
 
-    def __new__(cls, name: str, side: str, choices: Any) -> ProgramName:
+    def __new__(cls, name: str, side: str, asked_for: str, choices: Any) -> ProgramName:
         """Name a program that was traced for `side` with `choices`."""
         self = str.__new__(cls, name)
         self.side = side
+        self.asked_for = asked_for
         self.choices = choices
         return self

@@ -38,7 +38,8 @@ def place(executable: Any, const_args: Sequence[Any]) -> list[Any]:
     given = [
         const if found is None else found for const, found in zip(const_args, known, strict=True)
     ]
-    placed = list(executable.shard_const_args(given))
+    with jax.transfer_guard("allow"):  # the user's guard is for what the user transfers
+        placed = list(executable.shard_const_args(given))
     for const, array in zip(const_args, placed, strict=True):
         if isinstance(const, np.ndarray):
             _remember(const, array)

@@ -177,7 +177,8 @@ def _private_copy(value: Any) -> np.ndarray:
     strides = [
         0 if stride == 0 else own for stride, own in zip(array.strides, small.strides, strict=True)
     ]
-    return np.lib.stride_tricks.as_strided(small, array.shape, strides, writeable=False)
+    # Not `as_strided`: it hands on the dtype as text, and NumPy cannot parse float8_e5m2's ("<f1").
+    return np.ndarray(array.shape, array.dtype, small.tobytes(), strides=strides)
 
 
 def are_equal(one: ClosedJaxpr, other: ClosedJaxpr) -> bool:

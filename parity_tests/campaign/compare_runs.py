@@ -28,6 +28,8 @@ from reports.rows.metric_records import Larger
 from reports.views.figures import humanise_bytes, humanise_ratio
 from reports.views.texts import counted
 
+# Runs of older versions have placements among the differences.
+_DIFFERENT = frozenset({"different", "placed otherwise"})
 _UNKNOWN = frozenset({"not repeatable", "could not compare"})
 # Counts of the program itself: another number is worth a note, and no better or worse by itself.
 _COUNTS = ("const args", "jaxpr equations")
@@ -192,11 +194,12 @@ class _Pair:
             (self.right, self.left, worse, "the flip"),
             (self.left, self.right, better, "the flip, no longer"),
         ):
+            known = {(outcome in _DIFFERENT or outcome, what) for outcome, what in other.reasons}
             for outcome, what in program.reasons:
-                if (outcome, what) in other.reasons:
+                if (outcome in _DIFFERENT or outcome, what) in known:
                     continue
                 text = f"{how}: {outcome}: {what}"
-                if self.alike.machine or outcome == "different":
+                if self.alike.machine or outcome in _DIFFERENT:
                     found.append(text)
                 else:
                     notes.append(f"{text} (not judged)")
@@ -204,7 +207,7 @@ class _Pair:
 
 
 def _is_different(program: StoredProgram) -> bool:
-    return program.flip == "different" or program.verdict == "difference"
+    return program.flip in _DIFFERENT or program.verdict == "difference"
 
 
 def _is_unknown(program: StoredProgram) -> bool:
@@ -216,7 +219,7 @@ def _is_unknown(program: StoredProgram) -> bool:
 def _state(program: StoredProgram) -> str:
     """Say what a run found of a program, with the first reason where it is not well."""
     state: str = program.flip or program.verdict
-    if program.flip not in (None, "different") and program.verdict == "difference":
+    if program.flip not in (None, *_DIFFERENT) and program.verdict == "difference":
         state = "our pipelines differ from stock JAX"
     return state if program.flip == "safe" or not program.reason else f"{state} ({program.reason})"
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from parity_tests.advice import advice
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import log
@@ -96,8 +97,7 @@ def _asked(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
     )
     variables = dict(sorted(_to_set(alone, late).items()))
     assigned = " ".join(f"{name}={value.strip()!r}" for name, value in variables.items())
-    action = f"set it before the start, then compare again: {assigned} constparity run"
-    return TooLate(what=what, action=action)
+    return TooLate(what=what, action=advice("late setting", assigned=assigned))
 
 
 def _differences(alone: SettingsFound, late: SettingsFound) -> Iterator[str]:

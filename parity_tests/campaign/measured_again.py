@@ -1,7 +1,8 @@
 """Measure programs again whose times stand apart across the flip: one process after the other.
 
 All sides of a campaign run at once and take time from each other, so a process may be slow as a
-whole. Few programs are measured again, in one process for each of the two sides.
+whole. Few programs are measured again, in two processes for each of the two sides, in the order
+A B B A: a machine that grows slower meanwhile slows both sides alike.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.folder_layout import CampaignFiles, turn_folder
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.sides import flipped, pairs_of
@@ -26,7 +27,7 @@ def measure_again(
     *,
     progress: Progress = lambda done, total, text: None,
 ) -> dict[int, tuple[Observation, ...]]:
-    """Return the observations of programs that were measured again, by job number.
+    """Return the observations of programs that were measured again, by job number: two of a side.
 
     With `rounds` there is no need: those judge times.
 
@@ -45,8 +46,10 @@ def measure_again(
     slower = [job for job in jobs if is_slower(job)]
     running = options.once_more()
     found: dict[int, tuple[Observation, ...]] = {}
-    for done, side in enumerate(pair if slower else ()):
-        progress(done, len(pair), f"measured again: {side}")
-        for (number, _), record in run_sides(slower, [side], files.slower, running).items():
+    turns = (*pair, *reversed(pair)) if slower else ()
+    for turn, side in enumerate(turns):
+        progress(turn, len(turns), f"measured again: {side}")
+        folder = turn_folder(files.slower, turn)
+        for (number, _), record in run_sides(slower, [side], folder, running).items():
             found[number] = (*found.get(number, ()), record.observation)
     return found

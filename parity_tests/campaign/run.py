@@ -28,6 +28,7 @@ from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Recorded, log, truth_of
+from parity_tests.judge import beyond_doubt
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
@@ -136,12 +137,20 @@ def _judged(
     return Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=measured.collected.environment,
+        provenance=_waiting(measured) if options.steady_calls else (),
         sides=options.sides,
         programs=tuple(draft.row(conclude(draft.findings, pairs)) for draft in told),
         not_run=tuple(
             each.name for number, each in enumerate(drafts) if not measured.is_told(number)
         ),
     )
+
+
+def _waiting(measured: _Measured) -> tuple[str, ...]:
+    """Say that the machine was busy while times were taken."""
+    found = [each.observation.times for sides in measured.records for each in sides.values()]
+    said = beyond_doubt.waiting(each for each in found if each)
+    return (said,) if said else ()
 
 
 def _save(

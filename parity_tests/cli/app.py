@@ -56,6 +56,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},  # of all commands
 )
 
 
@@ -125,7 +126,7 @@ def constparity(
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print it and exit."
+            "--version", "-V", callback=_print_version, is_eager=True, help="Print it and exit."
         ),
     ] = False,
 ) -> None:

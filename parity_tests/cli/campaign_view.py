@@ -7,15 +7,22 @@ stock JAX, and the worst program comes first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from parity_tests.cli.folded_names import folded
 from parity_tests.cli.reasons_once import told_once
-from parity_tests.cli.terminal import ANSWER_STYLES, DRIFT_STYLES, FLIP_STYLES, LETTERS, STYLES, say
+from parity_tests.cli.terminal import (
+    ANSWER_STYLES,
+    DRIFT_STYLES,
+    FLIP_STYLES,
+    LETTERS,
+    STYLES,
+    say,
+    say_wrapped,
+)
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.beside_the_verdict import what_it_changed
 from reports.rows import (
@@ -23,6 +30,7 @@ from reports.rows import (
     Campaign,
     Comparison,
     DriftAttribution,
+    FlipReason,
     FlipVerdict,
     Observation,
     ProgramRow,
@@ -42,6 +50,7 @@ TIME_VERDICTS: tuple[TimeVerdict, ...] = (
 # Below this the figures are left out, so that the cells that decide are never cut.
 _WIDTH_OF_FIGURES = 120
 _LENGTH_OF_REASON = 200
+_LEAST_WIDTH = 10  # of a verdict, which is broken between its words
 # What takes the place of a rung where outputs do not correspond: the word of the metric.
 _OF_TYPES = {"output structure": "structure", "output shapes": "shape", "output dtypes": "dtype"}
 _BESIDE_EQUAL_VALUES = {"output weak types": "weak type", "output shardings": "sharding"}
@@ -76,8 +85,8 @@ def print_headline(console: Console, campaign: Campaign) -> None:
     """
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
-    say(console, headline.question, style)
-    say(console, headline.agreement)
+    say_wrapped(console, headline.question, style)
+    say_wrapped(console, headline.agreement)
     for line in campaign.provenance:
         say(console, line, "yellow")
 
@@ -101,18 +110,24 @@ def print_failing(console: Console, campaign: Campaign, names: Container[str]) -
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:
-    """Print the reasons of a flip verdict, with the lines they are about and what helps.
+    """Print the reasons of a flip verdict, with the lines they are about, what helps, and gains.
 
     Without `notes`, what is no reason against a flip, as a part that was not measured, is left out.
     """
     indent = "    "
-    for reason in flip.reasons:
-        if reason.kind == "note" and not notes:
-            continue
-        at = f"{reason.where}: " if reason.where else ""
-        say(console, f"{indent}{at}{indented(reason.what)}")
-        if reason.action:
-            say(console, f"{indent}  -> {reason.action}")
+    shown = [r for r in flip.reasons if r.kind != "gain" and (notes or r.kind != "note")]
+    # One thing to do stands once, below all that it helps.
+    helped: dict[tuple[str, str], list[FlipReason]] = {(r.where, r.action): [] for r in shown}
+    for reason in shown:
+        helped[reason.where, reason.action].append(reason)
+    for (where, action), reasons in helped.items():
+        for reason in reasons:
+            at = f"{where}: " if where else ""
+            say(console, f"{indent}{at}{indented(reason.what)}")
+        if action:
+            say(console, f"{indent}  -> {action}")
+    if gained := [r.what for r in flip.reasons if r.kind == "gain"]:
+        say(console, f"{indent}gains: {'; '.join(gained)}")
 
 
 # -- the table of programs -------------------------------------------------------------------------
@@ -120,39 +135,33 @@ def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> No
 
 def _print_programs(console: Console, campaign: Campaign, programs: Sequence[ProgramRow]) -> None:
     table = Table(title=_title(campaign), title_justify="left", pad_edge=False)
-    table.add_column("program", overflow="fold")
-    table.add_column("flip", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("program", no_wrap=True)
+    table.add_column("flip", min_width=_LEAST_WIDTH)
+    table.add_column("verdict", min_width=_LEAST_WIDTH)
     table.add_column("outputs", no_wrap=True)
     shown = _metrics_shown() if console.width >= _WIDTH_OF_FIGURES else []
     for _, column in shown:
         table.add_column(column.title, justify="right")
-    width = _width_of_names(console.width, programs)
     for row in programs:
-        name = visible(row.name)
         table.add_row(
-            escape(name if shown else folded(name, width)),
+            escape(visible(row.name)),
             f"[{FLIP_STYLES[row.flip.outcome]}]{row.flip.outcome}[/]" if row.flip else "-",
             f"[{STYLES[row.verdict]}]{row.verdict}[/]",
             _outputs(row),
             *(_figures(row, metric, column) for metric, column in shown),
         )
-    console.print(table)
+    console.print(table, width=max(console.width, _width_of_whole_names(programs)))
     if any("\n" in _outputs(row) for row in programs):
         letters = ", ".join(f"{LETTERS[side]} {side}" for side in campaign.sides)
         say(console, f"pairs of sides: {letters}")
 
 
-def _width_of_names(width: int, programs: Sequence[ProgramRow]) -> int:
-    """Return how many characters the cells that decide leave for a name, beside the frame."""
-    deciding = (
-        ["flip", *(row.flip.outcome for row in programs if row.flip)],
-        ["verdict", *(row.verdict for row in programs)],
-        ["outputs", *(line for row in programs for line in _outputs(row).split("\n"))],
-    )
-    columns = len(deciding) + 1
-    frame = (columns + 1) + 2 * (columns - 1)
-    return width - frame - sum(max(map(len, texts)) for texts in deciding)
+def _width_of_whole_names(programs: Sequence[ProgramRow]) -> int:
+    """Return how wide the table is at least, so that no name is split and no word."""
+    names = max((len(line) for row in programs for line in row.name.split("\n")), default=0)
+    outputs = max((len(line) for row in programs for line in _outputs(row).split("\n")), default=0)
+    widths = (max(names, len("program")), _LEAST_WIDTH, _LEAST_WIDTH, max(outputs, len("outputs")))
+    return sum(widths) + (len(widths) + 1) + 2 * (len(widths) - 1)
 
 
 def _title(campaign: Campaign) -> str:
@@ -277,6 +286,21 @@ def _print_totals(console: Console, campaign: Campaign) -> None:
     if flips:
         texts = (f"[{FLIP_STYLES[o]}]{flips[o]} {o}[/]" for o in FLIP_OUTCOMES if flips[o])
         console.print("the flip: " + "; ".join(texts), highlight=False)
+    if gains := "; ".join(_gains(campaign.programs)):
+        say(console, f"the flip gains: {gains}")
+
+
+def _gains(programs: Sequence[ProgramRow]) -> Iterator[str]:
+    """Say for each thing that gets faster or smaller how much it is where that is most."""
+    found: dict[str, list[tuple[float, str, str]]] = {}
+    for row in programs:
+        for each in row.flip.reasons if row.flip else ():
+            if each.kind == "gain":
+                found.setdefault(each.subject, []).append((each.more or 0.0, each.what, row.name))
+    for gained in found.values():
+        _, what, name = min(gained)
+        more = f" and {counted(len(gained) - 1, 'more program')}" if len(gained) > 1 else ""
+        yield f"{what} in {name}{more}"
 
 
 def indented(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -70,12 +71,10 @@ def fuzz(
     from parity_tests.cli import campaign_view
     from reports.views.texts import counted
 
-    try:
-        from parity_tests.fuzz import campaign as fuzzing
-    except ModuleNotFoundError as missing:
-        if missing.name != "hypothesis":
-            raise
+    if importlib.util.find_spec("hypothesis") is None:
         fail("generating programs needs hypothesis: install constparity[fuzz]")
+    from parity_tests.fuzz import campaign as fuzzing
+
     display = display_of(quiet, verbose, no_color)
     chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
     requests = checked_reports(context, report or (), link=report_url or "")

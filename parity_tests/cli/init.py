@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -35,6 +36,14 @@ def init(
             show_default="what the project uses",
         ),
     ] = None,
+    constparity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REQUIREMENT",
+            help="What the job installs constparity from, as arguments of pip.",
+            show_default="what is installed here, pinned",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
     diff_only: Annotated[
         bool, typer.Option("--diff", help="Print the diff and write nothing.")
@@ -43,9 +52,10 @@ def init(
 ) -> None:
     """Write a CI job and the section of pyproject.toml for a project.
 
-    The job compares the project's tests, and its marked programs, on several releases of JAX.
-    What it needs is found in the project's files, and stderr says where. A unified diff is shown
-    first, and one question is asked. A file that is there stays, but for a section that it lacks.
+    The job compares the project's tests (pytest --constparity=jax-both and =both), and its marked
+    programs, on several releases of JAX. What it needs is found in the project's files, and stderr
+    says where. A unified diff is shown first, and one question is asked. A file that is there
+    stays, but for a section that it lacks.
 
     Exits with 0 when the files are written or nothing is left to write, with 1 when they are not:
     with --diff, and where the answer is no. Without a terminal to ask on it needs --yes or --diff,
@@ -64,7 +74,7 @@ def init(
     if yes and diff_only:
         fail("--yes writes and --diff does not: say one of them")
     console = display_of(quiet=False, verbose=False, no_color=no_color).console()
-    found, proposed = _proposed(folder, _checked(ci or ()))
+    found, proposed = _proposed(folder, _checked(ci or ()), _split(constparity))
     changes = [each for each in proposed if isinstance(each, Change)]
     _explain(found, proposed)
     if not changes:
@@ -90,21 +100,36 @@ def _checked(named: Sequence[str]) -> tuple[System, ...]:
     return tuple(cast("System", name) for name in dict.fromkeys(named))
 
 
-def _proposed(folder: Path, wanted: tuple[System, ...]) -> tuple[Facts, list[Change | Kept]]:
+def _split(requirement: str | None) -> tuple[str, ...]:
+    try:
+        words = shlex.split(requirement or "")
+    except ValueError as error:  # quotes that do not match
+        raise typer.BadParameter(f"--constparity {requirement}: {error}") from error
+    if requirement is not None and not words:
+        raise typer.BadParameter("--constparity: name what pip installs")
+    return tuple(words)
+
+
+def _proposed(
+    folder: Path, wanted: tuple[System, ...], constparity: tuple[str, ...]
+) -> tuple[Facts, list[Change | Kept]]:
     """Find out about the project, and return what would be written; leaves where that fails."""
     from parity_tests.jobs.declared import DeclarationError
     from parity_tests.jobs.facts import ProjectError, facts
     from parity_tests.jobs.gitlab_include import PipelineError
     from parity_tests.jobs.known_releases import NoVersionError
+    from parity_tests.jobs.origin import Origin, OriginError, installed_origin
     from parity_tests.jobs.proposals import proposals
     from parity_tests.jobs.pyproject_section import SectionError
 
     try:
-        found = facts(folder, wanted)
+        origin = Origin(constparity, "--constparity") if constparity else installed_origin()
+        found = facts(folder, origin, wanted)
         return found, proposals(found)
     except (
         DeclarationError,
         NoVersionError,
+        OriginError,
         PipelineError,
         ProjectError,
         SectionError,

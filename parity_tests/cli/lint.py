@@ -167,11 +167,13 @@ def _print_rest(
             complain(f"{each.file} was not linted: {each.reason}")
         elif not quiet:
             terminal.say(console, f"{each.file} was not linted: {each.reason}")
+    found, files = counted(len(result.findings), "finding"), counted(len(result.files), "file")
+    if diff and result.findings:  # the difference is for other programs, and this for the user
+        complain(f"{found} in {files} without a fix; they are shown without --diff")
     if quiet or diff:
         return
     for file in changed:
         terminal.say(console, f"fixed: {file}")
-    found, files = counted(len(result.findings), "finding"), counted(len(result.files), "file")
     terminal.say(console, f"{found} in {files}")
 
 

@@ -74,10 +74,10 @@ FailOn = Annotated[
     typer.Option(
         metavar="RULES",
         help="For which findings to exit with 1, or with 2 for not-compared: different, "
-        "new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, and in a grid "
-        "version-change, separated by commas. Default: fail-on of \\[tool.constparity] in "
-        "pyproject.toml, else different,new-failure,not-compared, so that a price or an explained "
-        "drift alone exits with 0.",
+        "placement, new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, and "
+        "in a grid version-change, separated by commas. Default: fail-on of \\[tool.constparity] "
+        "in pyproject.toml, else different,placement,new-failure,not-compared, so that a price or "
+        "an explained drift alone exits with 0.",
         show_default=False,
         rich_help_panel=EXIT_STATUS,
     ),

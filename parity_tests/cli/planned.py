@@ -215,13 +215,16 @@ def campaign(
                     say=shown.say,
                     on_step=progress,
                 )
-                if not no_smaller:
-                    smaller = smaller_programs(
-                        file, plan, given.campaign, asked.environments, say=shown.say
-                    )
-                    for made in smaller:
-                        shown.say(f"kept: {made}")
         found = with_files(plan_report(file, plan, given.campaign.rules), [file])
+        conclude_plan(context, display, requests, found)
+        if not status and not no_smaller:
+            with display.progress(every=LINE_SECONDS) as shown:
+                made = list(
+                    smaller_programs(file, plan, given.campaign, asked.environments, say=shown.say)
+                )
+            if made:  # the report names them
+                found = with_files(plan_report(file, plan, given.campaign.rules), [file])
+                write_plan_reports(context, display.console(), requests, found)
     except (
         SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
     ) as error:  # fmt: skip
@@ -230,12 +233,9 @@ def campaign(
         what_to_do = f"make room there, and the same command goes on: {file} has what was finished"
         complain(f"{error}; {what_to_do}")
         context.obj.code = Exit.INTERNAL_ERROR
-        return
     except KeyboardInterrupt:
         complain(f"interrupted; {file} has what was finished, and the same command goes on")
         context.obj.code = Exit.INTERRUPTED
-        return
-    conclude_plan(context, display, requests, found)
 
 
 def conclude_plan(

@@ -32,6 +32,7 @@ STYLES: dict[Verdict, str] = {
 ANSWER_STYLES: dict[FlipAnswer, str] = {
     "yes": "bold green",
     "yes, at a price": "bold cyan",
+    "placed otherwise": "bold magenta",
     "not known": "bold yellow",
     "no": "bold red",
 }
@@ -39,6 +40,7 @@ FLIP_STYLES: dict[FlipOutcome, str] = {
     "safe": "green",
     "safe but slower or larger": "yellow",
     "numerics drift, explained": "cyan",
+    "placed otherwise": "magenta",
     "not repeatable": "yellow",
     "could not compare": "yellow",
     "different": "bold red",
@@ -98,6 +100,18 @@ def say(console: Console, text: str, style: str = "") -> None:
     """Print text as it is: no markup, no emoji, nothing that a terminal would obey."""
     console.print(
         visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
+    )
+
+
+def say_wrapped(console: Console, text: str, style: str = "") -> None:
+    """Print text as `say` does, broken between words on a terminal; a pipe gets one line."""
+    console.print(
+        visible(text),
+        style=style,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not console.is_terminal,
     )
 
 

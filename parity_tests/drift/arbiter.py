@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.evidence.values import Value
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.bodies import Call, Cond, Scan, While, bodies_in, structure_of
 from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.program import Program
@@ -42,13 +43,15 @@ def truth(program: Program) -> tuple[Value, ...]:
         jax.tree_util.keystr(path)
         for path, _ in jax.tree_util.tree_flatten_with_path(traced.out_info)[0]
     ]
-    inputs = [jnp.asarray(leaf) for leaf in jax.tree_util.tree_leaves((args, kwargs))]
+    with jax_defaults():
+        inputs = [jnp.asarray(leaf) for leaf in jax.tree_util.tree_leaves((args, kwargs))]
     if len(inputs) != len(traced.jaxpr.jaxpr.invars):
         raise NoArbiterError("the program has static arguments")
     results = true_results(traced.jaxpr, inputs)
     return tuple(Value(path, result) for path, result in zip(paths, results, strict=True))
 
 
+@jax_defaults()
 def true_results(
     closed: Any, inputs: Sequence[Any], *, most_equations: float = math.inf
 ) -> list[np.ndarray[Any, Any]]:

@@ -145,6 +145,13 @@ class _Found(NamedTuple):
     off: PassesOff | None = None
 
 
+class _Wrong(NamedTuple):
+    """The side that double precision contradicts alone, and the output that shows it."""
+
+    side: Side
+    where: str
+
+
 _Outputs: TypeAlias = tuple[Sequence[Value], Sequence[Value]]
 
 
@@ -201,6 +208,7 @@ class _Attribution:
             equation=named(equation) if equation else "",
             file=equation.file if equation else "",
             line=equation.line if equation else 0,
+            wrong=wrong.side if (wrong := self._wrong()) else None,
         )
 
     def _repeated(self, found: _Found) -> _Found:
@@ -272,7 +280,12 @@ class _Attribution:
                 failed.append(str(error))
                 continue
             if worst_rung(compared(left, right)) == "bitwise":
-                remarks = [*failed, f"bitwise equal with {off.said}{where}", *self._wrong()]
+                remarks = [*failed, f"bitwise equal with {off.said}{where}"]
+                if wrong := self._wrong():
+                    remarks.append(
+                        f"{wrong.side} is wrong at {wrong.where}, and the other agrees with double "
+                        "precision"
+                    )
                 return _Found(off.cause, "; ".join(remarks), off)
         said = "the outputs differ in every run with passes of XLA off"
         if failed:
@@ -308,10 +321,10 @@ class _Attribution:
             if off.what in lefts or off not in ON_ONE_SIDE:  # or the left side did not run with it
                 yield _Attempt(off, partial(both, off))
 
-    def _wrong(self) -> list[str]:
-        """Say which side is wrong, where the arbiter bears out the other one alone."""
+    def _wrong(self) -> _Wrong | None:
+        """Return the side that is wrong, where the arbiter bears out the other one alone."""
         if self.drift.rung != "mismatch":
-            return []
+            return None
         for path, left, right, truth in self._arbitrated():
             true = truth.array.astype(left.array.dtype)
             holds = [
@@ -320,9 +333,8 @@ class _Attribution:
             ]
             if holds[0] != holds[1]:
                 side = self.drift.sides[holds.index(False)]
-                where = path or "the only output"
-                return [f"{side} is wrong at {where}, and the other agrees with double precision"]
-        return []
+                return _Wrong(side, path or "the only output")
+        return None
 
     def _nearer(self) -> str:
         for path, left, right, truth in self._arbitrated():

@@ -51,6 +51,7 @@ class EquationResults:
     staging: float
 
 
+@jax.disable_jit(False)  # as a measurement
 def outputs(
     program: Program,
     side: Side,
@@ -102,6 +103,7 @@ class _Staging:
         self.seconds += time.process_time() - begun
 
 
+@jax.disable_jit(False)
 def record(
     program: Program,
     side: Side,

@@ -7,6 +7,8 @@ the path of a Python. So it needs the standard library only, and runs on Python 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib.metadata
 import json
 import os
 import re
@@ -25,6 +27,11 @@ _WHEELS = (
     ((0, 11, 1), (12, 15)),
 )
 FIRST_WITH_FLAG = (0, 7, 0)
+# Releases that the tests of constparity ran on, oldest first: docs/versions.md says what was tried
+# on each. 0.8.0 and older break on the flag itself.
+KNOWN = ("0.8.3", "0.9.2", "0.10.2", "0.11.2", "0.12.0.1")
+# Later Pythons lack wheels of many packages that are used beside JAX.
+NEWEST_MINOR = 13
 
 _VERSION = re.compile(r"(\d+(?:\.\d+){1,3})((?:a|b|rc)\d+|\.dev\d+)?")
 # Asked of each candidate, whatever it is: a shim that leads nowhere, PyPy, a build without the GIL.
@@ -105,11 +112,12 @@ def minors_for(jax: str) -> tuple[int, int]:
     return [minors for first, minors in _WHEELS if first <= release][-1]
 
 
-def find(jax: str, *, needs_venv: bool = True) -> InstalledPython:
+def find(jax: str, *, needs_venv: bool = True, up_to: int | None = None) -> InstalledPython:
     """Return the newest installed Python that a JAX version has wheels for.
 
     Among equals, this process's own comes first, then PATH, pyenv and uv. `needs_venv` leaves out
-    Pythons without the module `venv`. Raises `NoPythonError`.
+    Pythons without the module `venv`, and `up_to` those after Python 3.`up_to`. Raises
+    `NoPythonError`.
 
     Example::
 
@@ -117,7 +125,7 @@ def find(jax: str, *, needs_venv: bool = True) -> InstalledPython:
     """
     first, last = minors_for(jax)
     without_venv = None
-    for minor in range(last, first - 1, -1):
+    for minor in range(min(last, up_to or last), first - 1, -1):
         for candidate in _candidates(minor):
             found = _asked(candidate)
             if found is None or found.version[:2] != (3, minor):
@@ -134,6 +142,56 @@ def find(jax: str, *, needs_venv: bool = True) -> InstalledPython:
         f"JAX {jax} needs {pythons_for(jax)}, and none was found on PATH, in pyenv's folder or in "
         f"uv's; install one, as with `uv python install 3.{first + 1}` or pyenv"
     )
+
+
+def newest() -> InstalledPython:
+    """Return the installed Python that runs the newest known JAX. Raises `NoPythonError`.
+
+    Example::
+
+        newest().version >= (3, 11)
+    """
+    for jax in reversed(KNOWN):
+        for up_to in (NEWEST_MINOR, None):
+            with contextlib.suppress(NoPythonError):
+                return find(jax, up_to=up_to)
+    return find(KNOWN[-1])  # which says what it needs
+
+
+def newest_on_index(python: str) -> str:
+    """Return the newest JAX on pip's index, whatever Python it needs; "" if none was reached.
+
+    Example::
+
+        newest_on_index(sys.executable) == "0.12.0.1"
+    """
+    command = [python, "-m", "pip", "index", "versions", "--ignore-requires-python", "jax"]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.match(r"jax \(([\d.]+)\)", done.stdout)
+    return found[1] if found else ""
+
+
+def newer_than(jax: str, minor: int, on_index: str) -> str:
+    """Say which JAX is newer than one under Python 3.`minor`, and how it can be had; "" if none is.
+
+    Example::
+
+        newer_than("0.12.0.1", 13, on_index="0.12.0.1") == ""
+    """
+    there = max(filter(None, (KNOWN[-1], on_index)), key=release_of)
+    if release_of(there) <= release_of(jax):
+        return ""
+    first, last = minors_for(there)
+    if not first <= minor <= last:
+        return f"JAX {there} exists and needs {pythons_for(there)}: install one of these"
+    if release_of(there) > release_of(KNOWN[-1]):
+        return f"JAX {there} exists, and this constparity was tested up to {KNOWN[-1]}"
+    return f"JAX {there} exists: delete the environment, and it is made with that one"
 
 
 def checked(jax: str, python: str) -> InstalledPython:
@@ -204,18 +262,48 @@ def _asked(candidate: str) -> InstalledPython | None:
 def main() -> int:
     """Print the path of a Python for a JAX version, for the Makefile."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("jax", metavar="JAX", help="one release, as 0.12.0.1")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("jax", nargs="?", metavar="JAX", help="one release, as 0.12.0.1")
+    asked.add_argument(
+        "--newest", action="store_true", help="print the folder and Python of the newest JAX"
+    )
+    asked.add_argument(
+        "--about", metavar="FOLDER", help="say what the environment of this Python has"
+    )
     parser.add_argument("python", nargs="?", help="take this Python, if the JAX has wheels for it")
     given = parser.parse_args()
     try:
-        if is_series(given.jax):
-            raise NoPythonError(f"JAX={given.jax} names a series: write one release of it")
-        found = checked(given.jax, given.python) if given.python else find(given.jax)
+        if given.about:
+            _print_about(given.about)
+        elif given.newest:
+            _print_newest()
+        else:
+            if is_series(given.jax):
+                raise NoPythonError(f"JAX={given.jax} names a series: write one release of it")
+            found = checked(given.jax, given.python) if given.python else find(given.jax)
+            print(found.path)
     except NoPythonError as error:
         print(error, file=sys.stderr)
         return 1
-    print(found.path)
     return 0
+
+
+def _print_newest() -> None:
+    """Print variables of make; the Python of `python3` has its environment in .venv already."""
+    found = newest()
+    own = getattr(sys, "_base_executable", None) or sys.executable
+    suffix = "" if found.path == own else f"-python3.{found.version[1]}"
+    print(f"VENV=.venv{suffix} PYTHON={found.path}")
+
+
+def _print_about(folder: str) -> None:
+    """Say which JAX an environment has, and whether there is a newer one."""
+    jax = importlib.metadata.version("jax")
+    python = ".".join(map(str, sys.version_info[:3]))
+    print(f"JAX {jax} on Python {python}; `. {folder}/bin/activate` puts constparity on the path")
+    newer = newer_than(jax, sys.version_info[1], newest_on_index(sys.executable))
+    if newer:
+        print(f"warning: {newer}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ _BROKEN = re.compile(
     r"(?:\w+\(['\"]<[^>]*>: )?(.*?)(?:['\"]\))?': ",
     re.MULTILINE,
 )
+_NOT_FOUND = re.compile(r"Could not find a version that satisfies the requirement (\S+)")
 _CONFLICT = re.compile(r"^The conflict is caused by:\n((?: +.+\n?)+)", re.MULTILINE)
 _ALL_VERSIONS = re.compile(r"\(from versions: (?:[^,)]+, )+((?:[^,)]+, ){4}[^,)]+)\)")
 
@@ -181,10 +182,15 @@ def reason(ran: Ran) -> str:
     errors = [line[len("ERROR: ") :] for line in lines if line.startswith("ERROR: ")]
     # pip lists the versions that other Pythons could have; this one was chosen for the JAX.
     errors = [line for line in errors if not line.startswith("Ignored the following")]
-    if any("(from versions: none)" in line for line in errors):
-        errors += [f"the index was not reached: {each}" for each in _BROKEN.findall(ran.stderr)][
-            -1:
+    missing = _NOT_FOUND.findall("\n".join(errors))
+    if missing and (broken := _BROKEN.findall(ran.stderr)):
+        # What versions pip has found then says nothing of those that there are.
+        errors = [
+            f"the index was not reached, so {missing[0]} cannot be installed: connect this machine"
+            f", or name an index with PIP_INDEX_URL ({broken[-1]})"
         ]
+    elif missing and any("(from versions: none)" in line for line in errors):
+        errors.append("the index has no version of it, or pip was kept from asking one")
     if (conflict := _CONFLICT.search(ran.stdout)) is not None:
         errors[1:1] = [line.strip() for line in conflict[1].splitlines()]
     # A build that fails says so in its last lines, and so does uv.

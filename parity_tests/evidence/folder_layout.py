@@ -20,7 +20,7 @@ has a folder with the next free number::
         0.hazards.json                   its hazards, on the side that detects them
         0.reads                          what it read of jaxprs or the flag before its process ended
     rounds/0/SIDE/1/                 the same, once for each turn of `--rounds`
-    slower/SIDE/1/                   the same, of programs whose times stand apart
+    slower/0/SIDE/1/                 the same, of programs whose times stand apart
     again/together/SIDE/1/           the same, for programs whose sides differ, to see them repeated
     again/alone-0/SIDE/1/            and for those that did not, in processes of their own
     arbiter-0/truth.npz              the outputs of program 0 in double precision
@@ -171,6 +171,11 @@ class ProcessFiles:
     def equations(self) -> Path:
         """The results of the equations of the one program that the process ran."""
         return self.folder / "equations.npz"
+
+    @property
+    def variants(self) -> Path:
+        """The variants of the one program that the process compared, and the one it is on."""
+        return self.folder / "variants"
 
     @property
     def draft(self) -> Path:

@@ -15,6 +15,7 @@ import numpy as np
 
 from parity_tests.evidence import placement
 from parity_tests.evidence.chunks import in_chunks
+from parity_tests.jax_defaults import jax_defaults
 from reports.rows import OutputLeaf
 
 FLOAT0 = "float0"
@@ -35,6 +36,7 @@ def dtype_named(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
+@jax_defaults()
 def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
     """Bring one output leaf to the host, and describe it as a row."""
     import jax

@@ -2,27 +2,37 @@
 
 Variants of one program in one pipeline are compared with the one that inlines everything. So
 nothing but the arrays differs, and delta debugging finds a minimal set of them.
+
+A variant that fails differs. Then the search follows that one failure, and goes on until the
+program runs with the arrays found inlined and all others hoisted: a policy that helps.
 """
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import jax
 
-from engine.runtime import executable_cache
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.experiments.delta_debugging import ddmin
-from parity_tests.experiments.interleaved_timing import seconds_of
-from parity_tests.experiments.variants import Variants
+from parity_tests.experiments.interleaved_timing import interleaved, seconds_of
 from parity_tests.jaxpr.captured_uses import CapturedUse
+from parity_tests.observe import failures
+from parity_tests.observe.calls import without_addresses
 from parity_tests.observe.hazards import changing_reads
+from parity_tests.observe.jit_on_side import is_ours, staged_alone
+from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.program import Program
-from reports.rows import Hazard, LeafComparison, Verdict
+from reports.rows import Failure, Hazard, LeafComparison, Side, Verdict
 from reports.rows.experiments import Culprit, CulpritFound, CulpritQuestion
+from reports.views import texts
 from reports.views.texts import counted
 
 Hoisted = frozenset[Hashable]
@@ -36,40 +46,131 @@ class Difference:
     text: str
 
 
-@executable_cache.unshared()  # a set of arrays is compiled several times, to time it
-def find(program: Program, question: CulpritQuestion) -> CulpritFound:
+class Variants(Protocol):
+    """A program whose captured `arrays` can be hoisted and inlined one by one."""
+
+    arrays: tuple[CapturedUse, ...]
+
+    def lower(self, hoisted: Hoisted) -> Any:
+        """Lower the program with the arrays of these identities hoisted."""
+
+    def call(self, compiled: Any) -> Any:
+        """Call a compiled variant, and wait for its results."""
+
+    def lower_with_preamble(self) -> Any:
+        """Lower the program with all arrays hoisted and a preamble, which stock JAX has not."""
+
+    def constants(self) -> tuple[Any, ...]:
+        """Return the `arrays` as a policy of the engine sees them; stock JAX has none."""
+
+
+class Watch:
+    """Hears of each comparison, so that a lost process leaves what it was on. This one is deaf."""
+
+    def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
+        """Hear that comparison `number` begins, which hoists some of so many arrays."""
+
+    def stage(self, name: str) -> None:
+        """Hear that a variant goes into a stage."""
+
+    def ends(self, compared: ComparedVariant) -> None:
+        """Hear that the comparison that began has ended."""
+
+
+def find(
+    program: Program,
+    question: CulpritQuestion,
+    *,
+    stock_failure: str = "",
+    known: Sequence[ComparedVariant] = (),
+    watch: Watch | None = None,
+) -> CulpritFound:
     """Find a minimal set of captured arrays that differ by being hoisted.
 
     "parity" says that hoisting all arrays at once makes no difference, "could not compare" that the
-    program is another one in simplified form, because it reads jaxprs or the flag. Raises whatever
-    the program raises otherwise.
+    program is another one in simplified form, because it reads jaxprs or the flag. `stock_failure`
+    and `known` are as in `FindCulprit`. Raises whatever the program raises when it is built and
+    traced.
 
     Example::
 
         find(targets.load_one("my_model.py:step"), CulpritQuestion(metric="memory")).arrays
     """
-    try:
-        variants = Variants(program)
-    except Exception:
-        reads = changing_reads(program)
-        if not reads:
-            raise
-        return _no_array(program, question, reads[0])
-    comparing = _Comparing(_METRICS[question.metric](variants, question))
-    finding = _search(variants.arrays, comparing)
+    side: Side = "jax-legacy" if stock_failure else "simplified"
+    with staged_alone(side):  # a set of arrays is compiled several times, to time it
+        try:
+            variants = _variants(program, side)
+        except Exception:
+            reads = changing_reads(program)
+            if not reads:
+                raise
+            return _no_array(program, question, reads[0])
+        metric = _failure if stock_failure else _METRICS[question.metric]
+        staged = _Staged(variants, watch or Watch())
+        comparing = _Comparing(staged, lambda: metric(staged, question), tuple(known))
+        finding = _search(comparing, stock_failure)
     # The variants are all of one form, and show nothing of what differs between the forms.
-    reads = changing_reads(program) if finding.verdict == "parity" else ()
+    reads = changing_reads(program) if finding.verdict == "parity" and is_ours(side) else ()
     if reads:
         return _no_array(program, question, reads[0])
+    helps: tuple[str, ...] = ()
+    if finding.is_failure and is_ours(side):
+        helps = _policy(variants, finding.arrays)
+    elif finding.arrays and question.metric == "call":
+        with staged_alone(side):
+            helps = _preamble(staged, question)
     return CulpritFound(
         program=program.name,
         source=program.source,
         question=question,
         verdict=finding.verdict,
-        reasons=(finding.reason,),
+        reasons=finding.reasons + helps,
         arrays=tuple(_row(use) for use in finding.arrays),
         candidates=len(variants.arrays),
         variants=comparing.count,
+    )
+
+
+def _variants(program: Program, side: Side) -> Variants:
+    if is_ours(side):
+        from parity_tests.experiments.variants import Variants  # a stock process has no engine
+
+        return Variants(program)
+    from parity_tests.experiments.stock_variants import StockVariants
+
+    return StockVariants(program)
+
+
+def _policy(variants: Variants, arrays: Sequence[CapturedUse]) -> tuple[str]:
+    """Say which policy of the engine keeps the arrays inlined."""
+    from parity_tests.experiments.policy_keys import table, with_keys
+
+    keyed = with_keys(variants.constants())
+    found = {use.array.identity for use in arrays}
+    policy = table(keyed, [each.key for each in keyed if each.identities & found])
+    jitted = f'engine.jit(f, constants="simplified", constant_policy={policy})'
+    return (f"to do: keep {'it' if len(arrays) == 1 else 'them'} inlined: {jitted}",)
+
+
+def _preamble(staged: _Staged, question: CulpritQuestion) -> tuple[str, ...]:
+    """Say that a preamble makes calls faster, where it does."""
+    variants = staged.variants
+    everything = frozenset(use.array.identity for use in variants.arrays)
+    hoisted, preamble = variants.lower(everything), variants.lower_with_preamble()
+    if preamble.as_text() == hoisted.as_text():
+        return ()
+    slow, fast = (staged.compiled_of(each) for each in (hoisted, preamble))
+    staged.called(slow)
+    staged.called(fast)
+    seconds = interleaved(
+        {each: partial(partial, variants.call, each) for each in (slow, fast)}, question.samples
+    )
+    before, after = (statistics.median(seconds[each]) for each in (slow, fast))
+    if before < question.factor * after:
+        return ()
+    return (
+        f'to do: precompute_constants="auto" of the engine does the work on captured arrays once: '
+        f"{after:.3g} s a call, {before:.3g} s without",
     )
 
 
@@ -86,51 +187,185 @@ def _no_array(program: Program, question: CulpritQuestion, read: Hazard) -> Culp
     )
 
 
+class VariantFailedError(Exception):
+    """A variant failed in a stage; carries the failure."""
+
+    def __init__(self, failure: Failure):
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class _Staged:
+    """Takes variants through their stages; a stage that raises is the failure of the variant."""
+
+    variants: Variants
+    watch: Watch
+
+    def lowered(self, hoisted: Hoisted) -> Any:
+        with self._in("lower"):
+            return self.variants.lower(hoisted)
+
+    def compiled(self, hoisted: Hoisted) -> Any:
+        return self.compiled_of(self.lowered(hoisted))
+
+    def compiled_of(self, lowered: Any) -> Any:
+        with self._in("compile"):
+            return lowered.compile()
+
+    def called(self, compiled: Any) -> Any:
+        with self._in("call"):
+            return self.variants.call(compiled)
+
+    @contextmanager
+    def _in(self, stage: str) -> Iterator[None]:
+        self.watch.stage(stage)
+        try:
+            yield
+        except Exception as error:
+            raise VariantFailedError(failures.exception(error, stage)) from error
+
+
 @dataclass
 class _Comparing:
-    """Compares variants with the one that inlines all arrays, and counts the comparisons."""
+    """Compares variants with the one that inlines all arrays, and counts the comparisons.
 
-    compare: Callable[[Hoisted], Difference]
+    The first comparisons are those that a process before this one made.
+    """
+
+    staged: _Staged
+    make: Callable[[], _Compare]
+    known: tuple[ComparedVariant, ...]
     count: int = 0
 
-    def with_inlined(self, arrays: Sequence[CapturedUse]) -> Difference:
+    @property
+    def arrays(self) -> tuple[int, ...]:
+        """The numbers of all arrays."""
+        return tuple(range(len(self.staged.variants.arrays)))
+
+    def with_inlined(self, hoisted: tuple[int, ...]) -> ComparedVariant:
+        """Compare the variant that hoists these arrays; one that fails differs."""
         self.count += 1
-        return self.compare(frozenset(use.array.identity for use in arrays))
+        if self.count <= len(self.known):
+            return self.known[self.count - 1]
+        self.staged.watch.begins(self.count, hoisted, len(self.arrays))
+        uses = self.staged.variants.arrays
+        try:
+            found = self._compare(frozenset(uses[each].array.identity for each in hoisted))
+        except VariantFailedError as error:
+            failed = error.failure
+            compared = ComparedVariant(
+                hoisted=hoisted, differs=True, text=texts.failed(failed), failure=failed
+            )
+        else:
+            compared = ComparedVariant(hoisted=hoisted, differs=found.differs, text=found.text)
+        self.staged.watch.ends(compared)
+        return compared
+
+    @cached_property
+    def _compare(self) -> _Compare:
+        return self.make()
+
+
+def _alike(one: ComparedVariant, other: ComparedVariant) -> bool:
+    """Say whether two variants show one thing: both differ, and fail in the same way or not at all.
+
+    A search that followed any failure could slip from one to another.
+    """
+    left, right = (
+        each.failure and (each.failure.stage, each.failure.type, _sentence(each.failure))
+        for each in (one, other)
+    )
+    return one.differs and other.differs and left == right
+
+
+def _sentence(failure: Failure) -> str:
+    """Return the first sentence of a message without numbers.
+
+    Numbers may be of an argument, which has another place in each variant. So may what JAX says
+    then of the arguments.
+    """
+    first = re.split(r"\.\s|\n", failure.message.strip(), maxsplit=1)[0]
+    return re.sub(r"\d+", "", without_addresses(first))
 
 
 @dataclass(frozen=True)
 class _Finding:
     verdict: Verdict
-    reason: str
+    reasons: tuple[str, ...]
     arrays: tuple[CapturedUse, ...] = ()
+    is_failure: bool = False  # with these arrays hoisted the program fails
 
 
-def _search(arrays: tuple[CapturedUse, ...], comparing: _Comparing) -> _Finding:
+def _search(comparing: _Comparing, stock_failure: str) -> _Finding:
     """Search the arrays for culprits, after the comparisons that show that there are any.
 
     The variant that inlines all arrays is first compared with itself: a metric that differs there
-    has no culprits, and could not be compared.
+    has no culprits, and could not be compared. With a `stock_failure` no other failure counts.
     """
+    arrays = comparing.arrays
     if not arrays:
-        return _Finding("parity", "no captured array is above the embed threshold")
+        return _Finding("parity", ("no captured array is above the embed threshold",))
     itself = comparing.with_inlined(())
+    if itself.failure:
+        return _Finding(
+            "could not compare",
+            (f"no array is the culprit: with all arrays inlined the program fails: {itself.text}",),
+        )
     if itself.differs:
         return _Finding(
             "could not compare",
-            f"the program that inlines all arrays differs from itself: {itself.text}",
+            (f"the program that inlines all arrays differs from itself: {itself.text}",),
         )
     everything = comparing.with_inlined(arrays)
     if not everything.differs:
-        return _Finding("parity", f"hoisting every array makes no difference: {everything.text}")
-    culprits = ddmin(arrays, lambda part: comparing.with_inlined(part).differs)
+        return _Finding("parity", (f"hoisting every array makes no difference: {everything.text}",))
+    if stock_failure and everything.failure and everything.failure.type != stock_failure:
+        return _Finding("parity", (f"as arguments the arrays fail otherwise: {everything.text}",))
+    if everything.failure:
+        return _search_failure(comparing, everything)
+    culprits = _smallest(comparing, arrays, everything)
     shown = everything if len(culprits) == len(arrays) else comparing.with_inlined(culprits)
-    if not shown.differs:  # a time that came and went: naming an array would be a guess
+    if not _alike(shown, everything):  # a time that came and went: naming an array would be a guess
         return _Finding(
             "could not compare",
-            f"a difference was seen and not seen again: {shown.text}; try more --samples or a "
-            "larger --factor",
+            (
+                f"a difference was seen and not seen again: {shown.text}; try more --samples or a "
+                "larger --factor",
+            ),
         )
-    return _Finding("difference", shown.text, culprits)
+    return _Finding("difference", (shown.text,), _uses(comparing, culprits))
+
+
+def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Finding:
+    """Find sets of arrays that fail alike, until the program no longer does without them."""
+    reasons = [f"with all arrays inlined the program runs; hoisted it fails: {everything.text}"]
+    found: list[tuple[int, ...]] = []
+    rest, last = comparing.arrays, everything
+    while _alike(last, everything):
+        found.append(_smallest(comparing, rest, everything))
+        rest = tuple(each for each in rest if each not in found[-1])
+        if not rest:
+            break
+        last = comparing.with_inlined(rest)
+    if len(found) > 1:
+        reasons.append(f"each of {len(found)} sets of arrays fails by itself")
+    if rest and last.failure:
+        reasons.append(f"with these inlined it fails otherwise: {last.text}")
+    elif rest:
+        reasons.append("with these inlined and all others hoisted it runs")
+    culprits = tuple(sorted(each for part in found for each in part))
+    return _Finding("difference", tuple(reasons), _uses(comparing, culprits), is_failure=True)
+
+
+def _smallest(
+    comparing: _Comparing, arrays: tuple[int, ...], like: ComparedVariant
+) -> tuple[int, ...]:
+    return ddmin(arrays, lambda part: _alike(comparing.with_inlined(part), like))
+
+
+def _uses(comparing: _Comparing, numbers: Sequence[int]) -> tuple[CapturedUse, ...]:
+    return tuple(comparing.staged.variants.arrays[number] for number in numbers)
 
 
 def _row(use: CapturedUse) -> Culprit:
@@ -150,9 +385,9 @@ _Compare = Callable[[Hoisted], Difference]
 _INLINED: Hoisted = frozenset()
 
 
-def _outputs(variants: Variants, question: CulpritQuestion) -> _Compare:
+def _outputs(staged: _Staged, question: CulpritQuestion) -> _Compare:
     def run(hoisted: Hoisted) -> dict[str, values.Value]:
-        result = variants.call(variants.lower(hoisted).compile())
+        result = staged.called(staged.compiled(hoisted))
         flat, _ = jax.tree_util.tree_flatten_with_path(result)
         leaves = (values.to_host(jax.tree_util.keystr(path), leaf)[1] for path, leaf in flat)
         return {value.path: value for value in leaves}
@@ -182,9 +417,9 @@ def _leaf_text(leaf: LeafComparison) -> str:
     )
 
 
-def _memory(variants: Variants, question: CulpritQuestion) -> _Compare:
+def _memory(staged: _Staged, question: CulpritQuestion) -> _Compare:
     def temporaries(hoisted: Hoisted) -> int | None:
-        stats = variants.lower(hoisted).compile().memory_analysis()
+        stats = staged.compiled(hoisted).memory_analysis()
         return None if stats is None else stats.temp_size_in_bytes
 
     inlined = temporaries(_INLINED)
@@ -199,10 +434,10 @@ def _memory(variants: Variants, question: CulpritQuestion) -> _Compare:
     return compare
 
 
-def _compile(variants: Variants, question: CulpritQuestion) -> _Compare:
+def _compile(staged: _Staged, question: CulpritQuestion) -> _Compare:
     def seconds(hoisted: Hoisted) -> float:
-        lowered = variants.lower(hoisted)
-        return seconds_of(lowered.compile)
+        lowered = staged.lowered(hoisted)
+        return seconds_of(lambda: staged.compiled_of(lowered))
 
     seconds(_INLINED)  # what XLA does once in a process is not charged to the first sample
     return lambda hoisted: _interleaved(
@@ -210,16 +445,16 @@ def _compile(variants: Variants, question: CulpritQuestion) -> _Compare:
     )
 
 
-def _call(variants: Variants, question: CulpritQuestion) -> _Compare:
-    inlined = variants.lower(_INLINED).compile()
-    variants.call(inlined)
+def _call(staged: _Staged, question: CulpritQuestion) -> _Compare:
+    inlined = staged.compiled(_INLINED)
+    staged.called(inlined)
 
     def compare(hoisted: Hoisted) -> Difference:
-        other = variants.lower(hoisted).compile()
-        variants.call(other)
+        other = staged.compiled(hoisted)
+        staged.called(other)
         return _interleaved(
-            lambda: seconds_of(lambda: variants.call(inlined)),
-            lambda: seconds_of(lambda: variants.call(other)),
+            lambda: seconds_of(lambda: staged.variants.call(inlined)),
+            lambda: seconds_of(lambda: staged.variants.call(other)),
             "a call",
             question,
         )
@@ -227,7 +462,15 @@ def _call(variants: Variants, question: CulpritQuestion) -> _Compare:
     return compare
 
 
-_METRICS: dict[str, Callable[[Variants, CulpritQuestion], _Compare]] = {
+def _failure(staged: _Staged, question: CulpritQuestion) -> _Compare:
+    def compare(hoisted: Hoisted) -> Difference:
+        staged.called(staged.compiled(hoisted))
+        return Difference(False, "it runs")
+
+    return compare
+
+
+_METRICS: dict[str, Callable[[_Staged, CulpritQuestion], _Compare]] = {
     "outputs": _outputs,
     "memory": _memory,
     "compile": _compile,

@@ -6,15 +6,22 @@ others.
 
 from __future__ import annotations
 
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.experiments.repeated import what_changes
+from parity_tests.experiments.repeated import NewFailure, new_failure, what_changes
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
+    ComparedVariant,
     FindCulprit,
     ProgramRaised,
+    Progress,
     Question,
     SweepThreshold,
     TunePolicy,
@@ -22,7 +29,7 @@ from parity_tests.processes.protocol import (
 )
 from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
-from reports.rows import Side
+from reports.rows import Side, Verdict
 from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
@@ -31,6 +38,7 @@ from reports.rows.experiments import (
     TuneQuestion,
     Tuning,
 )
+from reports.views import texts
 
 TIMEOUT = 600.0
 _SIDE: Side = "simplified"
@@ -38,39 +46,128 @@ _SIDE: Side = "simplified"
 Found = TypeVar("Found", CulpritFound, Sweep, Tuning)
 
 
+@dataclass(frozen=True)
+class _Until:
+    """When a search has to end: at a time of `time.monotonic`, after so many seconds."""
+
+    timeout: float
+    deadline: float
+
+
 class ExperimentError(RuntimeError):
     """There is no answer: the program raised or crashed, or the time was up; the message says."""
 
 
 def find_culprits(
-    target: str, question: CulpritQuestion, *, timeout: float = TIMEOUT
+    target: str,
+    question: CulpritQuestion,
+    *,
+    timeout: float = TIMEOUT,
+    progress: Progress = lambda done, total, text: None,
 ) -> CulpritFound:
     """Ask for the culprits of one program; `timeout` is in seconds for the whole search.
 
     Outputs are compared where the program repeats its own; where it does not, the verdict is "not
-    repeatable". Raises `TargetError` where the target names no program, and `ExperimentError`.
+    repeatable". Where no array differs, stock JAX is asked whether the program fails after its
+    flip, and with which arrays. Raises `TargetError` where the target names no program, and
+    `ExperimentError`.
 
     Example::
 
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
-    if question.metric == "outputs":
-        with temporary_folder() as folder:
-            said = what_changes(target, _SIDE, folder, timeout=timeout)
+    until = _Until(timeout, time.monotonic() + timeout)
+    if question.metric != "outputs":
+        return _culprits(FindCulprit(target=target, question=question), until, progress)
+    with temporary_folder() as folder:
+        progress(0, 0, "does the program repeat itself? two runs on simplified")
+        said = what_changes(target, _SIDE, folder, timeout=timeout)
         if said:
-            return CulpritFound(
-                program=target.rpartition(":")[2],
-                source=target,
-                question=question,
-                verdict="not repeatable",
-                reasons=(said,),
-                candidates=0,
-                variants=0,
-            )
-    return _answer(target, FindCulprit(target=target, question=question), timeout)
+            return _none(target, question, "not repeatable", said)
+        found = _culprits(FindCulprit(target=target, question=question), until, progress)
+        if found.verdict != "parity":
+            return found
+        progress(0, 0, "does it fail on stock JAX? a run on jax-legacy and on jax-simplified")
+        stock = new_failure(target, folder, timeout=timeout)
+    return found if stock is None else _of_stock(target, found, stock, until, progress)
 
 
-def sweep_thresholds(target: str, question: SweepQuestion, *, timeout: float = TIMEOUT) -> Sweep:
+def _of_stock(
+    target: str, ours: CulpritFound, stock: NewFailure, until: _Until, progress: Progress
+) -> CulpritFound:
+    """Look for the arrays with which stock JAX fails, and the engine does not."""
+    asked = FindCulprit(target=target, question=ours.question, stock_failure=stock.failure.type)
+    found = _culprits(asked, until, progress)
+    says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(stock.failure)}"
+    mends = "constparity's own simplified pipeline runs it with every array hoisted"
+    if found.verdict == "difference":
+        reasons = (says, mends, "with these arrays as arguments stock JAX fails, too")
+    else:
+        reasons = (says, mends, f"which array it takes is not known: {found.reasons[0]}")
+    return found.model_copy(
+        update={
+            "verdict": "difference",
+            "reasons": (*reasons, *stock.actions),
+            "variants": ours.variants + found.variants,
+        }
+    )
+
+
+def _none(target: str, question: CulpritQuestion, verdict: Verdict, reason: str) -> CulpritFound:
+    return CulpritFound(
+        program=target.rpartition(":")[2],
+        source=target,
+        question=question,
+        verdict=verdict,
+        reasons=(reason,),
+        candidates=0,
+        variants=0,
+    )
+
+
+def _culprits(request: FindCulprit, until: _Until, progress: Progress) -> CulpritFound:
+    """Search in a process that a variant may take along; the next one knows what became of it."""
+    side: Side = "jax-legacy" if request.stock_failure else _SIDE
+    known: tuple[ComparedVariant, ...] = ()
+    while True:
+        asked = request.model_copy(update={"known": known})
+        with temporary_folder() as folder:
+            left = max(until.deadline - time.monotonic(), 0.0)
+            answer = ask(asked, side, folder, Limits(left), progress)
+            if isinstance(answer, Lost) and answer.kind == "timeout":
+                raise ExperimentError(f"{request.target}: no result in {until.timeout:g} seconds")
+            if not isinstance(answer, Lost) or answer.kind != "crash":
+                return _read(request.target, answer)
+            more = _compared_before(folder, answer)
+        if not more:  # it was lost before it compared anything
+            return _read(request.target, answer)
+        known += more
+
+
+def _compared_before(folder: Path, lost: Lost) -> tuple[ComparedVariant, ...]:
+    """Return the comparisons of a lost process; the last is the one that it was lost with."""
+    file = ProcessFiles(folder).variants
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    if len(lines) % 2 == 0:  # each comparison has a line when it begins, and one when it ends
+        return ()
+    ended = tuple(ComparedVariant.model_validate_json(line) for line in lines[1::2])
+    failure = lost.failure()
+    failed = ComparedVariant(
+        hoisted=tuple(json.loads(lines[-1])),
+        differs=True,
+        text=texts.failed(failure),
+        failure=failure,
+    )
+    return (*ended, failed)
+
+
+def sweep_thresholds(
+    target: str,
+    question: SweepQuestion,
+    *,
+    timeout: float = TIMEOUT,
+    progress: Progress = lambda done, total, text: None,
+) -> Sweep:
     """Ask for a sweep of one program; `timeout` is in seconds for the whole sweep.
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
@@ -79,10 +176,16 @@ def sweep_thresholds(target: str, question: SweepQuestion, *, timeout: float = T
 
         sweep_thresholds("my_model.py:step", SweepQuestion(thresholds=(0, 32))).recommended
     """
-    return _answer(target, SweepThreshold(target=target, question=question), timeout)
+    return _answer(target, SweepThreshold(target=target, question=question), timeout, progress)
 
 
-def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT) -> Tuning:
+def tune_policy(
+    target: str,
+    question: TuneQuestion,
+    *,
+    timeout: float = TIMEOUT,
+    progress: Progress = lambda done, total, text: None,
+) -> Tuning:
     """Ask for a constant policy of one program; `timeout` is in seconds for the whole search.
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
@@ -91,14 +194,21 @@ def tune_policy(target: str, question: TuneQuestion, *, timeout: float = TIMEOUT
 
         tune_policy("my_model.py:step", TuneQuestion()).proposal
     """
-    return _answer(target, TunePolicy(target=target, question=question), timeout)
+    return _answer(target, TunePolicy(target=target, question=question), timeout, progress)
 
 
 def _answer(
-    target: str, question: Question[Found | UnknownTarget | ProgramRaised], timeout: float
+    target: str,
+    question: Question[Found | UnknownTarget | ProgramRaised],
+    timeout: float,
+    progress: Progress,
 ) -> Found:
     with temporary_folder() as folder:
-        answer = ask(question, _SIDE, folder, Limits(timeout))
+        answer = ask(question, _SIDE, folder, Limits(timeout), progress)
+    return _read(target, answer)
+
+
+def _read(target: str, answer: Found | UnknownTarget | ProgramRaised | Lost) -> Found:
     if isinstance(answer, Lost):
         raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):

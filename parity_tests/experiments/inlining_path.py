@@ -34,11 +34,15 @@ def find_path(
     measure: Callable[[Iterable[Inlined]], InliningTimes],
     singles: Sequence[Inlined],
     everything: Inlined,
+    beside: Sequence[Inlined] = (),
 ) -> InliningPath:
-    """Walk the path, then time all of it once more, and take back the sets that do not hold."""
-    alone = measure([*singles, everything])
+    """Walk the path, then time all of it once more, and take back the sets that do not hold.
+
+    What is `beside` the path is timed with it.
+    """
+    alone = measure([*singles, everything, *beside])
     walked, too_long = _walk(measure, alone, singles, everything)
-    times = measure([*singles, *walked, everything]) if walked else alone
+    times = measure([*singles, *walked, everything, *beside]) if walked else alone
     path = list(walked)
     while path and (times.compiles_too_long(path[-1]) or not times.is_faster(path[-1], NOTHING)):
         last = path.pop()

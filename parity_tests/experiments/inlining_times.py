@@ -23,6 +23,8 @@ HOPELESS = 2.0
 
 Inlined = frozenset[str]  # keys of the arrays that are inlined; all others are hoisted
 NOTHING: Inlined = frozenset()
+# Nothing is inlined, and a preamble does the constant work. No key is so named.
+PREAMBLE: Inlined = frozenset({"preamble"})
 
 
 @dataclass(frozen=True)
@@ -69,17 +71,18 @@ class InliningTimer:
         self, variants: Variants, arrays: Sequence[KeyedArrays], question: TuneQuestion
     ) -> None:
         self._variants, self._arrays, self._question = variants, arrays, question
-        self._hopeless: dict[Inlined, _BuiltVariant] = {}
-        self._build(NOTHING)  # what XLA does once in a process is not charged to a variant
+        self._once: dict[Inlined, _BuiltVariant] = {}  # compiled once, and not for a median
+        # What XLA does once in a process is not charged to a variant.
+        self._nothing = self._build(NOTHING).figures
 
     def measure(self, sets: Iterable[Inlined]) -> InliningTimes:
         """Time sets of inlined arrays in turns, the empty set first."""
         samples = self._question.samples
         built = {each: self._variant(each) for each in dict.fromkeys([NOTHING, *sets])}
         limit = HOPELESS * self._question.compile_factor * built[NOTHING].seconds
-        self._hopeless |= {each: v for each, v in built.items() if v.seconds > limit}
+        self._once |= {each: v for each, v in built.items() if v.seconds > limit}
         firsts = interleaved(
-            {each: partial(self._fresh, each) for each in built if each not in self._hopeless},
+            {each: partial(self._fresh, each) for each in built if each not in self._once},
             samples,
             lost=0,
         )
@@ -99,8 +102,13 @@ class InliningTimer:
             compile_factor=self._question.compile_factor,
         )
 
+    def has_preamble(self) -> bool:
+        """Say whether a preamble has work to do; it is built once, for later ones share results."""
+        self._once[PREAMBLE] = self._build(PREAMBLE)
+        return self._once[PREAMBLE].figures != self._nothing
+
     def _variant(self, inlined: Inlined) -> _BuiltVariant:
-        return self._hopeless.get(inlined) or self._build(inlined)
+        return self._once.get(inlined) or self._build(inlined)
 
     def _build(self, inlined: Inlined) -> _BuiltVariant:
         stages: list[Any] = []
@@ -109,6 +117,9 @@ class InliningTimer:
         return _BuiltVariant(seconds, compiled, figures(lowered, compiled))
 
     def _stages(self, inlined: Inlined) -> tuple[Any, Any]:
+        if inlined == PREAMBLE:
+            lowered = self._variants.lower_with_preamble()
+            return lowered, lowered.compile()
         hoisted = (each.identities for each in self._arrays if each.key not in inlined)
         lowered = self._variants.lower(frozenset().union(*hoisted))
         return lowered, lowered.compile()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from parity_tests.observe import optimised_hlo, stablehlo
 
 Key = TypeVar("Key", bound=Hashable)
+
+# A choice whose call takes so many times as long as another's is never recommended.
+SEVERAL = 3.0
 
 
 def interleaved(
@@ -50,6 +53,18 @@ def noise(measured: Iterable[Sequence[float]]) -> float:
 def ratio(seconds: Sequence[float]) -> float:
     """Return the ratio of the longest to the shortest time."""
     return max(seconds) / min(seconds)
+
+
+def not_far_behind(chosen: Key, call: Mapping[Key, float], compile_: Mapping[Key, float]) -> Key:
+    """Return the choice, or a better one where another call is `SEVERAL` times as fast.
+
+    Limits of compile time come second then: of the choices that are not so far behind the fastest,
+    the one that compiles in the shortest time is returned.
+
+        not_far_behind("a", {"a": 30.0, "b": 0.2, "c": 0.1}, {"a": 0.2, "b": 1.5, "c": 29.0}) == "b"
+    """
+    near = [each for each in call if call[each] <= SEVERAL * min(call.values())]
+    return chosen if chosen in near else min(near, key=compile_.__getitem__)
 
 
 def figures(lowered: Any, compiled: Any) -> dict[str, Any]:

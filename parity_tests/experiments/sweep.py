@@ -4,11 +4,17 @@ The rule is in `recommend`. Thresholds under which compiling takes more than 10 
 the smallest one are left out. Of the others it takes the smallest whose call is within 5 % of their
 fastest. Small, because a hoisted array is in no module and no executable. Both slacks are widened
 to the noise of the measurement. Where all thresholds are within them there is nothing to choose.
+
+A preamble under the smallest threshold is measured beside them. It is recommended where its call is
+faster still and compiling keeps to the same limit. Where another call is 3 times as fast or more,
+no limit of compile time counts: of the rows that are not 3 times as slow as the fastest, the one
+that compiles in the shortest time is recommended.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.runtime import executable_cache
-from parity_tests.experiments.interleaved_timing import figures, interleaved, noise, ratio
+from parity_tests.experiments.interleaved_timing import (
+    figures,
+    interleaved,
+    noise,
+    not_far_behind,
+    ratio,
+)
 from parity_tests.experiments.variants import Variants
 from parity_tests.observe.environment import describe
 from parity_tests.program import Program
@@ -29,6 +41,7 @@ from reports.views.texts import counted
 CALL_SLACK = 0.05
 COMPILE_SLACK = 0.10
 CALLS_PER_SAMPLE = 4
+PREAMBLE = -1  # beside thresholds: the smallest of them, with a preamble
 
 
 @executable_cache.unshared()  # a threshold is compiled several times, to time it
@@ -41,8 +54,8 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
     """
     timed = _timed(Variants(program), sorted(set(question.thresholds)), question.samples)
     call_noise, compile_noise = noise(timed.calls.values()), noise(timed.compiles.values())
-    points = timed.points()
-    recommended, reason = recommend(points, call_noise=call_noise, compile_noise=compile_noise)
+    points, preamble = timed.points(), timed.preamble()
+    chosen, reason = recommend(points, preamble, call_noise=call_noise, compile_noise=compile_noise)
     return Sweep(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=describe(),
@@ -52,7 +65,9 @@ def sweep(program: Program, question: SweepQuestion) -> Sweep:
         points=points,
         call_noise=call_noise,
         compile_noise=compile_noise,
-        recommended=recommended,
+        recommended=None if chosen == PREAMBLE else chosen,
+        preamble=preamble,
+        precompute_constants="auto" if chosen == PREAMBLE else "off",
         reason=reason,
     )
 
@@ -62,7 +77,7 @@ class _Timed:
     """A program lowered under each threshold, and the times of each different program, in seconds.
 
     `same_as` has the smallest threshold that hoists as many arrays: it gives the same program,
-    which is compiled and timed once.
+    which is compiled and timed once. The program with a preamble is `PREAMBLE`.
     """
 
     lowered: dict[int, Any]
@@ -75,6 +90,10 @@ class _Timed:
     def points(self) -> tuple[SweepPoint, ...]:
         """Return the row of each threshold."""
         return tuple(self._point(threshold, same) for threshold, same in self.same_as.items())
+
+    def preamble(self) -> SweepPoint | None:
+        """Return the row of the preamble, if it has work."""
+        return self._point(min(self.same_as), PREAMBLE) if PREAMBLE in self.lowered else None
 
     def _point(self, threshold: int, same: int) -> SweepPoint:
         return SweepPoint(
@@ -94,12 +113,19 @@ def _timed(variants: Variants, thresholds: Sequence[int], samples: int) -> _Time
         {each: partial(_fresh_compilation, variants, each) for each in first.values()}, samples
     )
     compiled = {each: lowered[each].compile() for each in first.values()}
+    begun = time.perf_counter()
+    with_preamble = variants.lower_with_preamble(thresholds[0])
+    compiled_with_it = with_preamble.compile()
+    if with_preamble.as_text() != lowered[thresholds[0]].as_text():
+        # Once, and not for a median: later programs share the results of the preamble.
+        compiles[PREAMBLE] = [time.perf_counter() - begun]
+        lowered[PREAMBLE], compiled[PREAMBLE] = with_preamble, compiled_with_it
     calls = interleaved(
-        {each: partial(_warm_call, variants, compiled[each]) for each in first.values()},
+        {each: partial(_warm_call, variants, compiled[each]) for each in compiled},
         samples * CALLS_PER_SAMPLE,
     )
     dispatches = interleaved(
-        {each: partial(_dispatch, variants, compiled[each]) for each in first.values()},
+        {each: partial(_dispatch, variants, compiled[each]) for each in compiled},
         samples * CALLS_PER_SAMPLE,
     )
     same_as = {each: first[len(lowered[each].const_args)] for each in thresholds}
@@ -121,21 +147,55 @@ def _dispatch(variants: Variants, compiled: Any) -> Callable[[], object]:
 
 
 def recommend(
-    points: Sequence[SweepPoint], *, call_noise: float = 0.0, compile_noise: float = 0.0
+    points: Sequence[SweepPoint],
+    preamble: SweepPoint | None = None,
+    *,
+    call_noise: float = 0.0,
+    compile_noise: float = 0.0,
 ) -> tuple[int | None, str]:
     """Return the threshold to choose and why; None where there is nothing to choose.
 
-    A noise is how far equal measurements are apart, as a ratio less 1. The rule is at the head of
-    this file.
+    `PREAMBLE` stands for the preamble. A noise is how far equal measurements are apart, as a ratio
+    less 1. The rule is at the head of this file.
 
     Example::
 
         recommend(points)[0] == 32
     """
     points = sorted(points, key=lambda point: point.threshold)
+    call_slack, compile_slack = max(CALL_SLACK, call_noise), max(COMPILE_SLACK, compile_noise)
+    chosen, reason = _of_thresholds(points, call_slack, compile_slack)
+    differ = len({point.const_args for point in points}) > 1
+    rows = {point.threshold: point for point in (points if differ else points[:1])}
+    now = rows[points[0].threshold if chosen is None else chosen]
+    best = now.threshold
+    if preamble is not None:
+        rows[PREAMBLE] = preamble
+        limit = points[0].compile_seconds * (1 + compile_slack)
+        is_faster = preamble.call_seconds * (1 + call_slack) < now.call_seconds
+        best = PREAMBLE if is_faster and preamble.compile_seconds <= limit else best
+    best = not_far_behind(
+        best,
+        {each: row.call_seconds for each, row in rows.items()},
+        {each: row.compile_seconds for each, row in rows.items()},
+    )
+    if best == now.threshold:
+        return chosen, reason
+    faster = now.call_seconds / rows[best].call_seconds
+    longer = rows[best].compile_seconds / now.compile_seconds
+    return best, (
+        f"a call takes {humanise_seconds(rows[best].call_seconds)}, "
+        f"{humanise_seconds(now.call_seconds)} under {now.threshold} ({faster:.1f} times as fast); "
+        f"compiling takes {longer:.1f} times as long"
+    )
+
+
+def _of_thresholds(
+    points: Sequence[SweepPoint], call_slack: float, compile_slack: float
+) -> tuple[int | None, str]:
+    """Choose among thresholds alone, in ascending order."""
     if len({point.const_args for point in points}) == 1:
         return None, "no difference: the same arrays are hoisted under every threshold"
-    call_slack, compile_slack = max(CALL_SLACK, call_noise), max(COMPILE_SLACK, compile_noise)
     within = f"{call_slack:.0%} for a call and {compile_slack:.0%} to compile"
     if ratio([p.call_seconds for p in points]) <= 1 + call_slack and (
         ratio([p.compile_seconds for p in points]) <= 1 + compile_slack

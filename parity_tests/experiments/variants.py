@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 import engine
+from engine.configuration.parsing import Precompute
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.live_part import live_part
@@ -56,13 +57,38 @@ class Variants:
 
     def lower_under(self, embed_threshold: int) -> Any:
         """Lower the program under an embed threshold in bytes; anew at each call, as `lower`."""
-        with engine.embedded_constants_max_bytes(embed_threshold):
-            return self._lower(lambda constant: None)
+        return self._hoisted(embed_threshold, "off")
 
+    def lower_with_preamble(self, embed_threshold: int | None = None) -> Any:
+        """Lower the program with all arrays hoisted and a preamble, which has run then.
+
+        Without an embed threshold, the one in force stays. The first time alone takes as long as
+        the preamble takes to compile and to run: later programs share its results.
+        """
+        lowered = self._hoisted(embed_threshold, "auto")
+        jax.block_until_ready(lowered.const_args)
+        return lowered
+
+    def _hoisted(self, embed_threshold: int | None, precompute: Precompute) -> Any:
+        if embed_threshold is None:
+            return self._lower(lambda constant: None, precompute)
+        with engine.embedded_constants_max_bytes(embed_threshold):
+            return self._lower(lambda constant: None, precompute)
+
+    @jax.disable_jit(False)  # as a measurement
     def call(self, compiled: Any) -> Any:
         """Call a compiled variant with the program's arguments, and wait for the results."""
         return jax.block_until_ready(compiled(*self.args, **self.kwargs))
 
-    def _lower(self, policy: Callable[[engine.CapturedConstant], str | None]) -> Any:
-        jitted = engine.jit(self._fun, constants="simplified", constant_policy=policy)
+    def _lower(
+        self,
+        policy: Callable[[engine.CapturedConstant], str | None],
+        precompute_constants: Precompute = "off",
+    ) -> Any:
+        jitted = engine.jit(
+            self._fun,
+            constants="simplified",
+            constant_policy=policy,
+            precompute_constants=precompute_constants,
+        )
         return jitted.lower(*self.args, **self.kwargs)

@@ -10,7 +10,7 @@ from pathlib import Path
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.fuzz import reduction, rendering, strategy
+from parity_tests.fuzz import reduction, rendering
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
 from parity_tests.processes.protocol import Progress
@@ -48,10 +48,14 @@ def run(
 ) -> Fuzzed:
     """Draw programs and run them on sides. A program's name has its seed and its number.
 
+    Raises `ModuleNotFoundError` where hypothesis is not installed.
+
     Example::
 
         campaign.run(100, 7, sides=SIDES, timeout=60).campaign.verdict
     """
+    from parity_tests.fuzz import strategy
+
     recipes = {
         f"seed_{seed}_program_{number}": strategy.drawn(number, of_seed=seed)
         for number in range(programs)
@@ -104,8 +108,8 @@ def signature(row: ProgramRow) -> tuple[object, ...]:
 
 
 def _broken_by_a_flip(row: ProgramRow) -> tuple[str, str] | None:
-    """Return what a flip breaks, without its figures; None where it breaks nothing."""
-    if row.flip is None or row.flip.outcome != "different":
+    """Return what a flip breaks or places otherwise, without its figures; None where nothing."""
+    if row.flip is None or row.flip.outcome not in ("different", "placed otherwise"):
         return None
     first = row.flip.reasons[0]
     return first.kind, "" if first.kind == "failure" else first.what.partition(":")[0]

@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from parity_tests.jax_defaults import jax_defaults
+
 
 @dataclass(frozen=True)
 class CapturedValue:
@@ -57,8 +59,7 @@ def captured_value(value: Any) -> CapturedValue | None:
     key = is_key(dtype)
     if (shape == () and not key) or not hasattr(value, "nbytes"):
         return None
-    size = int(jax.random.key_data(value).nbytes if key else value.nbytes)
-    return CapturedValue(identity(value), tuple(shape), size, key, value)
+    return CapturedValue(identity(value), tuple(shape), int(value.nbytes), key, value)
 
 
 def identity(value: Any) -> Hashable:
@@ -83,6 +84,7 @@ def unwrapped(value: Any) -> Any:
     return inside if isinstance(inside, np.ndarray) else value
 
 
+@jax_defaults()
 def digest_of(value: Any) -> str:
     """Return the sha256 of the bytes of an array; of a typed PRNG key, of its key data."""
     host = np.asarray(jax.random.key_data(value) if is_key(value.dtype) else value)

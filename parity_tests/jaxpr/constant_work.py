@@ -7,6 +7,7 @@ are arguments (simplified), it computes them at every call.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -28,6 +29,8 @@ TRIVIAL = frozenset(
     }
 )  # fmt: skip
 
+_PRODUCTS = ("dot_general", "conv_general_dilated")  # of operands of unequal types, too
+
 
 @dataclass(frozen=True)
 class ConstantWork:
@@ -36,7 +39,7 @@ class ConstantWork:
     `place` is the line that made the first of them, `bytes` the size of their results and
     `operations` an estimate of their scalar operations. A loop counts as one turn, because XLA may
     take out of a loop what does not change in it. `repeated` is the number of equations that repeat
-    a captured array along a new axis.
+    a captured array along a new axis, and `moved` is the trivial one with the largest result.
     """
 
     equations: tuple[Any, ...]
@@ -44,6 +47,25 @@ class ConstantWork:
     bytes: int
     operations: float
     repeated: int = 0
+    moved: Moved | None = None
+
+    @property
+    def gist(self) -> str:
+        """The equations in a few words, by the primitive with most operations."""
+        operations: defaultdict[str, float] = defaultdict(float)
+        for equation in self.equations:
+            operations[equation.primitive.name] += operations_of(equation)
+        most, more = max(operations, key=operations.__getitem__), len(self.equations) - 1
+        return f"`{most}` and {more} more" if more else f"`{most}`"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What converts or moves captured arrays alone, in words; `bytes` are those of its result."""
+
+    what: str
+    bytes: int
+    place: Place
 
 
 class _Origin(IntEnum):
@@ -69,7 +91,7 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     found = tuple(walk.equations.values())
     operations = sum(map(operations_of, found))
     return ConstantWork(
-        found, walk.place, sum(map(_result_bytes, found)), operations, len(walk.repeats)
+        found, walk.place, sum(map(_result_bytes, found)), operations, len(walk.repeats), walk.moved
     )
 
 
@@ -85,6 +107,7 @@ class _Walk:
         self.equations: dict[int, Any] = {}
         self.repeats: set[int] = set()
         self.place = NOWHERE
+        self.moved: Moved | None = None
         self._visited: dict[tuple[int, ...], list[_Origin]] = {}
 
     def body(self, body: Any, given: Sequence[_Origin], within: Place) -> list[_Origin]:
@@ -124,6 +147,10 @@ class _Origins:
         if not bodies:
             if origin == _Origin.CAPTURED and _is_work(equation):
                 self._found(equation)
+            elif origin == _Origin.CAPTURED and equation.primitive.name in TRIVIAL:
+                self._moved(equation)
+            if equation.primitive.name in _PRODUCTS:
+                self._widened(equation, operands)
             if origin == _Origin.CAPTURED and _repeats(equation):
                 self.walk.repeats.add(id(equation))
             return [origin] * len(equation.outvars)
@@ -134,6 +161,25 @@ class _Origins:
             if body.is_call:
                 results = outputs
         return results
+
+    def _moved(self, equation: Any) -> None:
+        types = [each.aval.str_short() for each in (equation.invars[0], equation.outvars[0])]
+        what = f"`{equation.primitive.name}` of {types[0]} to {types[1]}"
+        self._note(equation, what, _result_bytes(equation))
+
+    def _widened(self, equation: Any, operands: list[_Origin]) -> None:
+        """Note a captured operand that is converted to the wider type of the product."""
+        wide = equation.outvars[0].aval.dtype
+        for operand, origin in zip(equation.invars, operands, strict=True):
+            narrow = operand.aval.dtype
+            if origin == _Origin.CAPTURED and narrow.itemsize < wide.itemsize:
+                types = f"{operand.aval.str_short()} to {wide}"
+                what = f"the conversion of {types} in `{equation.primitive.name}`"
+                self._note(equation, what, operand.aval.size * wide.itemsize)
+
+    def _note(self, equation: Any, what: str, size: int) -> None:
+        if self.walk.moved is None or size > self.walk.moved.bytes:
+            self.walk.moved = Moved(what, size, place_of(equation, self.within))
 
     def _found(self, equation: Any) -> None:
         if not self.walk.equations:

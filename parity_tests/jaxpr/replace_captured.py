@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.captured import unwrapped
 
 # Takes a captured value and returns the one to put in its place, of the same type.
@@ -27,6 +28,7 @@ def replace_captured(closed: Any, replace: Replace) -> Any:
     return _Rewriting(replace).closed(closed)
 
 
+@jax_defaults()
 def with_other_elements(value: Any) -> Any:
     """Return an array of the same type and placement as a captured one, with other elements.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sysconfig
@@ -33,6 +34,7 @@ _JAX = os.path.dirname(os.path.abspath(jax.__file__)) + os.sep
 _MACHINERY = (
     _JAX,
     _HERE,
+    contextlib.__file__,  # of settings that are held around a function
     *(
         os.path.join(os.path.dirname(os.path.dirname(_HERE)), package) + os.sep
         for package in ("engine", "legacy_closedjaxpr", "simplified_consts")

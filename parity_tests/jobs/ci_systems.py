@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +21,7 @@ def systems(folder: Path) -> tuple[tuple[System, ...], str]:
     there = {system: file for system, file in files.items() if (folder / file).exists()}
     if there:
         return tuple(there), ", ".join(there.values())
-    remotes = _git(folder, "remote", "--verbose")
+    remotes = git(folder, "remote", "--verbose")
     hosts = tuple(system for system in SYSTEMS if f"{system}." in remotes)
     return hosts, "git remote"
 
@@ -34,21 +33,26 @@ def default_branch(folder: Path) -> tuple[str, str]:
 
         default_branch(Path("my_project")) == ("main", "git")
     """
-    head = _git(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+    head = git(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
     if head:
         return head.removeprefix("origin/"), "git: origin/HEAD"
-    branches = _git(folder, "branch", "--all", "--format=%(refname:lstrip=-1)").split()
+    branches = git(folder, "branch", "--all", "--format=%(refname:lstrip=-1)").split()
     for name in ("main", "master"):
         if name in branches:
             return name, "git: a branch of this name"
     return "main", "assumed: git names no other"
 
 
-def _git(folder: Path, *arguments: Sequence[str] | str) -> str:
-    """Return what a question to git prints; "" where git or the repository is missing."""
+def git(folder: Path, *arguments: str) -> str:
+    """Return what a question to git prints; "" where git, the repository or the answer is missing.
+
+    Example::
+
+        git(Path("my_project"), "remote") == "origin"
+    """
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *map(str, arguments)],
+            ["git", "-C", str(folder), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -9,6 +9,7 @@ from pathlib import Path
 from parity_tests.jobs.ci_systems import System, default_branch, systems
 from parity_tests.jobs.declared import declared
 from parity_tests.jobs.known_releases import Versions, suiting
+from parity_tests.jobs.origin import Origin
 from parity_tests.jobs.pytest_command import pytest_arguments
 from parity_tests.marked_programs import files_with_programs
 
@@ -30,15 +31,17 @@ class Finding:
 class Facts:
     """All that the files of a job are written from.
 
-    `project` are the arguments of pip that install the project with what its tests need. `with_`
-    are the same as packages of `--with`. `programs` are targets of `constparity run`, and `tests`
-    arguments of pytest; None where the project has none. `findings` explain each to the user.
+    `constparity` are arguments of pip that install constparity, and `project` those that install
+    the project with what its tests need. `with_` are the same as packages of `--with`. `programs`
+    are targets of `constparity run`, and `tests` arguments of pytest; None where the project has
+    none. `findings` explain each to the user.
     """
 
     folder: Path
     systems: tuple[System, ...]
     branch: str
     versions: Versions
+    constparity: tuple[str, ...]
     installer: str
     project: tuple[str, ...]
     with_: tuple[str, ...]
@@ -48,21 +51,27 @@ class Facts:
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The kinds of runs that the job has: programs, and the tests on both sides."""
+        """The kinds of runs that the job has.
+
+        `jax-both` says whether the flip breaks a test. `both` compares values that no test checks,
+        and cannot see a test that reads jaxprs or the flag.
+        """
         return (
             *(("programs",) if self.programs else ()),
-            *(("both",) if self.tests is not None else ()),
+            *(("jax-both", "both") if self.tests is not None else ()),
         )
 
 
-def facts(folder: Path, wanted: tuple[System, ...] = ()) -> Facts:
+def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Facts:
     """Find out about the project in a folder; `wanted` are the CI systems that the user names.
+
+    `origin` says what installs constparity in the job.
 
     Raises `ProjectError`, and `NoVersionError` where no Python serves.
 
     Example::
 
-        facts(Path("my_project")).runs == ("programs", "both")
+        facts(Path("my_project"), installed_origin()).runs == ("programs", "jax-both", "both")
     """
     if not folder.is_dir():
         raise ProjectError(f"{folder} is no folder: name the folder of a project")
@@ -89,6 +98,7 @@ def facts(folder: Path, wanted: tuple[System, ...] = ()) -> Facts:
         Finding("branch", branch, of_branch),
         Finding("Python", versions.python, named.of_python),
         Finding("JAX", ", ".join(versions.jax), named.of_jax),
+        Finding("constparity", shlex.join(origin.arguments), origin.source),
         Finding("install", shlex.join((named.installer, *named.project)), named.of_project),
     ]
     if programs:
@@ -100,6 +110,7 @@ def facts(folder: Path, wanted: tuple[System, ...] = ()) -> Facts:
         systems=chosen,
         branch=branch,
         versions=versions,
+        constparity=origin.arguments,
         installer=named.installer,
         project=named.project,
         with_=named.packages,

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 from packaging.specifiers import SpecifierSet
 
-from parity_tests.environments.find_python import NoPythonError, minors_for
+from parity_tests.environments.find_python import KNOWN, NEWEST_MINOR, NoPythonError, minors_for
 from parity_tests.processes.own_sides import refusal_of
 
-# docs/versions.md says what was tried on each. 0.8.0 and older break on the flag itself.
-KNOWN = ("0.8.3", "0.9.2", "0.10.2", "0.11.2", "0.12.0.1")
-# Python 3.14 and later lack wheels of many packages that projects use beside JAX.
-_NEWEST_MINOR = 13
 _OLDEST_MINOR = 11  # of constparity itself
 
 
@@ -65,14 +61,14 @@ def _minors(requires_python: SpecifierSet, classified: Sequence[int]) -> list[in
     """Return the minor versions of Python 3 to choose from."""
     usable = [
         minor
-        for minor in range(_OLDEST_MINOR, _NEWEST_MINOR + 1)
+        for minor in range(_OLDEST_MINOR, NEWEST_MINOR + 1)
         # A bound as >=3.11.4 leaves out some releases of a minor version and not the last one.
         if requires_python.contains(f"3.{minor}.99")
     ]
     if not usable:
         raise NoVersionError(
             f"requires-python is {str(requires_python)!r}, and constparity needs Python "
-            f"3.{_OLDEST_MINOR} to 3.{_NEWEST_MINOR}"
+            f"3.{_OLDEST_MINOR} to 3.{NEWEST_MINOR}"
         )
     return [minor for minor in usable if minor in classified] or usable
 

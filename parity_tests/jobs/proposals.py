@@ -21,7 +21,7 @@ def proposals(facts: Facts) -> list[Change | Kept]:
 
     Example::
 
-        proposals(facts(Path("my_project")))[0].path == WORKFLOW
+        proposals(facts(Path("my_project"), origin))[0].path == WORKFLOW
     """
     return list(_proposals(facts))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity_tests.jobs.known_releases import KNOWN
+from parity_tests.environments.find_python import KNOWN
 from parity_tests.jobs.pins import ACTIONS
 from parity_tests.jobs.rendering import expressions, render, text
 from parity_tests.processes.own_sides import refusal_of
@@ -21,20 +21,20 @@ GITLAB = Path("docs/ci/constparity.gitlab-ci.yml")
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a published file; `default` is spelled as YAML."""
+    """An input of a published file; `default` is spelled as YAML, and None where it is required."""
 
     name: str
     text: str
     type: str = "string"
-    default: str = '""'
+    default: str | None = '""'
 
 
 _STEPS = (
     Input("python", "The Python that the job runs in.", default=text("3.13")),
     Input(
         "constparity",
-        "What installs constparity, as arguments of pip: a version, a URL or a folder.",
-        default=text("constparity"),
+        "What installs constparity, as arguments of pip: git+https://...@COMMIT, or a folder.",
+        default=None,
     ),
     Input("installer", "What installs packages: pip or uv.", default=text("pip")),
     Input(
@@ -52,7 +52,7 @@ _STEPS = (
 )
 _JAX = "a release of JAX, or `installed` for the one that the project's dependencies give"
 _RUN = (
-    "`programs`, or what --constparity of pytest takes: `both`, `legacy`, `simplified`, `jax-both`"
+    "`programs`, or what --constparity of pytest takes: `jax-both`, `both`, `legacy`, `simplified`"
 )
 _RELEASES = tuple(release for release in KNOWN if refusal_of(release) is None)
 
@@ -70,7 +70,7 @@ def published() -> dict[Path, str]:
 def _workflow() -> str:
     inputs = (
         Input("jax", f"A JSON list, each {_JAX}.", default=_json_list(_RELEASES)),
-        Input("run", f"A JSON list, each {_RUN}.", default=_json_list(("both",))),
+        Input("run", f"A JSON list, each {_RUN}.", default=_json_list(("jax-both", "both"))),
         *_STEPS,
         Input("runs-on", "The runner that compares.", default=text("ubuntu-latest")),
         Input("comment", "Comment on pull requests.", "boolean", "true"),
@@ -95,7 +95,7 @@ def _workflow() -> str:
 def _action() -> str:
     inputs = (
         Input("jax", _capital(_JAX), default=text("installed")),
-        Input("run", _capital(_RUN), default=text("both")),
+        Input("run", _capital(_RUN), default=text("jax-both")),
         *_STEPS,
     )
     value = expressions("${{ inputs.", " }}")
@@ -108,7 +108,7 @@ def _gitlab() -> str:
     releases = f"[{', '.join(map(text, _RELEASES))}]"
     inputs = (
         Input("jax", f"Each {_JAX}.", "array", releases),
-        Input("run", f"Each {_RUN}.", "array", '["both"]'),
+        Input("run", f"Each {_RUN}.", "array", '["jax-both", "both"]'),
         *_STEPS,
         Input("stage", "The stage of the pipeline that compares.", default=text("test")),
     )

@@ -11,6 +11,7 @@ import jinja2
 
 from parity_tests.jobs.facts import Facts
 from parity_tests.jobs.pins import ACTIONS
+from parity_tests.processes.own_sides import known_range
 
 # What the reusable workflow and the action call the arguments of a step, and the project's values.
 _VALUES = ("constparity", "installer", "programs", "project", "python", "tests", "with")
@@ -34,6 +35,7 @@ def render(template: str, context: Mapping[str, Any]) -> str:
         autoescape=False,
     )
     environment.filters["json"] = text
+    environment.globals["jax_range"] = known_range()
     return environment.get_template(template).render(context).rstrip("\n") + "\n"
 
 
@@ -81,7 +83,7 @@ def gitlab_jobs_of(facts: Facts, stage: str) -> str:
 def values_of(facts: Facts) -> dict[str, str]:
     """Return the arguments of the steps for a project, each as YAML spells it."""
     return {
-        "constparity": text("constparity"),
+        "constparity": text(shlex.join(facts.constparity)),
         "installer": text(facts.installer),
         "programs": text(shlex.join(facts.programs)),
         "project": text(shlex.join(facts.project)),

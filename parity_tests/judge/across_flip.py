@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from parity_tests.advice import advice, policy_for
 from parity_tests.judge.findings import Findings
 from reports.rows import (
     CapturedArray,
@@ -57,11 +58,13 @@ class AcrossFlip:
         return [each for each in self.findings.times if self._is_across(each)]
 
     @property
-    def times_again(self) -> tuple[StageTimes, StageTimes] | None:
-        """The times before and after, of processes that ran one after the other; else None."""
-        by_side = {each.side: each.times for each in self.findings.measured_again}
-        before, after = by_side.get(self.left), by_side.get(self.right)
-        return (before, after) if before and after else None
+    def times_again(self) -> tuple[tuple[StageTimes, StageTimes], ...]:
+        """The times before and after, of processes that ran one after the other."""
+        before, after = (
+            [each.times for each in self.findings.measured_again if each.side == side]
+            for side in (self.left, self.right)
+        )
+        return tuple((old, new) for old, new in zip(before, after, strict=False) if old and new)
 
     @property
     def drift(self) -> DriftAttribution | None:
@@ -95,22 +98,37 @@ class AcrossFlip:
         return place(largest.file, largest.line) if largest and largest.file else ""
 
     @property
+    def policy(self) -> str:
+        """How the engine keeps all arrays inlined that the flip hoists.
+
+        A side that failed after it has hoisted what the side before it inlines.
+        """
+        before = self.before.ledger if self.before else ()
+        arrays = self.hoisted or [each for each in before if each.fate != "embedded"]
+        return policy_for(*(place(each.file, each.line) if each.file else "" for each in arrays))
+
+    @property
     def how_to_find_the_culprit(self) -> str:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
         if not self.hoists_nothing:
-            culprit = "constparity culprit names the captured arrays that it takes"
+            culprit = advice("culprit")
             # Callbacks may decide by it, although the program is traced alike.
             if read := self._undecided_read:
                 what = _WHAT_IS_READ[read[0].kind]
-                return (
-                    f"find out what the read of {what} at {_places(read)} decides, else {culprit}"
-                )
+                fields = {"what": what, "places": _places(read), "culprit": culprit}
+                return advice("read, else culprit", **fields)
             return culprit
         if read := self.hazard(*_WHAT_IS_READ):
-            return (
-                f"no captured array is hoisted: find out what the read at {_places(read)} decides"
-            )
-        return "no captured array is hoisted: find out what else reads the flag"
+            return advice("read", places=_places(read))
+        return advice("other read")
+
+    @property
+    def how_to_find_the_culprit_of_failure(self) -> str:
+        """What to do about a new failure: an array that is inlined again is what it was."""
+        action = self.how_to_find_the_culprit
+        if action != advice("culprit"):
+            return action
+        return advice("culprit of failure", policy=self.policy)
 
     @property
     def _undecided_read(self) -> tuple[Hazard, ...] | None:
@@ -125,7 +143,7 @@ class AcrossFlip:
     def deciding_read(self) -> tuple[Hazard, ...] | None:
         """The first reads that may decide another program, though it was not traced otherwise."""
         reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
-        return next((group for group in reads if group[0].fix != "nothing"), None)
+        return next((group for group in reads if group[0].fix != advice("nothing")), None)
 
     @property
     def hoists_nothing(self) -> bool:
@@ -148,7 +166,7 @@ class AcrossFlip:
 
 
 def _may_decide(read: Hazard) -> bool:
-    return read.kind != "reads jaxpr constants" or read.fix != "nothing"
+    return read.kind != "reads jaxpr constants" or read.fix != advice("nothing")
 
 
 def _places(hazards: Sequence[Hazard]) -> str:

@@ -10,15 +10,15 @@ apart like this at most once in 1,000 draws. If leaving calls out makes that mor
 left out; if the calls are too few all the same, there is no interval.
 
 That holds for independent calls. A process that runs beside others may be slow as a whole, so a
-campaign measures both sides again, one after the other, and a time is slower only where both say
-so.
+campaign measures both sides twice more, one process after the other, and a time is slower only
+where each process after the flip is slower than each one before it.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports.rows import StageTimes, TimeMetric
@@ -32,6 +32,10 @@ SECONDS_APART = 100e-6  # less is the price of a thread that wakes up, not of a 
 ONCE: tuple[TimeMetric, ...] = ("trace", "lower", "compile")
 FACTOR_ONCE = 3.0
 SECONDS_ONCE = 0.5
+
+# An idle machine takes about as much of the clock as of its processors, or less.
+BUSY = 1.25
+LEAST_CLOCK = 1.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,38 @@ def slower_stages(left: StageTimes, right: StageTimes) -> tuple[TimeMetric, ...]
             found.append(stage)
     ratio = calls(left, right)
     return (*found, "call") if ratio and ratio.is_slower else tuple(found)
+
+
+def slower_in_all(pairs: Sequence[tuple[StageTimes, StageTimes]]) -> tuple[TimeMetric, ...]:
+    """Return the stages that take longer in each process on the right than in each on the left.
+
+    Example::
+
+        slower_in_all([(before.times, after.times), *measured_again]) == ("compile",)
+    """
+    lefts, rights = zip(*pairs, strict=True)
+    found = [set(slower_stages(left, right)) for left in lefts for right in rights]
+    return tuple(each for each in (*ONCE, "call") if all(each in stages for stages in found))
+
+
+def waiting(times: Iterable[StageTimes]) -> str:
+    """Say how long processes waited that trace, lower and compile; "" where that is not much.
+
+    Other work on the machine lengthens what they take of the clock, and not of its processors.
+
+    Example::
+
+        waiting([before.times, after.times])
+    """
+    known = [each for each in times if each.processor is not None]
+    clock = sum(each.trace + each.lower + each.compile for each in known)
+    processor = sum(each.processor or 0.0 for each in known)
+    if clock < LEAST_CLOCK or clock < BUSY * processor:
+        return ""
+    return (
+        f"the machine is busy: tracing, lowering and compiling took {clock:.1f} s of the clock and "
+        f"{processor:.1f} s of its processors, so times are longer than on an idle one"
+    )
 
 
 def _ratio(left: Sequence[float], right: Sequence[float]) -> CallRatio | None:

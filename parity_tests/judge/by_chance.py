@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from parity_tests.advice import advice
 from parity_tests.judge.comparison import worst_in_words
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
-from parity_tests.judge.unrepeated import ACTIONS
 from reports.rows import Comparison, DriftAttribution
 
 
@@ -49,7 +49,7 @@ def _of_drift(findings: Findings) -> NotRepeatable | None:
             return NotRepeatable(
                 side=drift.unrepeated_side or drift.left,
                 what=drift.evidence,
-                action=ACTIONS["outputs"],
+                action=advice("seed outputs"),
                 explained=frozenset((outputs.metric, leaf.path) for leaf in outputs.leaves),
             )
     return None
@@ -67,6 +67,20 @@ def without_chance(findings: Findings) -> Findings:
         return findings
     rest = tuple(_rest(each, found, findings) for each in findings.comparisons)
     return replace(findings, comparisons=rest)
+
+
+def with_chance_marked(findings: Findings) -> tuple[Comparison, ...]:
+    """Return the comparisons as a row shows them: "not judged" where all that differs is chance.
+
+    Example::
+
+        with_chance_marked(findings)[0].outcome
+    """
+    rest = without_chance(findings).comparisons
+    return tuple(
+        each.model_copy(update={"outcome": judged.outcome})
+        for each, judged in zip(findings.comparisons, rest, strict=True)
+    )
 
 
 def _rest(comparison: Comparison, found: NotRepeatable, findings: Findings) -> Comparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.judge import effects
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
@@ -12,20 +13,19 @@ from reports.rows import FlipOutcome, FlipReason
 _OUTCOMES: dict[tuple[str, str], tuple[FlipOutcome, str]] = {
     (effects.CALLS, "different"): (
         "different",
-        "find out what decides how often it is called: that may not depend on the form of a jaxpr",
+        "how often",
     ),
     (effects.VALUES, "different"): (
         "different",
-        "find out what its arguments are computed from: constparity culprit names captured arrays "
-        "if they are outputs as well",
+        "values of effects",
     ),
     (effects.VALUES, "expected difference"): (
         "numerics drift, explained",
-        "accept it, or for the same bits keep the array inlined (constant_policy)",
+        "fused drift",
     ),
     (effects.PURE, "expected difference"): (
         "safe but slower or larger",
-        "accept it, or use jax.experimental.io_callback if each call counts",
+        "pure calls",
     ),
 }
 
@@ -37,11 +37,12 @@ def of_effects(flip: AcrossFlip, metric: str) -> Iterator[FlipReason]:
         return
     for each in effects.findings(before.effects, after.effects):
         if each.metric == metric:
-            outcome, action = _OUTCOMES[each.metric, each.outcome]
+            outcome, name = _OUTCOMES[each.metric, each.outcome]
             what = f"{each.metric}: {each.what}"
             if outcome == "different" and (read := read_that_changes(flip)):
                 yield of_read("structure or count", what, read)
                 continue
+            action = advice(name, policy=flip.policy)
             if outcome == "different" and flip.hazard("reads the flag"):
                 action = flip.how_to_find_the_culprit
             yield FlipReason(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 
-from parity_tests.judge import beyond_doubt
+from parity_tests.advice import advice
+from parity_tests.judge import beyond_doubt, flip_work
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import read_that_changes
 from reports.rows import (
     FlipReason,
     Hazard,
+    MovedArray,
     Observation,
     StageTimes,
     TimeComparison,
@@ -18,15 +21,27 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Metric
 from reports.views.figures import humanise_bytes, humanise_ratio, humanise_seconds
+from reports.views.ledger import place
 from reports.views.texts import counted
 
-_ROUNDS = "constparity run --rounds 5 judges them"
 TIMES_NOT_JUDGED = FlipReason(
-    outcome="safe", kind="note", what="times were not judged", action=_ROUNDS
+    outcome="safe", kind="note", what="times were not judged", action=advice("judge times")
 )
+_TAKES: dict[TimeMetric, str] = {
+    "trace": "tracing takes",
+    "lower": "lowering takes",
+    "compile": "compiling takes",
+    "cached compile": "compiling from the cache takes",
+    "first call": "the first call takes",
+    "call": "each call takes",
+    "dispatch": "the dispatch of each call takes",
+}
+# Sizes of what XLA keeps of constants: they are larger where it folds less.
+_FOLDED = ("device memory of constants", "serialized bytes", "temporary bytes")
 
 # About a millisecond of one core. A smaller folding is a hazard without a price.
 OPERATIONS_PER_CALL = 1e7
+_LARGE = 2**20  # bytes of a result that a call writes at a price
 
 
 def costs(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
@@ -42,8 +57,7 @@ def costs(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator
 def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:
     """Yield the reason that a time is where rounds judged it slower."""
     if time.verdict == "slower":
-        ratio = f"{humanise_ratio(time.ratio)} ({time.low:.2f} to {time.high:.2f})"
-        yield _slower(flip, time.metric, time.ratio, f"{time.metric} takes {ratio} of what it took")
+        yield _slower(flip, time.metric, time.ratio, None, f"{time.low:.2f}x to {time.high:.2f}x")
 
 
 def _without_rounds(
@@ -53,40 +67,37 @@ def _without_rounds(
     if before.times is None or after.times is None:
         yield TIMES_NOT_JUDGED
         return
-    slower, again = beyond_doubt.slower_stages(before.times, after.times), flip.times_again
-    confirmed = [each for each in slower if again and each in beyond_doubt.slower_stages(*again)]
+    again = flip.times_again
+    measured = ((before.times, after.times), *again)
+    confirmed = beyond_doubt.slower_in_all(measured) if again else ()
     for stage in confirmed:
-        once = f"{stage} takes {_once(stage, before.times, after.times)} of what it took"
-        of_again = f"; measured again, {_once(stage, *again)}" if again else ""
-        yield _slower(flip, stage, _ratio(stage, before.times, after.times), once + of_again)
+        once = _once(stage, before.times, after.times)
+        of_again = f"; measured again {' and '.join(_once(stage, *each) for each in again)}"
+        old, new = _seconds(stage, before.times), _seconds(stage, after.times)
+        yield _slower(flip, stage, new / old, new - old, once + of_again)
     call = beyond_doubt.calls(before.times, after.times)
     if call is None or call.is_open or (call.is_slower and "call" not in confirmed):
         yield TIMES_NOT_JUDGED
-    elif call.is_faster:
-        once = _once("call", before.times, after.times)
-        yield FlipReason(outcome="safe", kind="note", what=f"call takes {once} of what it took")
 
 
 def _once(stage: TimeMetric, before: StageTimes, after: StageTimes) -> str:
-    """Write the ratio of a stage in words, as one process of each side has it."""
+    """Write the times of a stage and their ratio, as one process of each side has them."""
+    old, new = _seconds(stage, before), _seconds(stage, after)
+    said = f"{humanise_seconds(new)} after {humanise_seconds(old)}"
     call = beyond_doubt.calls(before, after) if stage == "call" else None
     if call is None:
-        old, new = getattr(before, stage), getattr(after, stage)
-        seconds = f"{humanise_seconds(new)} after {humanise_seconds(old)}"
-        return f"{humanise_ratio(new / old)} ({seconds})"
-    interval = f"{humanise_ratio(call.low)} to {humanise_ratio(call.high)}"
+        return said
     left, right = call.samples
     each = f"{left} calls each" if left == right else f"{left} calls before and {right} after"
-    return f"{humanise_ratio(call.ratio)} ({interval}, {each})"
+    return f"{said} ({humanise_ratio(call.low)} to {humanise_ratio(call.high)}, {each})"
 
 
-def _ratio(stage: TimeMetric, before: StageTimes, after: StageTimes) -> float:
-    """Return the ratio of a stage that both sides have measured."""
-    call = beyond_doubt.calls(before, after) if stage == "call" else None
-    if call is not None:
-        return call.ratio
-    ratio: float = getattr(after, stage) / getattr(before, stage)
-    return ratio
+def _seconds(stage: TimeMetric, times: StageTimes) -> float:
+    """Return the seconds of a stage that was measured."""
+    if stage == "call":
+        return statistics.median(times.call_seconds)
+    seconds: float = getattr(times, stage)
+    return seconds
 
 
 def is_work(flip: AcrossFlip, hazard: Hazard) -> bool:
@@ -103,36 +114,65 @@ def is_work(flip: AcrossFlip, hazard: Hazard) -> bool:
     return call is None or call.is_slower or call.is_open
 
 
-def _slower(flip: AcrossFlip, stage: TimeMetric, ratio: float, what: str) -> FlipReason:
-    """Return the reason that a slower stage is, with its probable cause."""
-    [metric] = [each for each in metrics.METRICS if each.stage == stage]
-    folded, read = flip.hazard("folded by legacy alone"), _read_that_costs(flip, stage)
-    if read:
-        where = lines_of(read)
-        action = read[0].fix if read[0].changes_program else flip.how_to_find_the_culprit
-    elif metric.folding_helps and folded:
-        where, action = lines_of(folded), folded[0].fix
-        what += f": {folded[0].what}"
-    elif not flip.hoisted:
-        again = "no captured array is hoisted: measure again with more --rounds"
-        # Two measurements that agree beyond doubt leave nothing to measure.
-        where, action = "", flip.how_to_find_the_culprit if flip.times_again else again
-    else:
-        arrays = counted(len(flip.hoisted), "captured array")
-        where = flip.largest
-        action = (
-            f"each call hands over {arrays} as const args: raise the embed threshold (constparity "
-            "sweep recommends one), or keep this array inlined (constant_policy)"
-        )
+def _slower(
+    flip: AcrossFlip, stage: TimeMetric, ratio: float, more: float | None, measured: str
+) -> FlipReason:
+    """Return the reason that a slower stage is: how much, its probable cause, the measurements."""
+    cause, where, action = _cause_of(flip, stage)
+    said = f"{_TAKES[stage]} {humanise_ratio(ratio)} as long"
     return FlipReason(
         outcome="safe but slower or larger",
         kind="time",
         subject=stage,
         ratio=ratio,
-        what=what,
+        more=more,
+        what=f"{said}{f': {cause}' if cause else ''}; {measured}",
         where=where,
         action=action,
     )
+
+
+def _cause_of(flip: AcrossFlip, stage: TimeMetric) -> tuple[str, str, str]:
+    """Return why a stage is slower if that is known, with the lines, and what helps."""
+    [metric] = [each for each in metrics.METRICS if each.stage == stage]
+    if read := _read_that_costs(flip, stage):
+        helps = read[0].fix if read[0].changes_program else flip.how_to_find_the_culprit
+        return "", lines_of(read), helps
+    if metric.folding_helps and (folded := flip.hazard("folded by legacy alone")):
+        cause = f"XLA no longer folds {folded[0].gist}" if folded[0].gist else folded[0].what
+        return cause, lines_of(folded), folded[0].fix
+    if not flip.hoisted:
+        # Two measurements that agree beyond doubt leave nothing to measure.
+        again = flip.how_to_find_the_culprit if flip.times_again else advice("measure again")
+        return "", "", again
+    if not metric.folding_helps:
+        helps = advice("compile culprit") if stage == "compile" else flip.how_to_find_the_culprit
+        return "", flip.largest, helps
+    return _cause_in_calls(flip)
+
+
+def _cause_in_calls(flip: AcrossFlip) -> tuple[str, str, str]:
+    """Return what else XLA did with the values of captured arrays, and does no more."""
+    if (moved := _moved(flip)) and moved.bytes >= _LARGE:
+        return _of_moved(flip, moved)
+    flops = [
+        each.executable.flops or 0 if each and each.executable else 0
+        for each in (flip.before, flip.after)
+    ]
+    if flops[1] > 1.1 * flops[0]:
+        return "XLA computes more", flip.largest, flip_work.how_to_compute_less(flip)
+    arrays = counted(len(flip.hoisted), "captured array")
+    return "", flip.largest, advice("tune", arrays=arrays)
+
+
+def _moved(flip: AcrossFlip) -> MovedArray | None:
+    return flip.after.jaxpr.moved if flip.after and flip.after.jaxpr else None
+
+
+def _of_moved(flip: AcrossFlip, moved: MovedArray) -> tuple[str, str, str]:
+    where = place(moved.file, moved.line) if moved.file else flip.largest
+    action = advice("convert before", policy=flip.policy)
+    return f"XLA no longer folds {moved.what}", where, action
 
 
 def _read_that_costs(flip: AcrossFlip, stage: TimeMetric) -> tuple[Hazard, ...] | None:
@@ -154,16 +194,26 @@ def of_size(
     old, new = metric.read(before), metric.read(after)
     if old is None or new is None:
         return
-    if new - old > limit.bytes and new - old > limit.share * old:
-        folded = flip.hazard("folded by legacy alone")
+    if limit.is_exceeded(old, new):
+        said = f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}"
+        cause, where, action = _cause_of_size(flip, metric, new - old)
         yield FlipReason(
             outcome="safe but slower or larger",
             kind="size",
             subject=metric.name,
             ratio=new / old if old else None,
-            what=f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}",
-            where=lines_of(folded) if folded else flip.largest,
-            action=folded[0].fix
-            if folded
-            else "keep this array inlined (constant_policy), or pass it as an argument",
+            more=new - old,
+            what=f"{said}, for {cause}" if cause else said,
+            where=where,
+            action=action,
         )
+
+
+def _cause_of_size(flip: AcrossFlip, metric: Metric, more: int) -> tuple[str, str, str]:
+    """Return why a size is larger if that is known, with the lines, and what helps."""
+    if metric.name in _FOLDED:
+        if folded := flip.hazard("folded by legacy alone"):
+            return "", lines_of(folded), folded[0].fix
+        if (moved := _moved(flip)) and 2 * moved.bytes >= more:
+            return _of_moved(flip, moved)
+    return "", flip.largest, advice("inline", policy=flip.policy)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from packaging.version import Version
 
+from parity_tests.advice import advice
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.exception_texts import are_alike
 from parity_tests.judge import effect_reasons, effects
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.flip_costs import is_work
@@ -14,7 +16,6 @@ from parity_tests.judge.flip_work import is_told_here
 from parity_tests.judge.limits_exceeded import is_beyond_doubt
 from parity_tests.judge.one_mode import pair_before_flip, what_differs_too, what_helps
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
-from parity_tests.judge.unrepeated import ACTIONS
 from parity_tests.judge.written_arrays import OF_VALUES, of_written
 from reports.rows import (
     Comparison,
@@ -24,6 +25,7 @@ from reports.rows import (
     FlipOutcome,
     FlipReason,
     Hazard,
+    HazardKind,
     Observation,
     Side,
     metrics,
@@ -32,33 +34,21 @@ from reports.rows.check_names import OF_SPEED
 from reports.rows.observation import OF_LIMITS
 from reports.views.ledger import place
 
-# What XLA does to one of two programs that compute the same, and how to get the same bits.
-_OF_XLA: dict[DriftCause, str] = {
-    "constant folding": "accept it; or for the same bits compute what is folded before tracing, or "
-    "keep the array inlined (constant_policy)",
-    "layout or fusion": "accept it; or for the same bits keep the array inlined (constant_policy)",
+# What XLA does to one of two programs that compute the same: the advice within the tolerance, and
+# beyond it, where the program magnifies a rounding, the sign of a NaN, or a zero.
+_OF_XLA: dict[DriftCause, tuple[str, str]] = {
+    "constant folding": ("folded drift", "folded beyond"),
+    "layout or fusion": ("fused drift", "fused beyond"),
 }
-# The same beyond the tolerance: the program magnifies a rounding, the sign of a NaN, or a zero.
-_BEYOND_TOLERANCE: dict[DriftCause, str] = {
-    "constant folding": "compute what is folded before tracing, or keep the array inlined "
-    "(constant_policy), for the values of today; the program magnifies a rounding, so check "
-    "whether either result is to be relied on",
-    "layout or fusion": "keep the array inlined (constant_policy) for the values of today; the "
-    "program magnifies a rounding, so check whether either result is to be relied on",
-}
+
+_FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 
 # XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
 _PASSES_TOO_FEW = "but compiled program expected"
 
-_SEED = ACTIONS["outputs"]
-
 # With its flag set, JAX 0.7.2 and 0.8.0 lower no program that captures an array, 0.8.3 and 0.9.2
 # none that captures an array of NumPy's.
 _FLAG_WORKS = Version("0.10.0")
-_ONE_PROGRAM = (
-    "find what reads the flag, the text of a jaxpr or a lowered module: both forms are meant to be "
-    "one program"
-)
 
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
@@ -70,18 +60,15 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         return _of_program_as_written(flip, before.failure, after.failure)
     if before.failure is not None:
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
-        if then in ("", today):
+        if not then or are_alike(then, today):
             alike = ", alike" if then else f", and {flip.right} works after the flip"
             what = f"{flip.left} fails today{alike}: {today}"
         else:
             what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
         if before.failure.kind in OF_LIMITS:
-            action = OF_LIMITS[before.failure.kind]
-        elif after.failure is None:
-            action = "nothing for the flip, which does not break it; to compare the two, make the "
-            action += "program run before the flip"
+            action = advice(before.failure.kind)
         else:
-            action = "make the program run before the flip, then compare again"
+            action = advice("works after" if after.failure is None else "fails today")
         return FlipReason(
             outcome="could not compare",
             kind="failure",
@@ -95,7 +82,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
-    cause = flip.hazard("captured and donated", "incompatible devices") if broken else None
+    cause = flip.hazard(*_hazards_behind(failure)) if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
     read = None
     if broken and not cause:
@@ -107,13 +94,13 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     if cause:
         action = cause[0].fix
     elif exceeds:
-        action = f"find out what {flip.right} does in {failure.stage}: {flip.left} needs little"
+        action = advice("far below", side=flip.right, stage=failure.stage, other=flip.left)
     elif broken and failure.of_jax and (release := _with_a_broken_flag(after)):
-        action = f"nothing in the program: {release} fails with its flag; use 0.10.0 or newer"
+        action = advice("broken release", release=release)
     elif broken:
-        action = flip.how_to_find_the_culprit
+        action = flip.how_to_find_the_culprit_of_failure
     else:
-        action = OF_LIMITS.get(failure.kind, "find out why the side is not there")
+        action = advice(failure.kind if failure.kind in OF_LIMITS else "side is away")
     return FlipReason(
         outcome="different" if broken else "could not compare",
         kind="failure",
@@ -121,6 +108,13 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         where=lines_of(cause) if cause else failure.where,
         action=action,
     )
+
+
+def _hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
+    """Return the kinds of hazards for which a side fails so."""
+    if _FORBIDDEN in failure.message:
+        return ("implicit transfer",)
+    return "captured and donated", "incompatible devices"
 
 
 def _of_program_as_written(flip: AcrossFlip, before: Failure, after: Failure | None) -> FlipReason:
@@ -140,8 +134,7 @@ def _of_program_as_written(flip: AcrossFlip, before: Failure, after: Failure | N
         what="was not compared as its user runs it: as it is written it runs, and within a jit of "
         f"constparity's it does not: {_said(before)}",
         where=before.where,
-        action="name the functions that it jits as programs of their own, or make it one that "
-        "jax.jit takes",
+        action=advice("jitted apart"),
     )
 
 
@@ -162,8 +155,7 @@ def _of_wrong_side(side: Side, failure: Failure) -> FlipReason:
         kind="failure",
         what=f"{side} ran in the other mode: {_first_line(failure)}",
         where=failure.where,
-        action="let nothing set jax_use_simplified_jaxpr_constants while the program runs: each "
-        "side gets it from its environment",
+        action=advice("wrong side"),
     )
 
 
@@ -193,11 +185,11 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     elif placement and outcome in ("different", "expected difference"):
         cause = flip.hazard("placement of outputs")
         yield FlipReason(
-            outcome="different",
+            outcome="placed otherwise",
             kind="placement",
             what=what,
             where=lines_of(cause) if cause else "",
-            action=cause[0].fix if cause else "state it: jax.jit(..., out_shardings=...)",
+            action=cause[0].fix if cause else advice("sharded outputs"),
         )
     elif outcome == "different" and not is_told_here(metric):
         alike = pair_before_flip(flip, comparison)
@@ -242,26 +234,27 @@ def _weighed(
     flip: AcrossFlip, outputs: Comparison, drift: DriftAttribution | None
 ) -> tuple[FlipOutcome, str, str]:
     """Return what outputs that are not bitwise equal come to, why if not by a cause, what helps."""
-    beyond = outputs.outcome == "different"
+    beyond, policy = outputs.outcome == "different", flip.policy
     if drift and drift.cause in _OF_XLA:
         # XLA may do so; beyond the tolerance the program's values are others all the same.
-        if beyond:
-            return "different", "", _BEYOND_TOLERANCE[drift.cause]
-        return "numerics drift, explained", "", _OF_XLA[drift.cause]
+        action = advice(_OF_XLA[drift.cause][beyond], policy=policy)
+        if drift.cause == "constant folding" and drift.wrong == flip.left:
+            action = advice("folded wrong")
+        return "different" if beyond else "numerics drift, explained", "", action
     if drift and drift.unrepeated and not beyond:
         why = "runs of one side differ alike, within rounding"
-        return "numerics drift, explained", why, f"accept it; or for the same bits {_SEED}"
+        return "numerics drift, explained", why, advice("seeded drift", seed=advice("seed outputs"))
     if beyond and (alike := pair_before_flip(flip, outputs)):
         return "different", what_differs_too(alike), what_helps(alike)
     if drift and drift.cause == "another program":
-        return "different", "", _ONE_PROGRAM
+        return "different", "", advice("one program")
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
     if drift or beyond:
         return "different", "", flip.how_to_find_the_culprit
     return (
         "numerics drift, explained",
         "that is within the rounding of the outputs' dtypes",
-        "accept it, or for the same bits keep the array inlined (constant_policy)",
+        advice("fused drift", policy=policy),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge import flip_costs, flip_reasons, flip_work
+from parity_tests.judge import flip_costs, flip_gains, flip_reasons, flip_work
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.beside_the_verdict import of_hazards
 from parity_tests.judge.by_chance import finding_of, without_chance
@@ -20,6 +20,7 @@ from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
+from reports.rows.price import Price, price_of
 
 
 def decide(
@@ -43,9 +44,13 @@ def decide(
     if findings.too_late is not None:
         found = _with_settings(found, findings.too_late)
     found = tuple(said_once(found))
-    worst_first = tuple(sorted(found, key=lambda each: -FLIP_OUTCOMES.index(each.outcome)))
+    worst_first = tuple(sorted(found, key=_badness, reverse=True))
     outcome: FlipOutcome = worst_first[0].outcome if worst_first else "safe"
     return FlipVerdict(left=pair[0], right=pair[1], outcome=outcome, reasons=worst_first)
+
+
+def _badness(reason: FlipReason) -> tuple[int, Price]:
+    return FLIP_OUTCOMES.index(reason.outcome), price_of(reason)
 
 
 def _with_chance(found: tuple[FlipReason, ...], chance: NotRepeatable) -> tuple[FlipReason, ...]:
@@ -94,6 +99,7 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         yield from flip_work.of_flops(flip, before, after)
         yield from flip_work.of_arrays(before, after)
         yield from flip_costs.costs(flip, before, after)
+        yield from flip_gains.gains(flip, before, after)
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(flip, hazards)
     for note in of_hazards(flip.findings):

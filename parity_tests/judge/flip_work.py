@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.reading_reasons import read_that_changes
@@ -49,9 +50,7 @@ def of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterat
         f"{humanise_count(estimates[0])} operations before and {humanise_count(estimates[1])} "
         "after",
         where=lines_of(read) if read else "",
-        action=read[0].fix
-        if read
-        else "find what reads the flag: both forms are meant to be one program",
+        action=read[0].fix if read else advice("reads the flag somewhere"),
     )
 
 
@@ -81,10 +80,18 @@ def of_flops(flip: AcrossFlip, before: Observation, after: Observation) -> Itera
             what=f"XLA counts {humanise_count(new)} floating-point operations of a call after the "
             f"flip and {humanise_count(old)} before",
             where=lines_of(repeated) if repeated else flip.largest,
-            action=repeated[0].fix
-            if repeated
-            else "keep this array inlined (constant_policy), or pass it as an argument",
+            action=repeated[0].fix if repeated else how_to_compute_less(flip),
         )
+
+
+def how_to_compute_less(flip: AcrossFlip) -> str:
+    """Return what helps where XLA does not know values any more by which it computed less.
+
+    Example::
+
+        how_to_compute_less(flip).startswith("XLA simplifies by values that it knows")
+    """
+    return advice("computes more", policy=flip.policy)
 
 
 def of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:
@@ -98,6 +105,5 @@ def of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:
             what=f"not hoisted and still inlined: {counted(len(arrays), 'captured array')} of "
             f"{size}, so compile time and memory stay as before the flip",
             where=named(arrays),
-            action="pass the array as an argument of the function, and not as a parameter of an "
-            "operation",
+            action=advice("pass as argument"),
         )

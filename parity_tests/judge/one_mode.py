@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.repetition import REACH
 from parity_tests.judge.sides import Sides, mode_of
@@ -35,7 +36,7 @@ def what_differs_too(pair: Sides) -> str:
 def what_helps(pair: Sides) -> str:
     """Return what to do where two sides of one mode differ."""
     left, right = pair
-    return f"find out first what tells {left} from {right}: constparity run --sides {left},{right}"
+    return advice("one mode", left=left, right=right)
 
 
 def _distance(comparison: Comparison) -> float:

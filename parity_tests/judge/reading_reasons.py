@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import FlipReason, Hazard, HazardKind, ReasonKind
 
@@ -24,7 +25,7 @@ def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:
 
 
 # What to do about a read that decides nothing, where another reason stands before it.
-_NOT_THE_CAUSE = "nothing: it is not the cause, which stands above"
+_NOT_THE_CAUSE = advice("not the cause")
 
 
 def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
@@ -37,7 +38,8 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
 
         said_once([difference_by_the_read, the_read]) == [difference_by_the_read]
     """
-    blamed = {(each.where, each.action) for each in reasons if each.outcome == "different"}
+    blames = ("different", "placed otherwise")
+    blamed = {(each.where, each.action) for each in reasons if each.outcome in blames}
     named = " ".join(each.action for each in reasons if each.outcome != "safe")
     is_placed_elsewhere = any(each.kind == "placement" for each in reasons)
     return [
@@ -50,7 +52,7 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
 
 
 def _beside(reason: FlipReason) -> FlipReason:
-    if reason.subject not in READS or reason.action != "nothing":
+    if reason.subject not in READS or reason.action != advice("nothing"):
         return reason
     return reason.model_copy(update={"action": _NOT_THE_CAUSE})
 

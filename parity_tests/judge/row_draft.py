@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parity_tests.judge.by_chance import with_chance_marked
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import Conclusion
 from reports.rows import Observation, ProgramRow, TimeSamples
@@ -36,7 +37,7 @@ class RowDraft:
             verdict=conclusion.verdict,
             reasons=conclusion.reasons,
             observations=self.observations,
-            comparisons=found.comparisons,
+            comparisons=with_chance_marked(found),
             time_samples=self.time_samples,
             times=found.times,
             hazards=found.hazards,

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from parity_tests.advice import advice
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import Difference, NotRepeatable
@@ -21,7 +22,7 @@ from parity_tests.judge.sides import Sides
 from parity_tests.judge.unrepeated import Change, action_for, changes, listed_changes, places_of
 from reports.rows import Side
 
-FRESH = "constparity run --fresh gives each program a process of its own"
+FRESH = advice("fresh")
 
 
 @dataclass(frozen=True)

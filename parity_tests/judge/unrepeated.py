@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from parity_tests.advice import advice
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.repetition import within
@@ -18,17 +19,6 @@ Kind = Literal["argument", "captured", "trace", "outputs", "failure"]
 
 _LINE_LENGTH = 80
 _MOST = 4
-
-ACTIONS: dict[Kind, str] = {
-    "argument": "seed what makes the example arguments, as numpy.random.default_rng(0) does",
-    "captured": "seed what makes the array, as numpy.random.default_rng(0) does, or pass it as an "
-    "argument",
-    "trace": "draw random numbers with a seed before tracing; keep the time, and the order of a "
-    "set, out of the traced function",
-    "outputs": "look for callbacks that give other values, threads, and kernels that do not repeat "
-    "their bits (on a GPU XLA_FLAGS=--xla_gpu_deterministic_ops=true)",
-    "failure": "find out when the program fails: it depends on more than its arguments",
-}
 
 
 @dataclass(frozen=True)
@@ -84,7 +74,7 @@ def places_of(found: Sequence[Change]) -> str:
 
 def action_for(found: Sequence[Change]) -> str:
     """Return how to keep the first change from happening."""
-    return next((ACTIONS[each.kind] for each in found), "")
+    return next((advice(f"seed {each.kind}") for each in found), "")
 
 
 def first_line_apart(left: str, right: str) -> int | None:

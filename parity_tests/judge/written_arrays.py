@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from reports.rows import Comparison, FlipReason, Hazard
 from reports.rows.check_names import AGREE
@@ -11,8 +12,6 @@ from reports.views.ledger import listed, place
 
 # What a write decides: the results of the first call, and those of the later ones.
 OF_VALUES = ("outputs", AGREE)
-
-_FIX = "capture a copy of its own: jnp.array(a), or a.copy() with flags.writeable = False"
 
 
 def of_written(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
@@ -33,7 +32,7 @@ def of_written(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
         "calls than before: the program writes to it, and stock simplified on a CPU computes with "
         "the new ones",
         where=_where(flip, hazard or ()),
-        action=hazard[0].fix if hazard else _FIX,
+        action=hazard[0].fix if hazard else advice("capture a copy"),
     )
 
 

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import body_called_eagerly, donating_jits, is_jit
 from parity_tests.jaxpr.interpreter import bind, evaluate
@@ -54,7 +55,8 @@ def make(built: Built, lowered: Lowered) -> None:
     donated = [built.inputs[number] for number in numbers]
     if not built.own.is_own:
         donated = [v for each in donating_jits(closed, built.inputs) for v in each.donated]
-    copies = {id(each): each.copy() for each in donated if isinstance(each, _ARRAYS)}
+    with jax_defaults():
+        copies = {id(each): each.copy() for each in donated if isinstance(each, _ARRAYS)}
 
     def copy_of(value: Any) -> Any:
         return copies.get(id(value), value)

@@ -24,6 +24,7 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.source_places import place_in
 from parity_tests.observe.calls import without_addresses
 from parity_tests.program import source_of
@@ -121,6 +122,7 @@ def _copied(value: Any) -> Any:
     return _on_host(value)
 
 
+@jax_defaults()
 def _on_host(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.flags.owndata:
         return value

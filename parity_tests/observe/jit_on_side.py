@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Literal, TypeGuard
 
 import jax
+import numpy as np
 
 from parity_tests.jaxpr.donating_jits import calls_own_jit
 from parity_tests.own_jit import OwnJit
@@ -34,6 +35,20 @@ def jitted_on(fun: Callable[..., Any], side: Side, **options: Any) -> Any:
 
         return engine.jit(fun, constants=side, **options)
     return STOCK_JIT(fun, **options)
+
+
+def warm_up(side: Side) -> None:
+    """Trace and lower a function on a side, so that no program pays for what is loaded lazily.
+
+    Nothing is compiled: JAX would look for its persistent cache then, which a program may still
+    set. No array is put on a device.
+
+    Example::
+
+        warm_up("simplified")
+    """
+    captured = np.ones(64, np.float32)
+    jitted_on(lambda x: x * captured, side).trace(captured).lower()
 
 
 def traced_as_it_takes(

@@ -6,6 +6,8 @@ when the observation is there already, and what they raise is no failure of the 
 
 from __future__ import annotations
 
+import jax
+
 from parity_tests.observe import failures
 from parity_tests.observe.checks import flag_flips
 from parity_tests.observe.flips import Flips
@@ -24,6 +26,7 @@ def are_due(built: Built, observation: Observation, flips: Flips) -> bool:
     return built.side == "legacy" and captured > 0 and flips != "first"
 
 
+@jax.disable_jit(False)  # as the measurement
 def take(
     built: Built, observation: Observation, clock: StageClock, flips: Flips = "called"
 ) -> tuple[Check, ...]:

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from parity_tests.evidence import kept_arrays
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import effects, growth
 from parity_tests.observe.calls import Result
 from reports.rows import Check
@@ -51,6 +52,7 @@ class Results:
         """The size of the first result."""
         return sum(each.array.nbytes for each in self.first.arrays)
 
+    @jax_defaults()
     def note(self, result: Any) -> None:
         """Compare the result of one more call."""
         if _same_bits(self._leaves, jax.tree.leaves(result)):

@@ -6,7 +6,10 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import jax
+
 from parity_tests.evidence import values
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import is_gone
 from parity_tests.observe import (
@@ -125,6 +128,8 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
     return Observation(program=name, side=side, measured_with=measured_with(), failure=failure)
 
 
+# Where nothing is compiled, nothing changes by a flip.
+@jax.disable_jit(False)
 def _measure(
     name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
     exact_peaks: bool, fresh: bool, reload: bool,
@@ -164,7 +169,7 @@ def _measure(
 def _ledger_rows(
     built: Built, lowered: Lowered, counted: Counted, compiled: Compiled, clock: StageClock
 ) -> tuple[CapturedArray, ...]:
-    with clock("ledger"):
+    with clock("ledger"), jax_defaults():
         counted.facts.digest_of_captured()  # before a call may write into an array
         return ledger(
             lowered.traced.jaxpr,

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any, TypeAlias
 
 from parity_tests.evidence import placement
+from parity_tests.jaxpr.constant_work import Moved
 from parity_tests.observe import donating_call
 from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
@@ -19,6 +20,7 @@ from reports.rows import (
     HostMemory,
     JaxprCounts,
     KeptText,
+    MovedArray,
     Observation,
     ProgramTexts,
     StableHloCounts,
@@ -84,9 +86,17 @@ def _jaxpr(counted: Counted, donated: Collection[Any]) -> JaxprCounts:
         sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
         working_equations=working,
         operations=round(operations),
-        captured_repeated=counted.captured_repeated,
+        captured_repeated=counted.of_captured.repeated,
+        moved=_moved(counted.of_captured.moved),
         donated_types=sum((tuple(each.shape), each.dtype) in donated for each in arrays),
     )
+
+
+def _moved(found: Moved | None) -> MovedArray | None:
+    if found is None:
+        return None
+    file, line = found.place.file, found.place.line
+    return MovedArray(what=found.what, bytes=found.bytes, file=file, line=line)
 
 
 def _stablehlo(counted: Counted) -> StableHloCounts:

@@ -18,6 +18,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from parity_tests import own_packages
+
 # Whose functions programs replace: public names alone, which a program can mean to replace.
 _MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
 _STREAMS = ("stdout", "stderr")
@@ -72,6 +74,22 @@ class ProcessState:
         """Say what `changes` says, except for `sys.path`, which an import may well add to."""
         return replace(self, path=later.path).changes(later)
 
+    def is_restored(self) -> bool:
+        """Take back settings of JAX, and say whether the process is in this state again.
+
+        Those are taken back that have a context manager: JAX latches no such setting.
+
+        Example::
+
+            at_start = ProcessState.now()
+            jax.config.update("jax_enable_x64", True)
+            at_start.is_restored()
+        """
+        for name, value in self.settings.items():
+            if hasattr(jax, name.removeprefix("jax_")) and jax.config.values[name] != value:
+                jax.config.update(name, value)
+        return not self.apart_from_path(ProcessState.now())
+
     def _functions(self, later: ProcessState) -> Iterator[str]:
         for module, before in self.functions.items():
             now = later.functions[module]
@@ -118,7 +136,7 @@ class ProcessState:
 
 def _settings_of_engine() -> dict[str, Any]:
     """Return the engine's settings where it is imported; stock sides never import it."""
-    engine = sys.modules.get("engine")
+    engine = own_packages.imported("engine")
     if engine is None:
         return {}
     names = [name for name in dir(engine.config) if not name.startswith("_") and name != "update"]

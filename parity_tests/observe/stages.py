@@ -21,8 +21,9 @@ from typing import Any, TypeAlias
 import jax
 from jax.interpreters import mlir
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr import counts
-from parity_tests.jaxpr.constant_work import constant_work
+from parity_tests.jaxpr.constant_work import ConstantWork, constant_work
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.operations import equations_at_work
 from parity_tests.observe import (
@@ -141,14 +142,14 @@ class Counted:
     """Counts over the jaxpr and the StableHLO, with the proof that they are of the side.
 
     `work` has the equations that compute, by primitive, and the estimated operations of a call;
-    `captured_repeated` is the number of equations that repeat captured arrays. `live` is the
+    `of_captured` is the work on captured arrays alone. `live` is the
     closed_jaxpr without dead code. `jaxpr` is the printed jaxpr; equal programs print equally.
     `text` is the printed StableHLO, its large constants elided. Sizes are in bytes.
     """
 
     facts: counts.JaxprFacts
     work: tuple[dict[str, int], float]
-    captured_repeated: int
+    of_captured: ConstantWork
     module: stablehlo.ModuleCounts
     proof: Proof
     live: Any
@@ -231,7 +232,7 @@ def trace_and_lower(
 
 def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
     """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
-    with clock("count"):
+    with clock("count"), jax_defaults():
         closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
         facts = counts.count(closed, embed_threshold=embed_threshold)
         module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
@@ -245,7 +246,7 @@ def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
         return Counted(
             facts,
             equations_at_work(live),
-            constant_work(live, embed_threshold=embed_threshold).repeated,
+            constant_work(live, embed_threshold=embed_threshold),
             module,
             proof,
             live,
@@ -270,7 +271,7 @@ def compile_program(built: Built, made: Lowered, clock: StageClock, peaks: Peaks
     """Compile a program, measure the peak of host memory, and read off what XLA made of it."""
     with peaks() as peak, staged_alone(built.side), clock("compile"):
         compiled = made.lowered.compile()
-    with clock("count"):
+    with clock("count"), jax_defaults():
         memory = _memory(compiled.memory_analysis())
         text = optimised_hlo.printed(compiled)
         executable = optimised_hlo.count(compiled, text)
@@ -301,7 +302,7 @@ def call_program(
     with effects.recording() as of_first, clock("first call"):
         of_compiled = jax.block_until_ready(made.compiled(*args, **kwargs))
     del args, kwargs
-    with clock("count"):
+    with clock("count"), jax_defaults():
         constant_buffers = device_buffers.due_to_constants(
             built.arrays_before,
             jax.tree.leaves(of_compiled),

@@ -14,10 +14,10 @@ import parity_tests
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def users_files(before: Collection[str], error: BaseException | None = None) -> list[str]:
+def users_files(before: Collection[str], *errors: BaseException) -> list[str]:
     """Return the files of modules that are there now and were not `before`, by their names.
 
-    An import that raised `error` leaves no module, so the files count that its traceback names.
+    Imports that raised `errors` leave no module, so the files count that their tracebacks name.
 
     Example::
 
@@ -27,7 +27,8 @@ def users_files(before: Collection[str], error: BaseException | None = None) -> 
     """
     new = [module for name, module in list(sys.modules.items()) if name not in before]
     files = {str(file) for each in new if (file := getattr(each, "__file__", None))}
-    return sorted(each for each in (*files, *_named_by(error)) if _is_users(each))
+    named = {file for each in errors for file in _named_by(each)}
+    return sorted(each for each in files | named if _is_users(each))
 
 
 def _named_by(error: BaseException | None) -> Iterator[str]:

@@ -22,7 +22,7 @@ from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, pl
 from parity_tests.planned.searching import leave
 from parity_tests.planned.selecting import selected, with_libraries_taken
 from parity_tests.planned.sharding import Shard, programs_of_shard
-from parity_tests.planned.spec import Spec, SpecError
+from parity_tests.planned.spec import LARGEST_TASK, Spec, SpecError
 from parity_tests.planned.task_process import FolderError
 from parity_tests.planned.tasks import Cutter, Task
 from reports.rows.plan import PlanLibrary, State
@@ -245,7 +245,8 @@ def _of_shard(
     if not asked.shard:
         return programs
     seconds = seconds_by_name(asked.durations) if asked.durations else {}
-    return programs_of_shard(programs, plan.spec.campaign.task_size, asked.shard, seconds)
+    size = plan.spec.campaign.task_size or LARGEST_TASK
+    return programs_of_shard(programs, size, asked.shard, seconds)
 
 
 @contextlib.contextmanager

@@ -186,11 +186,13 @@ def gather(
         place.folder.mkdir(parents=True)
         python = _python_with(library, jax, say)
         root = _source_of(library, place, python)
+        _bound(root)
         say(f"{library.name} {library.version}: running its test-suite")
         with open(place.log, "wb") as log:
             process = subprocess.Popen(
                 _suite_command(library, place, python),
                 cwd=root,
+                env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -267,6 +269,19 @@ def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:
         raise LibraryError(library, f"{archives[0]} is damaged: {error}; fetch it anew") from error
     roots = [each for each in place.source.iterdir() if each.is_dir()]
     return roots[0] if len(roots) == 1 else place.source
+
+
+def _bound(root: Path) -> None:
+    """Have pytest look for settings no further up than here: a suite has none of another project.
+
+    pytest takes the first of its files that has a section for it, and looks at setup.cfg last in
+    each folder. Our plugin takes the first pyproject.toml.
+    """
+    (root / "pyproject.toml").touch()
+    last = root / "setup.cfg"
+    content = last.read_bytes() if last.exists() else b""
+    if b"[tool:pytest]" not in content:
+        last.write_bytes(content + b"\n[tool:pytest]\n")
 
 
 def _suite_command(library: LibrarySpec, place: _Place, python: Path) -> list[str]:

@@ -24,7 +24,9 @@ from reports.store.reading import load_program
 
 _NAME = "program"  # of the smaller program, in the file of its cause
 # States whose programs are made smaller; those that are lost are no rows to be like.
-_MADE_SMALLER: tuple[State, ...] = ("disagree", "breaks", "could not compare", "not repeatable")
+_MADE_SMALLER: tuple[State, ...] = (
+    "disagree", "breaks", "placed otherwise", "could not compare", "not repeatable"
+)  # fmt: skip
 
 
 def leave(
@@ -108,6 +110,7 @@ def smaller_programs(
         named = row.model_copy(update={"name": _NAME})
         header = fuzzing.header(named, file, seen_in.as_options)
         write(file, rendering.module({_NAME: recipe}, header))
+        say(f"kept: {file}")
         yield file
 
 

@@ -28,7 +28,8 @@ from reports.rows import SIDES, Side
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule, parse
 from reports.rows.version_rules import of_versions
 
-TASK_SIZE = 100
+# Sizes of tasks where a spec names none: the first results come soon, and few processes start.
+FIRST_TASK, LARGEST_TASK = 10, 100
 ATTEMPTS = 3
 
 
@@ -191,12 +192,14 @@ class CampaignSpec(Record):
     """How each program is run; times are in seconds, `memory_limit` in MiB for each process.
 
     A task has at most `task_size` programs of one corpus in one environment, and is tried at most
-    `attempts` times. With `self_comparison` each program runs on its first side twice, and what
-    differs from itself is set apart, whatever its sides differ in. `flips` says how legacy takes
-    each program in simplified form once more: "lowered" compiles that for the first program of a
-    process alone, and "first" takes no other. `run_again` says which programs run again because
-    their sides differ: "unconfirmed" leaves out those where our sides differ across the flip
-    exactly as those of stock JAX do. `fail_on` has the rules of `--fail-on`, one text each.
+    `attempts` times. Without a `task_size` the first task has `FIRST_TASK` programs and each next
+    one twice as many, up to `LARGEST_TASK`. With `self_comparison` each program runs on its first
+    side twice, and what differs from itself is set apart, whatever its sides differ in. `flips`
+    says how legacy takes each program in simplified form once more: "lowered" compiles that for the
+    first program of a process alone, and "first" takes no other. `run_again` says which programs
+    run again because their sides differ: "unconfirmed" leaves out those where our sides differ
+    across the flip exactly as those of stock JAX do. `fail_on` has the rules of `--fail-on`, one
+    text each.
     `constraints` hold in each environment that is made for it.
     """
 
@@ -210,7 +213,7 @@ class CampaignSpec(Record):
     flips: Flips = "called"
     run_again: RunAgain = "all"
     self_comparison: bool = True
-    task_size: int = Field(default=TASK_SIZE, ge=1)
+    task_size: int | None = Field(default=None, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)
     fail_on: tuple[str, ...] = tuple(each.text for each in DEFAULT_RULES)
     constraints: Constraints | None = None
@@ -231,6 +234,15 @@ class CampaignSpec(Record):
                 "version-change is a rule of `run --jax`; a campaign holds each version by itself"
             )
         return tuple(dict.fromkeys(each.text for each in rules))
+
+    def size_of_task(self, number: int) -> int:
+        """Return how many programs a task has at most, by the number of tasks before it.
+
+        Example::
+
+            [CampaignSpec().size_of_task(each) for each in range(5)] == [10, 20, 40, 80, 100]
+        """
+        return self.task_size or min(FIRST_TASK * 2 ** min(number, 10), LARGEST_TASK)
 
     @property
     def rules(self) -> tuple[FailRule, ...]:

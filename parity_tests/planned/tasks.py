@@ -124,7 +124,8 @@ class Cutter:
         groups: list[list[PlannedProgram]] = []
         for each in programs:
             last = groups[-1] if groups else []
-            if last and last[0].corpus == each.corpus and len(last) < self.campaign.task_size:
+            is_like_it = bool(last) and last[0].corpus == each.corpus
+            if is_like_it and len(last) < self.campaign.size_of_task(len(groups) - 1):
                 last.append(each)
             else:
                 groups.append([each])

@@ -9,7 +9,7 @@ from typing import Generic
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import AnswerT, Question
+from parity_tests.processes.protocol import AnswerT, Progress, Question, Step
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from reports.rows import Side
 
@@ -18,15 +18,17 @@ from reports.rows import Side
 class Asking(Generic[AnswerT]):
     """A question to a process of its own, and what comes back: an answer, or how it was lost.
 
-    `limits` are of this process.
+    `limits` are of this process. `progress` is told what the process says of its steps.
     """
 
     question: Question[AnswerT]
     side: Side
     folder: Path
     limits: Limits
+    progress: Progress = lambda done, total, text: None
     answer: AnswerT | Lost | None = None
     _worker: Worker | None = None
+    _told: Step | None = None
 
     @property
     def finished(self) -> bool:
@@ -38,6 +40,10 @@ class Asking(Generic[AnswerT]):
         if self._worker is None:
             self._worker = self._start()
         self._worker.listen()
+        step = self._worker.step
+        if step is not None and step is not self._told:
+            self._told = step
+            self.progress(step.done, step.total, step.text)
         if self._worker.files.answer.exists():
             # A process that has answered need not end: a thread of a module may keep it.
             self._worker.kill()
@@ -56,14 +62,20 @@ class Asking(Generic[AnswerT]):
         return Worker.start(self.question, self.folder, self.side, python=self.limits.python)
 
 
-def ask(question: Question[AnswerT], side: Side, folder: Path, limits: Limits) -> AnswerT | Lost:
+def ask(
+    question: Question[AnswerT],
+    side: Side,
+    folder: Path,
+    limits: Limits,
+    progress: Progress = lambda done, total, text: None,
+) -> AnswerT | Lost:
     """Ask a process of a side, and wait for what comes back; `folder` keeps its files.
 
     Example::
 
         ask(ListPrograms(targets=("my_model.py",)), "jax-legacy", folder, Limits(60))
     """
-    [answer] = ask_all([Asking(question, side, folder, limits)])
+    [answer] = ask_all([Asking(question, side, folder, limits, progress)])
     return answer
 
 

@@ -26,6 +26,16 @@ def refusal_of(jax_version: str) -> str | None:
     return _supported_versions().refusal(jax_version)
 
 
+def known_range() -> tuple[str, str]:
+    """Return the first version of JAX that the engine takes, and the first that it refuses again.
+
+    Example::
+
+        known_range() == ("0.10.2", "0.13")
+    """
+    return _supported_versions().FIRST, _supported_versions().LIMIT
+
+
 def refusal_here() -> str | None:
     """Say why the engine refuses the JAX that is installed here; None where it runs."""
     try:

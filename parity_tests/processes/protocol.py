@@ -17,7 +17,7 @@ from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.observe.flips import Flips
 from parity_tests.processes.early_starts import Work
-from reports.rows import Environment, Side
+from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.experiments import (
     CulpritFound,
@@ -38,6 +38,14 @@ class Record(BaseModel):
     """A frozen record of what is said; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Step(Record):
+    """How far a process has come with a question: the arguments of `Progress`."""
+
+    done: int
+    total: int
+    text: str
 
 
 class Job(Record):
@@ -90,7 +98,8 @@ class Listing(Record):
     """The programs that targets name and the environment to measure them in, or an `error`.
 
     `missing_module` names the module that is not there, where this is the error. `has_flag` says
-    whether JAX has its flag there.
+    whether JAX has its flag there. `left` are targets that were not listed: the import of one
+    before them changed the process, and they want another.
     """
 
     programs: tuple[Listed, ...] = ()
@@ -98,6 +107,7 @@ class Listing(Record):
     missing_module: str = ""
     environment: Environment | None = None
     has_flag: bool = True
+    left: tuple[str, ...] = ()
 
 
 class EquationValue(Record):
@@ -208,12 +218,32 @@ class SettingsAtImport(Question[SettingsFound]):
     jax_first: bool
 
 
+class ComparedVariant(Record):
+    """A variant that hoists these arrays, by their numbers, beside the one that inlines all.
+
+    `failure` says how the variant failed.
+    """
+
+    hoisted: tuple[int, ...]
+    differs: bool
+    text: str
+    failure: Failure | None = None
+
+
 class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
-    """Name the captured arrays that make a difference by being hoisted."""
+    """Name the captured arrays that make a difference by being hoisted.
+
+    `known` has the first comparisons, in the order in which the search makes them: a process before
+    this one made them, and was lost with the last. `stock_failure` is the type of a failure that
+    stock JAX alone has after its flip; then variants are of jax-legacy, and hoisted arrays are
+    arguments.
+    """
 
     kind: Literal["find culprit"] = "find culprit"
     target: str
     question: CulpritQuestion
+    stock_failure: str = ""
+    known: tuple[ComparedVariant, ...] = ()
 
 
 class SweepThreshold(Question[Sweep | UnknownTarget | ProgramRaised]):

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import parity_tests
+from parity_tests import own_packages
+from parity_tests.own_packages import ENGINE, TESTER
 
 if TYPE_CHECKING:
     from reports.rows import Side
@@ -15,14 +16,12 @@ if TYPE_CHECKING:
 JAX_FLAG = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
 OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
 
-FOLDER = Path(parity_tests.__file__).absolute().parent.parent  # that our packages lie in
-_TESTER = ("parity_tests", "reports")
+FOLDER = Path(own_packages.FOLDER)
 # The file of a process of a side makes our packages known under any name but "__main__".
 _RUN_BOTH = (
     "import runpy, sys; runpy.run_path(sys.argv[2]); "
     "runpy.run_path(sys.argv[3], run_name='__main__')"
 )
-_ENGINE = ("engine", "legacy_closedjaxpr", "simplified_consts")
 
 
 def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -52,7 +51,7 @@ def with_packages(file: Path) -> list[str]:
     It finds nothing else of what lies beside them, as in a process of a side.
     """
     entry = FOLDER / "parity_tests" / "worker" / "entry.py"
-    return ["-c", _RUN_BOTH, ",".join((*_TESTER, *_ENGINE)), str(entry), str(file)]
+    return ["-c", _RUN_BOTH, ",".join((*TESTER, *ENGINE)), str(entry), str(file)]
 
 
 def packages_of(side: Side) -> tuple[str, ...]:
@@ -60,4 +59,4 @@ def packages_of(side: Side) -> tuple[str, ...]:
 
     Stock JAX has to run as if the engine did not exist.
     """
-    return _TESTER if side.startswith("jax-") else (*_TESTER, *_ENGINE)
+    return TESTER if side.startswith("jax-") else (*TESTER, *ENGINE)

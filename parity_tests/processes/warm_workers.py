@@ -27,6 +27,7 @@ from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun, ServeJobs, ServeReruns, ServeTruth
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost, Worker, supervise
+from parity_tests.targets import split
 from reports.rows import Observation, Side
 
 JobT = TypeVar("JobT", Job, Rerun)
@@ -44,10 +45,12 @@ class WarmWorker:
     limits: Limits
     request: ServeJobs | ServeReruns | ServeTruth
     _worker: Worker | None = None
+    _module: str = ""
 
     def give(self, job: Job | Rerun) -> Worker:
         """Have a job done; the one before must be done or lost."""
-        if self._worker is None or self._worker.is_spent or self._worker.has_ended():
+        before, self._module = self._module, split(job.target)[0]
+        if self._worker is None or self._worker.has_ended() or self._is_unfit(before):
             self.kill()
             self._worker = self._start()
         self._worker.give(job.model_dump_json())
@@ -58,6 +61,12 @@ class WarmWorker:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
+
+    def _is_unfit(self, before: str) -> bool:
+        worker = self._worker
+        return worker is not None and (
+            worker.is_spent or (worker.is_changed and before != self._module)
+        )
 
     def _start(self) -> Worker:
         own = new_waiting(self.folder, self.request.kind, self.side)

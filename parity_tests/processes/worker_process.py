@@ -25,7 +25,7 @@ from parity_tests.processes import early_starts
 from parity_tests.processes.crash_places import crashed_at
 from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import AnswerT, Order, Question, Record
+from parity_tests.processes.protocol import AnswerT, Order, Question, Record, Step
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.staging import hear
@@ -141,6 +141,8 @@ class Worker:
     stage: str = "start of the process"
     has_started: bool = False
     is_spent: bool = False  # it does no program after the one that it is on
+    is_changed: bool = False  # by a module, whose programs alone it is fit for
+    step: Step | None = None  # what it said last of how far it has come with a question
     _read: int = 0
     _has_ended: bool = False
     _killed: bool = False
@@ -218,6 +220,12 @@ class Worker:
                 continue
             if event == "spent":
                 self.is_spent = True
+                continue
+            if event == "changed":
+                self.is_changed = True
+                continue
+            if event == "step":
+                self.step = Step.model_validate_json(what)
                 continue
             self._last = time.monotonic()
             self.stage, self.has_started = "import", True

@@ -10,6 +10,7 @@ import io
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,12 @@ class ProgramText:
         self,
         docstring: str = "Return a function and its arguments.",
         donated: Sequence[int] = (),
+        aliases: Mapping[int, int] = MappingProxyType({}),
     ) -> str:
         """Return the source of `program`, which returns a function and its arguments.
 
-        With numbers of arguments that it donates, the function is a `jax.jit` that does.
+        With numbers of arguments that it donates, the function is a `jax.jit` that does. `aliases`
+        are numbers of arrays that are one with an array before them, by its number.
         """
         draft = self.draft
         for n, var in enumerate(draft.body.inputs):
@@ -94,7 +97,7 @@ class ProgramText:
         for n, array in enumerate(draft.captured):
             self._names[array.number] = f"c{n}"
         arrays = [
-            f"    {self._names[array.number]} = {self._array(array)}"
+            f"    {self._names[array.number]} = {self._made(array, aliases)}"
             for array in (*draft.captured, *draft.arguments)
         ]
         lines = ["def program():", f'    """{in_docstring(docstring)}"""']
@@ -117,6 +120,10 @@ class ProgramText:
         return "\n".join(lines)
 
     # -- arrays ------------------------------------------------------------------------------------
+
+    def _made(self, array: Array, aliases: Mapping[int, int]) -> str:
+        one = aliases.get(array.number)
+        return self._array(array) if one is None else self._names[one]
 
     def _array(self, array: Array) -> str:
         text = self._elements(array)

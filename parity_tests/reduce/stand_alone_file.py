@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from parity_tests.reduce import harness
@@ -54,17 +55,19 @@ def write(
     shows: Mapping[str, Any],
     all_beside: bool = False,
     donated: Sequence[int] = (),
+    aliases: Mapping[int, int] = MappingProxyType({}),
 ) -> Written:
     """Write a draft as a file that runs it on two sides and exits with 1 where they differ.
 
     `header` is the docstring of the file, `shows` tells the harness which metric to compare. With
     `all_beside` no array stands in the text. `donated` are the numbers of arguments that the
-    program donates. Raises `CannotWriteError`.
+    program donates, `aliases` numbers of arrays that are another array, by its number. Raises
+    `CannotWriteError`.
     """
     if found := unwritable(draft):
         raise CannotWriteError("; ".join(found))
     writer = ProgramText(draft, store, all_beside=all_beside)
-    program = writer.program(donated=donated)
+    program = writer.program(donated=donated, aliases=aliases)
     return Written(_file(draft, header, program, sides, shows), writer.npz(), program)
 
 

@@ -144,6 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Register what runs explicit parity tests, where there are any."""
     if any(_may_be_explicit(each) for each in items):
+        _open_ours(with_engine=True)
         from parity_tests.suites.explicit import ExplicitTests, check_markers
 
         check_markers(items)
@@ -165,10 +166,23 @@ def constparity(request: pytest.FixtureRequest) -> Any:
     return check_of(request)
 
 
+def _open_ours(*, with_engine: bool) -> None:
+    """Have this process import our packages, and the user's imports of such names say so."""
+    from parity_tests import own_packages
+
+    names = (*own_packages.TESTER, *(own_packages.ENGINE if with_engine else ()))
+    try:
+        own_packages.open_to_process(names)
+    except own_packages.CollisionError as error:
+        raise pytest.UsageError(str(error)) from error
+    own_packages.guard_imports(always=True)
+
+
 def _settle(options: argparse.Namespace, folder: Path) -> None:
     """Refuse options that would do nothing, and take what the project sets for the others."""
     if options.constparity == "off" and not any(_given(options)):
         return  # nobody asks, and nothing is imported
+    _open_ours(with_engine=options.constparity not in ("off", "jax-both"))
     from parity_tests.suites.settings import SettingsError, apply_project, check_options
 
     try:

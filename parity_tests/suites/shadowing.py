@@ -7,6 +7,7 @@ outside of JAX are as without us.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,10 +21,13 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.chunks import have_equal_bytes
 from parity_tests.evidence.placement import is_committed, sharding_of
 from parity_tests.exception_texts import named
+from parity_tests.jax_defaults import jax_defaults
+from parity_tests.observe import device_buffers
 from parity_tests.suites.arbiter import true_values
 from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.may_run_twice import why_only_once
 from parity_tests.suites.recording import Recorder, Seen
+from parity_tests.suites.why import captured_alive, of_consumed, of_difference
 from reports.rows import LeafComparison
 from reports.rows.row import Side
 from reports.rows.suite import SuiteDifference, SuiteFailure
@@ -57,7 +61,15 @@ class Shadow:
             self.backend, self.device_kind = jax.default_backend(), jax.devices()[0].device_kind
         closed = execution.closed_jaxpr
         seen = self._recorder.seen(closed, lambda: Seen(describe(execution), why_only_once(closed)))
-        why = seen.only_once or _why_not_read(execution)
+        alive = captured_alive(execution)
+        results = self._run(seen, execution, alive)
+        if reasons := of_consumed(execution, alive):
+            stock: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
+            self._recorder.differs(_difference(seen, execution, stock, reasons=reasons))
+        return results
+
+    def _run(self, seen: Seen, execution: Execution, alive: Sequence[jax.Array]) -> Sequence[Any]:
+        why = seen.only_once or _why_not_compared(execution)
         if why:
             self._recorder.not_compared(seen, why)
             return execution.run()
@@ -65,7 +77,7 @@ class Shadow:
             # The same executable again would compare it with itself.
             self._recorder.compared(seen, seen.rung)
             return execution.run()
-        return _Pair(self._recorder, seen, execution).run()
+        return _Pair(self._recorder, seen, execution, alive).run()
 
     def stop(self) -> None:
         """Watch no more."""
@@ -73,37 +85,42 @@ class Shadow:
 
 
 class _Pair:
-    """One program on both sides, once."""
+    """One program on both sides, once; `alive` are the captured arrays that it may consume."""
 
-    def __init__(self, recorder: Recorder, seen: Seen, execution: Execution) -> None:
+    def __init__(
+        self, recorder: Recorder, seen: Seen, execution: Execution, alive: Sequence[jax.Array]
+    ) -> None:
         self._recorder, self._seen, self._execution = recorder, seen, execution
+        self._alive = alive
         self._other: OurSide = _OTHER[execution.side]
 
     def run(self) -> Sequence[Any]:
         """Run both, compare, and return or raise what the program's own side does."""
-        execution = self._execution
-        operands = execution.operands
-        if any(execution.donated):
-            operands = [
-                each.copy() if donated and isinstance(each, jax.Array) else each
-                for each, donated in zip(operands, execution.donated, strict=True)
-            ]
+        # The own side consumes what the program donates, and the other one may have captured it.
+        # Without donations it comes first: the results of the other one take memory.
+        other = self._on_other() if any(self._execution.donated) else None
         # Whatever a program raises is its result; the caller gets it as without us.
         try:
-            own = execution.run()
+            own = self._execution.run()
         except Exception as error:
-            self._compare_failures(error, self._on_other(operands))
+            self._compare_failures(error, self._on_other() if other is None else other)
             raise
-        other = self._on_other(operands)
+        other = self._on_other() if other is None else other
         if isinstance(other, Exception):
             self._compare_failures(None, other)
         else:
             self._compare(own, other)
         return own
 
-    def _on_other(self, operands: Sequence[Any]) -> Sequence[Any] | Exception:
+    def _on_other(self) -> Sequence[Any] | Exception:
+        execution = self._execution
         try:
-            return jax.block_until_ready(self._execution.run_on(self._other, operands))
+            with jax_defaults():
+                operands = [
+                    each.copy() if donated and isinstance(each, jax.Array) else each
+                    for each, donated in zip(execution.operands, execution.donated, strict=True)
+                ]
+            return jax.block_until_ready(execution.run_on(self._other, operands))
         except Exception as error:  # noqa: BLE001 - as above
             return error
 
@@ -122,6 +139,7 @@ class _Pair:
             ]
             self._differs(failures=tuple(failures))
 
+    @jax_defaults()  # a test may forbid transfers, to see its own
     def _compare(self, own: Sequence[Any], other: Sequence[Any]) -> None:
         pairs = zip(own, other, strict=True)
         if not self._recorder.rules and all(_are_the_same(*pair) for pair in pairs):
@@ -163,28 +181,45 @@ class _Pair:
                 )
 
     def _differs(self, **what: Any) -> None:
-        row = self._seen.row
-        self._recorder.differs(
-            SuiteDifference(
-                test="",  # the recorder knows which
-                phase="",
-                program=row.identity,
-                name=row.name,
-                source=row.source,
-                arguments=row.arguments,
-                left=self._execution.side,
-                right=self._other,
-                captured=captured_arrays(self._execution.closed_jaxpr),
-                **what,
-            )
-        )
+        sides: tuple[Side, Side] = (self._execution.side, self._other)
+        row = _difference(self._seen, self._execution, sides, **what)
+        reasons = of_difference(self._execution, row, self._alive)
+        self._recorder.differs(row.model_copy(update={"reasons": reasons}))
 
 
-def _why_not_read(execution: Execution) -> str:
+def _difference(
+    seen: Seen, execution: Execution, sides: tuple[Side, Side], **what: Any
+) -> SuiteDifference:
+    return SuiteDifference(
+        test="",  # the recorder knows which
+        phase="",
+        program=seen.row.identity,
+        name=seen.row.name,
+        source=seen.row.source,
+        arguments=seen.row.arguments,
+        left=sides[0],
+        right=sides[1],
+        captured=captured_arrays(execution.closed_jaxpr),
+        **what,
+    )
+
+
+def _why_not_compared(execution: Execution) -> str:
     arrays = [each for each in execution.operands if isinstance(each, jax.Array)]
     if not all(each.is_fully_addressable for each in arrays):
         return "its arrays lie partly on other hosts"
+    if _passes_donated_twice(execution):
+        return "an array that it donates is passed twice, and a copy of it would be another array"
     return ""
+
+
+def _passes_donated_twice(execution: Execution) -> bool:
+    """Say whether the buffer of a donated argument is passed as another argument as well."""
+    if not any(execution.donated):
+        return False
+    buffers = Counter(key for each in execution.operands for key in device_buffers.of([each]))
+    donated = (x for x, d in zip(execution.operands, execution.donated, strict=True) if d)
+    return any(buffers[key] > 1 for key in device_buffers.of(donated))
 
 
 def _names(execution: Execution, count: int) -> list[str]:

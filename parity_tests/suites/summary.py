@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from reports.rows.suite import SuiteDifference, SuiteResult
 from reports.views.suite_texts import (
+    NOT_SEEN,
     RUNGS_IN_WORDS,
     entry,
     headline,
@@ -15,6 +16,7 @@ from reports.views.suite_texts import (
     rule,
     states,
     what_differs,
+    why_and_what_helps,
 )
 from reports.views.texts import counted
 
@@ -25,6 +27,7 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
         f"{counted(len(result.programs), 'program')} of {counted(result.tests, 'test')} ran on "
         f"both pipelines; the tests saw {result.sees}"
     )
+    yield NOT_SEEN
     rungs = Counter(each.rung for each in result.programs if each.rung)
     for rung in RUNGS:
         if rungs[rung]:
@@ -65,4 +68,6 @@ def _differences(differences: Sequence[SuiteDifference]) -> Iterator[str]:
     for program, where in sorted(tests.items(), key=lambda item: (-len(item[1]), item[0])):
         first = next(each for each in differences if each.program == program)
         yield f"{headline(first)}, in {counted(len(where), 'test')}"
-        yield f"  {what_differs(first)}"
+        if said := what_differs(first):
+            yield f"  {said}"
+        yield from (f"  {line}" for line in why_and_what_helps(first))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +23,7 @@ from parity_tests.processes.protocol import (
 from parity_tests.worker.handling import Desk, events, hazards_of, load, start_up
 from reports.rows.bench import TurnTaken
 from reports.rows.experiments import CulpritFound, Sweep, Tuning
+from reports.views.texts import counted
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -35,43 +35,49 @@ Answer = TypeVar("Answer", bound="BaseModel")
 
 
 def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
-    """List the programs of targets, with the environment they would be measured in."""
+    """List the programs of targets, with the environment they would be measured in.
+
+    A target is left for another process where one before it changed this one for good.
+    """
     from parity_tests import targets
     from parity_tests.observe.environment import describe, has_flag
+    from parity_tests.observe.process_state import ProcessState
     from parity_tests.observe.users_files import users_files
+    from parity_tests.targets import Unavailable
 
-    before = set(sys.modules)
-    try:
-        found = targets.load(request.targets)
-    except targets.TargetError as error:
-        protocol.write(desk.files.imported, json.dumps(users_files(before, error)))
-        missing = error.module if isinstance(error, targets.MissingModuleError) else ""
-        return Listing(error=str(error), missing_module=missing)
-    protocol.write(desk.files.imported, json.dumps(users_files(before)))
-    names = unique_names([(each.name, each.target) for each in found])
+    before, at_start = set(sys.modules), ProcessState.now()
+    raised: list[targets.TargetError] = []
+    found: list[Program | Unavailable] = [] if request.targets else [*targets.load(())]
+    left = list(request.targets)
+    with events(desk) as say:
+        while left and at_start.is_restored():
+            target = left.pop(0)
+            say(f"stage {target}")
+            try:
+                found += targets.load([target])
+            except targets.TargetError as error:
+                raised.append(error)
+                found.append(Unavailable(target, target, str(error)))
+    protocol.write(desk.files.imported, json.dumps(users_files(before, *raised)))
+    is_wrong = [each for each in raised if not isinstance(each, targets.FailedImportError)]
+    missing = [each.module for each in raised if isinstance(each, targets.MissingModuleError)]
     return Listing(
-        programs=tuple(map(_listed, found, names)), environment=describe(), has_flag=has_flag()
+        programs=tuple(map(_listed, found)),
+        error=str(is_wrong[0]) if is_wrong else None,
+        missing_module=next(iter(missing), ""),
+        environment=describe(),
+        has_flag=has_flag(),
+        left=tuple(left),
     )
 
 
-def unique_names(found: Sequence[tuple[str, str]]) -> list[str]:
-    """Name programs, each given by its name and target; those that share a name by their targets.
-
-    Example::
-
-        unique_names([("f", "m:f"), ("f", "n:f"), ("g", "n:g")]) == ["m:f", "n:f", "g"]
-    """
-    programs_of = Counter(name for name, _ in found)
-    return [name if programs_of[name] == 1 else target for name, target in found]
-
-
-def _listed(each: Program | Unavailable, name: str) -> Listed:
+def _listed(each: Program | Unavailable) -> Listed:
     from parity_tests.targets import Unavailable, digest_of
 
     if isinstance(each, Unavailable):
-        return Listed(name=name, target=each.target, unavailable=each.reason)
+        return Listed(name=each.name, target=each.target, unavailable=each.reason)
     return Listed(
-        name=name,
+        name=each.name,
         target=each.target,
         source=each.source,
         summary=each.summary,
@@ -85,7 +91,7 @@ def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:
     start_up()
     with events(desk) as say:
         say("started 0")
-    return hazards_of(request.target, desk.files.reads, request.reads)
+    return hazards_of(lambda: load(request.target), desk.files.reads, request.reads)
 
 
 def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
@@ -150,7 +156,30 @@ def find_culprit(
     """Name the captured arrays that make a difference by being hoisted."""
     from parity_tests.experiments import culprit
 
-    return _asked(request.target, lambda program: culprit.find(program, request.question))
+    with events(desk) as say, open(desk.files.variants, "a", buffering=1) as journal:
+
+        class Told(culprit.Watch):
+            def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
+                journal.write(f"{json.dumps(hoisted)}\n")
+                text = f"variant {number}: {len(hoisted)} of {counted(arrays, 'array')} hoisted"
+                say(f"step {protocol.Step(done=number - 1, total=0, text=text).model_dump_json()}")
+
+            def stage(self, name: str) -> None:
+                say(f"stage {name}")
+
+            def ends(self, compared: protocol.ComparedVariant) -> None:
+                journal.write(f"{protocol.to_json(compared)}\n")
+
+        return _asked(
+            request.target,
+            lambda program: culprit.find(
+                program,
+                request.question,
+                stock_failure=request.stock_failure,
+                known=request.known,
+                watch=Told(),
+            ),
+        )
 
 
 def sweep_threshold(

@@ -2,7 +2,8 @@
 
 Our packages may lie beside the parent's JAX, in the folder that the parent's packages are installed
 in. A process of another interpreter must not find that JAX. So no folder is put on its path:
-`sys.meta_path` gets a finder that knows the packages alone that the process may import.
+`sys.meta_path` gets a finder that knows the packages alone that the process may import
+(`parity_tests/own_packages.py`).
 
 The file imports the standard library alone, since nothing else can be imported before.
 """
@@ -11,28 +12,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from importlib.util import module_from_spec, spec_from_file_location
 
-
-class OurPackages:
-    """A finder of some packages that lie in one folder; what is below them Python finds itself."""
-
-    def __init__(self, folder: str, packages: Sequence[str]) -> None:
-        self._folder, self._packages = folder, packages
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find one of the packages."""
-        return PathFinder.find_spec(name, [self._folder]) if name in self._packages else None
-
-
+_NAME = "parity_tests.own_packages"
+_spec = spec_from_file_location(_NAME, os.path.abspath(f"{__file__}/../../own_packages.py"))
+assert _spec is not None
+assert _spec.loader is not None
+_own_packages = sys.modules[_NAME] = module_from_spec(_spec)
+_spec.loader.exec_module(_own_packages)
 # Not in the block below: a process that a program spawns runs this file under another name.
-sys.meta_path.insert(
-    0, OurPackages(os.path.abspath(f"{__file__}/../../.."), sys.argv[1].split(","))
-)
+_own_packages.open_to_process(sys.argv[1].split(","))
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:

@@ -96,8 +96,8 @@ def events(desk: Desk) -> Iterator[Callable[[str], object]]:
         yield lambda line: events.write(f"{line}\n")
 
 
-def hazards_of(target: str, reads_file: Path, reads: str = "") -> HazardsFound:
-    """Detect the hazards of one program, or say why that failed.
+def hazards_of(program: Callable[[], Program], reads_file: Path, reads: str = "") -> HazardsFound:
+    """Detect the hazards of one program, which is loaded here, or say why that failed.
 
     What it reads in simplified form is left in `reads_file`. With `reads`, such a file of a process
     that ended, these reads alone are its hazards.
@@ -107,7 +107,7 @@ def hazards_of(target: str, reads_file: Path, reads: str = "") -> HazardsFound:
     # A program may raise anything, or end its process, while its other form is traced.
     try:
         if reads:
-            return HazardsFound(hazards=hazards.reads_before_its_end(load(target), reads))
-        return HazardsFound(hazards=hazards.detect(load(target), reads_file))
+            return HazardsFound(hazards=hazards.reads_before_its_end(program(), reads))
+        return HazardsFound(hazards=hazards.detect(program(), reads_file))
     except (Exception, SystemExit) as error:  # noqa: BLE001
         return HazardsFound(not_detected=failures.it_raised(error))

@@ -3,12 +3,13 @@
 How far the process has come stands in its events, in the lines "started N", "stage NAME" and
 "done N". So the parent knows which program a crash belongs to, and which stage. "measured N" comes
 where more follows, which has a time limit of its own. After "spent N" the process does no program
-but N. "staging SECONDS" is what JAX took of the processors to trace, lower and compile a program.
+but N, and after "changed N" none but those of the module of N. "staging SECONDS" is what JAX took
+of the processors to trace, lower and compile a program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -31,11 +32,22 @@ from parity_tests.processes.protocol import (
     to_json,
     write,
 )
-from parity_tests.worker.handling import TO_RERUN, Desk, events, hazards_of, load, start_up
+from parity_tests.worker.handling import (
+    TO_MEASURE,
+    TO_RERUN,
+    Desk,
+    events,
+    hazards_of,
+    load,
+    start_up,
+)
 from reports.rows import Failure, Observation, Side
 
 if TYPE_CHECKING:
+    from parity_tests.observe.hazards import BuiltOnce
     from parity_tests.observe.measure import Measured
+    from parity_tests.observe.process_state import ProcessState
+    from parity_tests.program import Program
     from parity_tests.worker.measuring_process import MeasuringProcess
 
 # Says a line of the events.
@@ -65,8 +77,10 @@ def serve_jobs(request: ServeJobs, desk: Desk) -> None:
 
 def _started(side: Side) -> MeasuringProcess:
     start_up(side)
+    from parity_tests.observe.jit_on_side import warm_up
     from parity_tests.worker.measuring_process import MeasuringProcess
 
+    warm_up(side)
     return MeasuringProcess()
 
 
@@ -89,17 +103,18 @@ def _run_and_say(
 
 def serve_truth(request: ServeTruth, desk: Desk) -> None:
     """Evaluate jobs in double precision as they come, until the parent goes."""
-    start_up()
+    at_start = _state_at_start("jax-legacy", TO_MEASURE)
     with events(desk) as say:
         for job in _given(desk, Job):
             say(f"started {job.number}")
             arbitrate(job, truth_files(desk.files.folder, job.number))
+            _say_if_changed(at_start, job, say)
             say(f"done {job.number}")
 
 
 def serve_reruns(request: ServeReruns, desk: Desk) -> None:
     """Run programs again as they come, until the parent goes."""
-    start_up(request.side, TO_RERUN)
+    at_start = _state_at_start(request.side, TO_RERUN)
     import jax
 
     target = ""
@@ -111,7 +126,20 @@ def serve_reruns(request: ServeReruns, desk: Desk) -> None:
                 target = order.target
             staging = rerun(order, request.side, rerun_files(desk.files.folder, order.number))
             say(f"staging {staging:.6f}")
+            _say_if_changed(at_start, order, say)
             say(f"done {order.number}")
+
+
+def _state_at_start(side: Side, modules: Sequence[str]) -> ProcessState:
+    start_up(side, modules)
+    from parity_tests.observe.process_state import ProcessState
+
+    return ProcessState.now()
+
+
+def _say_if_changed(at_start: ProcessState, job: Job | Rerun, say: Say) -> None:
+    if at_start.apart_from_path(type(at_start).now()):
+        say(f"changed {job.number}")
 
 
 def run_job(
@@ -132,7 +160,7 @@ def run_job(
             write(files.measured, to_json(measured.observation))
         say(f"measured {job.number}")
 
-    measured = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
+    measured, once = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
     times = measured.observation.times
     if times and times.processor is not None:
         say(f"staging {times.processor:.6f}")
@@ -148,7 +176,7 @@ def run_job(
                 write(files.measured, to_json(found))
                 say(f"measured {job.number}")
                 say("stage hazards")
-                hazards = _detected(job, files.reads, found)
+                hazards = _detected(job, once, files.reads, found)
                 changed += process.changes_of_checks()
                 found = found.model_copy(update={"changed_process": changed})
             write(files.hazards, to_json(hazards))
@@ -158,11 +186,25 @@ def run_job(
         files.reads.unlink(missing_ok=True)
 
 
-def _detected(job: Job, reads: Path, measured: Observation) -> HazardsFound:
-    """Trace a program once more for its hazards; a process in legacy form may tell more."""
+def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observation) -> HazardsFound:
+    """Trace a program once more for its hazards; a process in legacy form may tell more.
+
+    It is built once more only where what was measured cannot tell: it read something while it was
+    built, or the measurement has left it in a state in which it raises.
+    """
     from parity_tests.observe.import_reads import needs_legacy
 
-    found = hazards_of(job.target, reads)
+    def loaded() -> Program:
+        return load(job.target)
+
+    def as_measured() -> Program:
+        anew = loaded()  # from where the process was started, wherever the program went
+        return anew if once is None else once.program
+
+    is_measured = once is not None and not once.has_read
+    found = hazards_of(as_measured if is_measured else loaded, reads)
+    if is_measured and found.not_detected:
+        found = hazards_of(loaded, reads)
     if measured.side != "jax-simplified":
         return found
     return found.model_copy(update={"again": bool(found.not_detected) or needs_legacy(job.target)})
@@ -171,9 +213,10 @@ def _detected(job: Job, reads: Path, measured: Observation) -> HazardsFound:
 def _measured(
     job: Job, how: RunJobs, process: MeasuringProcess, *, fresh: bool, say: Say,
     keep: Callable[[Measured], None],
-) -> Measured:  # fmt: skip
+) -> tuple[Measured, BuiltOnce | None]:  # fmt: skip
+    """Measure a program; what was built is kept where its hazards are to be looked for."""
     from parity_tests import targets
-    from parity_tests.observe import measure
+    from parity_tests.observe import hazards, measure
 
     # Recording takes time. Of the first program of a process the peaks of memory are judged.
     traces, is_untimed = process.traces, how.hazards and not how.steady_calls
@@ -187,11 +230,13 @@ def _measured(
             failure = Failure(
                 kind="exception", stage="import", type=type(error).__name__, message=str(error)
             )
-            return measure.Measured(Observation(program=job.name, side=how.side, failure=failure))
+            failed = Observation(program=job.name, side=how.side, failure=failure)
+            return measure.Measured(failed), None
         finally:
             process.has_imported(job.target)
-        return measure.measure(
-            program,
+        once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
+        measured = measure.measure(
+            once.program if once else program,
             how.side,
             name=job.name,
             on_stage=lambda name: say(f"stage {name}"),
@@ -203,6 +248,9 @@ def _measured(
             reload=how.reload,
             flips="called" if fresh else how.flips,
         )
+    if once is not None and watches:
+        once.has_read = traces.has_read
+    return measured, once
 
 
 def _save(measured: Measured, files: ProgramFiles) -> None:

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 from reports.output.junit_file import counted, document, legal_text, module_of, outcome, properties
 from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
+    NOT_SEEN,
     answer,
     captured,
     entry,
@@ -21,6 +22,7 @@ from reports.views.suite_texts import (
     state_of,
     states,
     what_differs,
+    why_and_what_helps,
 )
 from reports.views.suite_texts import rule as said_of_rule
 
@@ -65,7 +67,9 @@ def _said(found: Sequence[SuiteDifference]) -> Iterator[str]:
     for each in found[:_MOST]:
         test = f" in {each.test}" if each.test else ""
         because = f" ({each.state}: {each.because})" if each.because else ""
-        yield f"{headline(each)}{test}: {what_differs(each)}{because}"
+        said = f": {what_differs(each)}" if what_differs(each) else ""
+        yield f"{headline(each)}{test}{said}{because}"
+        yield from why_and_what_helps(each)
     for array in found[0].captured[:_MOST]:
         yield f"it captured {captured(array)}"
 
@@ -119,6 +123,7 @@ def _of_suite(result: SuiteResult) -> Iterator[tuple[str, object]]:
     yield "tests that ran a program", result.tests
     yield "tests that compared one", result.compared_tests
     yield "times", measured(result)
+    yield "not seen", NOT_SEEN.removeprefix("not seen: ")
     for line in result.outside:
         yield "not shadowed", line
 

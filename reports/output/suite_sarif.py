@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reports.output import sarif
 from reports.output.sarif_file import MOST_RESULTS
 from reports.rows.suite import SuiteArray, SuiteDifference, SuiteResult
-from reports.views.suite_texts import answer, entry, headline, what_differs
+from reports.views.suite_texts import answer, entry, headline, what_differs, why_and_what_helps
 from reports.views.texts import cut, visible
 
 _RULES = (
@@ -67,7 +67,9 @@ def _findings(result: SuiteResult) -> Iterator[sarif.SarifFinding]:
 
 def _of_program(row: SuiteDifference) -> Iterator[sarif.SarifFinding]:
     level: sarif.Level = "note" if row.state == "known" else "error"
-    what = f"{headline(row)}: {what_differs(row)}"
+    what = ": ".join(filter(None, [headline(row), what_differs(row)]))
+    if row.reasons:
+        what = f"{what}. {' '.join(map(str.strip, why_and_what_helps(row)))}"
     if row.because:
         what = f"{row.state} ({row.because}): {what}"
     properties = {"program": _said(row.name), "test": _said(row.test), "state": row.state}

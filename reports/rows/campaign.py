@@ -26,8 +26,8 @@ class Campaign(Row):
     schema_version: int = SCHEMA_VERSION
     created: str  # ISO 8601, UTC
     environment: Environment
-    # What a reader must know who compares two saved campaigns: other versions, machines, sources.
-    # Empty for a campaign that was run, and where both were measured alike.
+    # What a reader must know of how it was measured: a busy machine, or, of two saved campaigns,
+    # other versions, machines, sources. Empty where there is nothing of that.
     provenance: tuple[str, ...] = ()
     # What each of two saved campaigns was measured with, where sides are compared with themselves
     # and that is not the same. Rows have one observation for each side, that of the first.

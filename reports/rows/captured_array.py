@@ -42,6 +42,7 @@ HazardKind = Literal[
     "writeable NumPy array",
     "captured and donated",
     "incompatible devices",
+    "implicit transfer",
     "placement of outputs",
     "hoisted more than once",
     "folded by legacy alone",
@@ -65,4 +66,5 @@ class Hazard(Row):
     # Of a read: the traced program is another one because of it, or cannot be traced.
     changes_program: bool = False
     operations: float | None = None  # scalar operations that each call adds, estimated
+    gist: str = ""  # of work: "`cumsum` and 5 more"; "" in reports older than this field
     code: str = ""  # the text of the line; "" where it is not known

@@ -86,7 +86,11 @@ class SweepPoint(ProgramFigures):
 
 
 class Sweep(Row):
-    """One program over the embed threshold; `recommended` is None where it does not matter."""
+    """One program over the embed threshold.
+
+    `recommended` is None where the threshold does not matter, and where `precompute_constants` is
+    recommended instead: with "auto" under the threshold of `preamble`.
+    """
 
     schema_version: int = 1
     created: str  # ISO 8601, UTC
@@ -98,6 +102,8 @@ class Sweep(Row):
     call_noise: float  # how far the figures are from themselves, as a ratio less 1
     compile_noise: float
     recommended: int | None
+    preamble: SweepPoint | None = None  # under the smallest threshold; None where it has no work
+    precompute_constants: Literal["off", "auto"] = "off"
     reason: str
 
 
@@ -131,14 +137,15 @@ class TunedArrays(Row):
     outcome: TuneOutcome
 
 
-TunePointKind = Literal["all hoisted", "alone", "path", "all inlined"]
+TunePointKind = Literal["all hoisted", "alone", "path", "all inlined", "preamble"]
 
 
 class TunePoint(ProgramFigures):
     """One program with the arrays of some keys inlined, and all others hoisted.
 
     "path" is all hoisted and one array more at a time, "alone" has one array each, and
-    "all inlined" has all that were tried.
+    "all inlined" has all that were tried. "preamble" has all hoisted, with
+    `precompute_constants="auto"`.
     """
 
     kind: TunePointKind
@@ -164,4 +171,5 @@ class Tuning(Row):
     call_noise: float  # of the points, how far they are from themselves, as a ratio less 1
     first_noise: float
     proposal: dict[str, Literal["inline", "hoist"]]
+    precompute_constants: Literal["off", "auto"] = "off"  # part of the proposal
     reason: str

@@ -22,6 +22,7 @@ from reports.rows.row import SIDES, Side
 
 RuleName = Literal[
     "different",
+    "placement",
     "new-failure",
     "not-compared",
     "drift",
@@ -34,9 +35,10 @@ RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
 # A rule that says that something could not be judged has an exit status of its own.
 Status = Literal["difference", "could not compare"]
 
+# With "placement": a result that is committed may make later code fail, for "incompatible devices".
 # Without "version-change": what a release changes in both modes says nothing of the flip. A program
 # that it makes fail cannot be compared, and breaks a rule all the same.
-DEFAULT = "different,new-failure,not-compared"
+DEFAULT = "different,placement,new-failure,not-compared"
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%|x)")
 
@@ -163,6 +165,10 @@ def _different(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
     yield from (each.outcome == "different" and each.kind != "failure" for each in _reasons(row))
 
 
+def _placement(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    yield from (each.outcome == "placed otherwise" for each in _reasons(row))
+
+
 def _new_failure(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
     yield from (each.outcome == "different" and each.kind == "failure" for each in _reasons(row))
 
@@ -201,6 +207,7 @@ def _version_change(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
 
 _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
     "different": _different,
+    "placement": _placement,
     "new-failure": _new_failure,
     "not-compared": _not_compared,
     "drift": _drift,

@@ -28,12 +28,14 @@ class DriftAttribution(Row):
     line: int = 0
     unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
     unrepeated_side: Side | None = None  # that side
+    wrong: Side | None = None  # the side whose outputs double precision contradicts, it alone
 
 
 FlipOutcome = Literal[
     "safe",
-    "safe but slower or larger",
     "numerics drift, explained",
+    "safe but slower or larger",
+    "placed otherwise",  # equal values and types, on other devices, sharded otherwise or committed
     "not repeatable",
     "could not compare",
     "different",
@@ -50,7 +52,15 @@ class TooLate(Row):
 
 # What a reason rests on: the rules of `--fail-on` go by it.
 ReasonKind = Literal[
-    "failure", "outputs", "placement", "structure or count", "time", "size", "hazard", "note"
+    "failure",
+    "outputs",
+    "placement",
+    "structure or count",
+    "time",
+    "size",
+    "hazard",
+    "note",
+    "gain",
 ]
 
 
@@ -61,13 +71,14 @@ class FlipReason(Row):
     what: str
     kind: ReasonKind
     ratio: float | None = None  # of a time or a size, after the flip to before it
+    more: float | None = None  # seconds or bytes that the flip adds
     subject: str = ""  # the kind of a hazard, the metric of a time or a size
     where: str = ""  # the lines that the captured arrays are first used on, "model.py:12"
     action: str = ""  # the smallest that helps; "" where nothing needs to be done
 
 
 class FlipVerdict(Row):
-    """What a flip of the default comes to for one program, the worst reason first.
+    """What a flip of the default comes to for one program, the worst reason and price first.
 
     "safe" says that no measured metric is worse. The reasons name parts that were not measured, or
     may differ in another run.

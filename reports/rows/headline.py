@@ -10,22 +10,25 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict
+from reports.rows.price import Price, largest_price
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
 
-FlipAnswer = Literal["yes", "yes, at a price", "not known", "no"]
+FlipAnswer = Literal["yes", "yes, at a price", "placed otherwise", "not known", "no"]
 FLIP_ANSWERS: tuple[FlipAnswer, ...] = get_args(FlipAnswer)  # from the best to the worst
 
 ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
     "safe": "yes",
     "safe but slower or larger": "yes, at a price",
     "numerics drift, explained": "yes, at a price",
+    "placed otherwise": "placed otherwise",
     "not repeatable": "not known",
     "could not compare": "not known",
     "different": "no",
 }
 Agreement = Literal["agree", "differ", "not compared"]
 _NAMES_SHOWN = 3
+_LENGTH = 170  # of a statement in the headline
 # Failures of the program itself; a limit of the campaign says nothing of a side.
 _RAISED = frozenset({"exception", "crash"})
 
@@ -75,14 +78,17 @@ def headline(programs: Sequence[ProgramRow]) -> Headline:
 
 
 def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:
-    """Sort programs by what a flip does to them, then by their verdict; equals keep their order."""
+    """Sort programs by what a flip does to them, what it costs, and their verdict.
 
-    def badness(row: ProgramRow) -> tuple[int, int]:
+    Equals keep their order.
+    """
+
+    def badness(row: ProgramRow) -> tuple[int, Price, int]:
         answer = answer_of(row.flip)
         of_flip = FLIP_ANSWERS.index(answer) if answer else -1
-        return -of_flip, -VERDICTS.index(row.verdict)
+        return of_flip, largest_price(row.flip), VERDICTS.index(row.verdict)
 
-    return sorted(programs, key=badness)
+    return sorted(programs, key=badness, reverse=True)
 
 
 def _question(
@@ -95,6 +101,8 @@ def _question(
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
         "yes, at a price": f"It costs {counts[flip]:,} of {total} something{listed_names(names)}",
+        "placed otherwise": f"It places or commits outputs of {counts[flip]:,} of {total} "
+        f"elsewhere{listed_names(names)}",
         "not known": f"Nothing can be said of {counts[flip]:,} of {total}{listed_names(names)}",
         "no": f"It breaks or changes {counts[flip]:,} of {total}{listed_names(names)}",
     }[flip]
@@ -107,9 +115,11 @@ def _question(
 def _counted(answer: FlipAnswer, count: int) -> str:
     """Say of how many programs an answer holds, in words that stand behind "of the others"."""
     programs, s = ("1 program", "s") if count == 1 else (f"{count:,} programs", "")
+    are = "is" if count == 1 else "are"
     return {
         "yes": f"{programs} change{s} in nothing that is judged",
         "yes, at a price": f"{programs} pay{s} a price",
+        "placed otherwise": f"{programs} {are} placed otherwise",
         "not known": f"{programs} could not be judged",
         "no": f"{programs} break{s} or change{s}",
     }[answer]
@@ -127,7 +137,7 @@ def listed_names(names: Sequence[str]) -> str:
 
 
 def _first_action(judged: Sequence[ProgramRow]) -> str:
-    """Say what helps the worst program; what costs nothing needs nothing."""
+    """Say what the worst program pays, and what helps; what costs nothing needs nothing."""
     for row in judged:
         if row.flip is not None and row.flip.outcome != "safe" and row.flip.reasons:
             return _action(row, row.flip.reasons[0])
@@ -136,7 +146,13 @@ def _first_action(judged: Sequence[ProgramRow]) -> str:
 
 def _action(row: ProgramRow, reason: FlipReason) -> str:
     at = f"{reason.where}: " if reason.where else ""
-    return f"{row.name}: {at}{reason.action or reason.what}"
+    helps = f" → {reason.action}" if reason.action else ""
+    return f"{row.name}: {at}{_first_statement(reason.what)}{helps}"
+
+
+def _first_statement(what: str) -> str:
+    statement = what.partition("\n")[0].partition("; ")[0]
+    return statement if len(statement) <= _LENGTH else f"{statement[: _LENGTH - 1].rstrip()}…"
 
 
 def _agreement(programs: Sequence[ProgramRow]) -> str:
@@ -163,12 +179,15 @@ def _agreement(programs: Sequence[ProgramRow]) -> str:
 def agreement_of(row: ProgramRow) -> Agreement | None:
     """Say how our sides stand to stock JAX in one program; None where no two of a mode were run.
 
-    A side of ours that fails where stock JAX works differs from it, though no outputs compare.
+    A side of ours that fails where stock JAX works differs from it, though no outputs compare. A
+    program that does not repeat itself says nothing of our sides: None.
 
     Example::
 
         agreement_of(row) == "agree"
     """
+    if row.verdict == "not repeatable":
+        return None
     failures = {each.side: each.failure for each in row.observations}
     for side, failure in failures.items():
         stock = f"jax-{side}"
@@ -182,6 +201,6 @@ def agreement_of(row: ProgramRow) -> Agreement | None:
     ]
     if any(outcome == "different" for _, outcome in outcomes):
         return "differ"
-    if ("outputs", "not compared") in outcomes:
+    if not {("outputs", "not compared"), ("outputs", "not judged")}.isdisjoint(outcomes):
         return "not compared"
     return "agree" if outcomes else None

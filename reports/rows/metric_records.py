@@ -25,6 +25,10 @@ class Larger:
     bytes: int = 2**20
     only_where: Callable[[Observation], bool] = lambda observation: True
 
+    def is_exceeded(self, old: float, new: float) -> bool:
+        """Say whether `new` is larger than `old` by more than the limit."""
+        return new - old > self.bytes and new - old > self.share * old
+
 
 @dataclass(frozen=True)
 class Figure:

@@ -35,6 +35,15 @@ class Proof(Row):
     statement: str  # the evidence in one sentence
 
 
+class MovedArray(Row):
+    """The result of converting or moving captured arrays alone, which legacy folds."""
+
+    what: str  # "`convert_element_type` of bf16[64,64] to f32[64,64]"
+    bytes: int
+    file: str  # "" where the place is not known
+    line: int
+
+
 class JaxprCounts(Row):
     """Counts over the jaxpr and all its bodies."""
 
@@ -51,6 +60,7 @@ class JaxprCounts(Row):
     # Equations that repeat a captured array along a new axis, as vmap does with operands of bodies.
     captured_repeated: int | None = None
     donated_types: int | None = None  # captured arrays of the type of a donated argument
+    moved: MovedArray | None = None  # the largest; None in reports older than this field, too
 
 
 class StableHloCounts(Row):

@@ -22,6 +22,7 @@ State = Literal[
     "not repeatable",
     "disagree",
     "breaks",
+    "placed otherwise",
     "at a price",
     "safe",
 ]
@@ -35,6 +36,7 @@ MEANINGS: Mapping[State, str] = {
     "not repeatable": "differs from itself when it runs again",
     "disagree": "our pipeline differs from stock JAX in the same mode",
     "breaks": "the flip changes or breaks it",
+    "placed otherwise": "the flip places or commits equal outputs elsewhere",
     "at a price": "the flip costs time, memory, or exact bits that are explained",
     "safe": "the flip changes nothing that is judged",
 }
@@ -154,4 +156,6 @@ def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) ->
         return "not repeatable"
     if outcome == "could not compare" or row.verdict == "could not compare":
         return "could not compare"
+    if outcome == "placed otherwise":
+        return "placed otherwise"
     return "safe" if outcome in (None, "safe") else "at a price"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from reports.rows.comparison import LeafComparison, Rung
+from reports.rows.flip import FlipReason
 from reports.rows.row import Row, Side
 
 SUITE_SCHEMA = 1
@@ -61,7 +62,8 @@ class SuiteDifference(Row):
     """A difference between the sides in one program, seen by one test.
 
     One of `leaf`, `property` and `failures` is given: output values, a property of an output (its
-    sharding), or that a side failed.
+    sharding), or that a side failed. With none of them our pipelines agree, and the flip of stock
+    JAX breaks the program: `left` and `right` are its sides, and `reasons` say why.
     """
 
     test: str  # node id; "" outside of tests
@@ -80,6 +82,17 @@ class SuiteDifference(Row):
     arguments: tuple[str, ...] = ()  # of the program
     state: DifferenceState = "new"
     because: str = ""  # the reason of the entry that makes it known or expired
+    reasons: tuple[FlipReason, ...] = ()  # why, and what helps, as `constparity run` says it
+
+
+def is_of_stock(row: SuiteDifference) -> bool:
+    """Say whether the flip of stock JAX breaks the program, and our pipelines agree.
+
+    Example::
+
+        is_of_stock(result.differences[0])
+    """
+    return row.leaf is None and not row.property and not row.failures
 
 
 def metric_of(row: SuiteDifference) -> SuiteMetric:
@@ -91,7 +104,7 @@ def metric_of(row: SuiteDifference) -> SuiteMetric:
 
         metric_of(result.differences[0]) == "outputs"
     """
-    if row.failures:
+    if row.failures or is_of_stock(row):
         return "failure"
     if row.leaf is not None:
         return "outputs"
@@ -130,7 +143,7 @@ class SuiteKnown(Row):
     valid_until: str  # a date, or "jax 0.13"; "" without an end
     state: EntryState
     matched: int  # differences
-    why: str = ""  # not judged
+    why: str = ""  # not judged, or fixed as far as one can tell: nothing has its name
 
 
 class SuiteBaselineChange(Row):

@@ -19,6 +19,7 @@ from reports.store import migrations
 from reports.store.errors import PATIENCE, explained, name_of, store_error
 
 APPLICATION_ID = 0x6370_7274  # "cprt", in the header of the file
+_CHANGED_BY_HAND = "something else has written to it: take a copy of before, or name another file"
 
 
 @contextlib.contextmanager
@@ -34,8 +35,11 @@ def opened_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         connection = _connect(path, "rwc")
     with explained(path), contextlib.closing(connection):
         _use_write_ahead_log(path, connection)
-        with transaction(path, connection, checked=False):
-            migrations.migrate(connection, APPLICATION_ID)
+        try:
+            with transaction(path, connection, checked=False):
+                migrations.migrate(connection, APPLICATION_ID)
+        except migrations.WrongTablesError as error:
+            raise store_error(path, str(error), _CHANGED_BY_HAND) from error
         yield connection
 
 
@@ -79,6 +83,9 @@ def check(path: Path) -> int:
         return 0
     if application != APPLICATION_ID:
         raise store_error(path, "it is a database of another program", "name another file")
+    if version < 1:
+        what = f"it has version {version}, which no constparity writes"
+        raise store_error(path, what, _CHANGED_BY_HAND)
     if version > migrations.VERSION:
         raise store_error(
             path,

@@ -8,6 +8,7 @@ changed: it writes SQL of its own, and what it reads off rows it reads with the 
 from __future__ import annotations
 
 import dataclasses
+import re
 import sqlite3
 import zlib
 from collections.abc import Callable
@@ -157,13 +158,30 @@ STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _version_1, _version_2, _version_3, _version_4, _version_5, _version_6,
 )  # fmt: skip
 VERSION = len(STEPS)
+# What SQLite says of a step that was taken already, or whose step before was not.
+_OF_OTHER_TABLES = re.compile(r"duplicate column name|(table|index) .* already exists|no such ")
+
+
+class WrongTablesError(ValueError):
+    """A store says that it has a version whose tables are others."""
+
+    def __init__(self, version: int, said: str) -> None:
+        super().__init__(f"it says version {version}, and its tables are of another one ({said})")
 
 
 def migrate(connection: sqlite3.Connection, application: int) -> None:
-    """Bring an open database to the present version, within the transaction of the caller."""
+    """Bring an open database to the present version, within the transaction of the caller.
+
+    Raises `WrongTablesError` where its tables are not those of its version.
+    """
     [version] = connection.execute("PRAGMA user_version").fetchone()
     for step in STEPS[version:]:
-        step(connection)
+        try:
+            step(connection)
+        except sqlite3.OperationalError as error:
+            if _OF_OTHER_TABLES.match(str(error)):
+                raise WrongTablesError(version, str(error)) from error
+            raise
     if version < VERSION:
         connection.execute(f"PRAGMA application_id = {application}")
         connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -216,8 +216,8 @@ def _symptom(each: _Standing) -> str:
 
 
 _SEVERITY: tuple[State, ...] = (
-    "disagree", "breaks", "lost", "could not compare", "not repeatable", "at a price",
-    "unavailable",
+    "disagree", "breaks", "placed otherwise", "lost", "could not compare", "not repeatable",
+    "at a price", "unavailable",
 )  # fmt: skip
 
 

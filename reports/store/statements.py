@@ -22,7 +22,8 @@ _PUT_SIDE = (
 # Which planned programs all sides could run, and have no times: these are taken in a phase of its
 # own. A program also breaks because one side fails, which then has nothing to time.
 UNTIMED = (
-    "NOT is_timed AND state IN ('safe', 'at a price', 'breaks', 'disagree') AND NOT EXISTS "
+    "NOT is_timed AND state IN ('safe', 'at a price', 'placed otherwise', 'breaks', 'disagree') "
+    "AND NOT EXISTS "
     "(SELECT 1 FROM sides WHERE run = planned.run AND place = planned.place AND failure != '')"
 )
 

@@ -31,6 +31,7 @@ TITLES: dict[State, tuple[str, Tone]] = {
     "not known": ("Nothing can be said of", "warn"),
     "could not compare": ("Nothing could be compared in", "warn"),
     "not repeatable": ("Runs do not repeat themselves in", "warn"),
+    "placed otherwise": ("A flip places equal outputs elsewhere in", "warn"),
     "yes, at a price": ("A flip has a price for", "note"),
     "yes": ("A flip changes nothing for", "good"),
     "parity": ("All sides agree in", "good"),

@@ -162,9 +162,12 @@ def _breaks(worse: Sequence[tuple[ProgramRow, str]]) -> str:
     """Say in one line how many programs break, and how many others are not simply safe."""
     answers = Counter(answer_of(row.flip) for row, _ in worse)
     no, unknown, price = answers["no"], answers["not known"], answers["yes, at a price"]
+    placed = answers["placed otherwise"]
     said = [f"{counted(no, 'program')} break{_s(no)} or change{_s(no)}" if no else "Nothing breaks"]
     if unknown:
         said.append(f"nothing is known of {unknown:,}")
+    if placed:
+        said.append(f"{placed:,} {'is' if placed == 1 else 'are'} placed otherwise")
     if price:
         said.append(f"{price:,} cost{_s(price)} something")
     return f"{'; '.join(said)}."

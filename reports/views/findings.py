@@ -29,6 +29,7 @@ BREAKS, ARRAY = "a flip breaks or changes the program", "captured array that a f
 KINDS: tuple[str, ...] = (BREAKS, ARRAY, *get_args(HazardKind))
 _LEVEL_OF: dict[FlipOutcome, Level] = {
     "different": "error",
+    "placed otherwise": "warning",
     "safe but slower or larger": "warning",
     "numerics drift, explained": "warning",
     "not repeatable": "warning",
@@ -109,12 +110,13 @@ def _of_program(row: ProgramRow) -> Iterator[Finding]:
 
 
 def _breaks(row: ProgramRow, flip: FlipVerdict) -> Iterator[Finding]:
-    if flip.outcome == "different":
+    if flip.outcome in ("different", "placed otherwise"):
         file, line = _place_of(row)
         worst = next(iter(flip.reasons), None)
         what = worst.what if worst else BREAKS
         helps = worst.action if worst else ""
-        yield Finding(BREAKS, "error", file, line, "", what, helps, None, (row.name,))
+        level = _LEVEL_OF[flip.outcome]
+        yield Finding(BREAKS, level, file, line, "", what, helps, None, (row.name,))
 
 
 def _arrays(row: ProgramRow, flip: FlipVerdict) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ TONES: dict[FlipOutcome, Tone] = {
     "safe": "good",
     "safe but slower or larger": "warn",
     "numerics drift, explained": "note",
+    "placed otherwise": "warn",
     "not repeatable": "warn",
     "could not compare": "warn",
     "different": "bad",
@@ -34,6 +35,7 @@ TONES: dict[FlipOutcome, Tone] = {
 ANSWER_TONES: dict[FlipAnswer, Tone] = {
     "yes": "good",
     "yes, at a price": "note",
+    "placed otherwise": "warn",
     "not known": "warn",
     "no": "bad",
 }

@@ -19,13 +19,14 @@ _LINE_LENGTH = 1000
 TONES: dict[State, Tone] = {
     "not run": "warn", "lost": "warn", "unavailable": "", "refused": "",
     "could not compare": "warn", "not repeatable": "warn", "disagree": "bad", "breaks": "bad",
-    "at a price": "note", "safe": "good",
+    "placed otherwise": "warn", "at a price": "note", "safe": "good",
 }  # fmt: skip
 
 # What the answer names, the worst first.
 _SAID: dict[State, str] = {
     "disagree": "disagree with stock JAX",
     "breaks": "break",
+    "placed otherwise": "placed otherwise",
     "not run": "not run yet",
     "lost": "lost",
     "could not compare": "could not be compared",

@@ -162,6 +162,7 @@ def _line(
 # The outcomes of a flip, then the verdicts of programs of which no flip was judged; worst first.
 _RANKS = [
     *("different", "could not compare", "not repeatable"),
+    "placed otherwise",
     *("numerics drift, explained", "safe but slower or larger", "safe"),
     *("difference", "parity"),
 ]

@@ -6,9 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reports.rows.flip import FlipVerdict
 from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
+from reports.views import flip
 from reports.views.cells import Cell, Column, Table, Tone, columns
-from reports.views.suite_texts import answer, entry, measured, rule, state_of, states, what_differs
+from reports.views.suite_texts import (
+    NOT_SEEN,
+    answer,
+    entry,
+    headline,
+    measured,
+    rule,
+    state_of,
+    states,
+    what_differs,
+)
 from reports.views.texts import counted, cut, left_out
 
 MAX_PROGRAMS = 2000  # lines of the table
@@ -55,7 +67,7 @@ def suite_page(result: SuiteResult) -> SuitePage:
 
     Example::
 
-        suite_page(load_suite("suite.json")).title == "parity"
+        suite_page(load_suite("suite.json")).title == "no difference in 12 compared programs"
     """
     of: dict[str, list[SuiteDifference]] = {}
     for each in result.differences:
@@ -93,6 +105,7 @@ def _lines(result: SuiteResult) -> Iterator[str]:
         f"both pipelines, and {counted(result.compared_tests, 'test')} compared at least one; the "
         f"tests saw {result.sees}"
     )
+    yield NOT_SEEN[0].upper() + NOT_SEEN[1:]
     if said := states(result):
         yield f"Differences: {said}"
     yield measured(result)
@@ -154,8 +167,8 @@ def _section(anchor: str, rows: Sequence[SuiteDifference]) -> SuiteSection:
         source=cut(first.source, _NAME_LENGTH),
         verdict="different" if bad else "known difference",
         tone="bad" if bad else "warn",
-        tables=(_differences(rows), _captured(first)),
-        first=cut(what_differs(first), _TEXT_LENGTH),
+        tables=(_differences(rows), *_why(first), _captured(first)),
+        first=cut(what_differs(first) or headline(first), _TEXT_LENGTH),
         tests=f"{counted(len(tests), 'test')}, as {cut(min(tests), _NAME_LENGTH)}",
     )
 
@@ -165,7 +178,7 @@ def _differences(rows: Sequence[SuiteDifference]) -> Table:
         (
             Cell(cut(each.test or "outside of tests", _TEXT_LENGTH)),
             Cell(each.phase),
-            Cell(cut(what_differs(each), _TEXT_LENGTH)),
+            Cell(cut(what_differs(each) or headline(each), _TEXT_LENGTH)),
             Cell(each.state, tone="warn" if each.state == "known" else "bad"),
             Cell(cut(each.because, _TEXT_LENGTH)),
         )
@@ -173,6 +186,15 @@ def _differences(rows: Sequence[SuiteDifference]) -> Table:
     )
     heads = columns(("test", "phase", "difference", "state", "because"))
     return Table("Differences", heads, cells, left_out(rows, cells, "differences"))
+
+
+def _why(row: SuiteDifference) -> Iterator[Table]:
+    """Yield the table of why, and what helps: the one that `constparity run` has of a program."""
+    if row.reasons:
+        outcome = row.reasons[0].outcome
+        yield flip.reasons(
+            FlipVerdict(left=row.left, right=row.right, outcome=outcome, reasons=row.reasons)
+        )
 
 
 def _captured(row: SuiteDifference) -> Table:

@@ -10,6 +10,11 @@ from reports.views.cells import Cell, Table, Tone, columns
 from reports.views.texts import counted, cut, left_out
 
 MAX_TESTS = 2000  # lines of a table
+# The processes of stock JAX show no programs, so what a test differs by is not known here.
+WHAT_HELPS = (
+    "why, and what helps: pytest --constparity=both on these tests names captured arrays; "
+    "constparity lint names code that reads jaxprs or JAX's flag"
+)
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 500
 _OUTPUT_LENGTH = 8000
@@ -165,6 +170,8 @@ def _lines(runs: SuiteRuns) -> Iterator[str]:
     }
     if said := ", ".join(f"{len(found):,} {name}" for name, found in counts.items() if found):
         yield f"Not simply alike: {said}"
+    if runs.differences:
+        yield WHAT_HELPS[0].upper() + WHAT_HELPS[1:]
     if runs.left_out:
         yield f"Stopped early: {counted(runs.left_out, 'test')} not among these"
     if runs.arguments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from reports.rows.suite import (
     SuiteArray,
@@ -11,6 +11,7 @@ from reports.rows.suite import (
     SuiteProgram,
     SuiteResult,
     SuiteRule,
+    is_of_stock,
 )
 from reports.views.cells import Tone
 from reports.views.texts import counted
@@ -23,15 +24,25 @@ RUNGS_IN_WORDS = {
     "mismatch": "different",
 }
 
+# Shadow mode traces each function once, on one side.
+NOT_SEEN = (
+    "not seen: code that reads jaxprs or JAX's flag, and decides by them; "
+    "pytest --constparity=jax-both sees it"
+)
+
 
 def headline(row: SuiteDifference) -> str:
     """Return the program that differs, in one line."""
-    where = f" ({row.source})" if row.source else ""
-    return f"{row.left} and {row.right} differ in `{row.name}`{where}"
+    program = f"`{row.name}` ({row.source})" if row.source else f"`{row.name}`"
+    if is_of_stock(row):
+        return f"the flip of stock JAX breaks {program}, which works on both pipelines"
+    return f"{row.left} and {row.right} differ in {program}"
 
 
 def what_differs(row: SuiteDifference) -> str:
-    """Return how the sides differ, in one line."""
+    """Return how the sides differ, in one line; "" where stock JAX alone differs."""
+    if is_of_stock(row):
+        return ""
     if row.failures:
         return "; ".join(f"{each.side}: {each.error or 'works'}" for each in row.failures)
     values = f"{row.left_value} on {row.left}, {row.right_value} on {row.right}"
@@ -43,6 +54,19 @@ def what_differs(row: SuiteDifference) -> str:
     ulp = f", {leaf.max_ulp} ULP" if leaf.max_ulp is not None else ""
     note = f"; {leaf.note}" if leaf.note else ""
     return f"{leaf.path}{at}: {values}; {distance}{ulp}{note}"
+
+
+def why_and_what_helps(row: SuiteDifference) -> Iterator[str]:
+    """Yield the reasons of a difference and what helps, as `constparity run` prints them.
+
+    Example::
+
+        list(why_and_what_helps(row)) == ["model.py:14: outputs are different ...", "  -> ..."]
+    """
+    for reason in row.reasons:
+        yield f"{reason.where}: {reason.what}" if reason.where else reason.what
+        if reason.action:
+            yield f"  -> {reason.action}"
 
 
 def captured(row: SuiteArray) -> str:
@@ -61,11 +85,10 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
 
     Example::
 
-        answer(result) == ("parity", "good")
+        answer(result) == ("no difference in 12 compared programs", "good")
     """
     if result.failing:
-        programs = len({each.program for each in result.failing})
-        return f"legacy and simplified differ in {counted(programs, 'program')}", "bad"
+        return _differs(result.failing), "bad"
     if result.lost:
         return f"{_as(len(result.lost), 'process', 'processes')} of the suite ended early", "bad"
     if result.fixed:
@@ -80,8 +103,20 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
     if not result.compared_tests:
         return "nothing was compared", "warn"
     if result.accepted:
-        return f"parity but for {counted(len(result.accepted), 'known difference')}", "warn"
-    return "parity", "good"
+        return f"no difference but {counted(len(result.accepted), 'known difference')}", "warn"
+    compared = sum(each.rung is not None for each in result.programs)
+    return f"no difference in {counted(compared, 'compared program')}", "good"
+
+
+def _differs(failing: Sequence[SuiteDifference]) -> str:
+    of_stock = {each.program for each in failing if is_of_stock(each)}
+    differing = {each.program for each in failing} - of_stock
+    said = []
+    if differing:
+        said.append(f"legacy and simplified differ in {counted(len(differing), 'program')}")
+    if of_stock:
+        said.append(f"the flip of stock JAX breaks {counted(len(of_stock), 'program')}")
+    return ", and ".join(said)
 
 
 def states(result: SuiteResult) -> str:
@@ -134,11 +169,14 @@ def entry(row: SuiteKnown) -> str:
     of = f" of `{row.program}`" if row.program else ""
     tests = f" in {row.test}" if row.test else ""
     issue = f" ({row.issue})" if row.issue else ""
-    return f"{row.state}: {row.where}: {row.metric}{of}{tests}: {row.reason}{issue}{_advice(row)}"
+    state = "matches nothing" if row.state == "fixed" and row.why else row.state
+    return f"{state}: {row.where}: {row.metric}{of}{tests}: {row.reason}{issue}{_advice(row)}"
 
 
 def _advice(row: SuiteKnown) -> str:
     match row.state:
+        case "fixed" if row.why:
+            return f"; {row.why}: mend the entry, or delete it"
         case "fixed":
             return "; nothing differs there: delete the entry"
         case "expired":

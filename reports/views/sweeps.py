@@ -112,6 +112,8 @@ def _swept(sweep: Sweep, anchor: str, environment: Environment) -> SweptProgram:
 
 def _summary(sweep: Sweep) -> str:
     reason = cut(sweep.reason, 500)
+    if sweep.precompute_constants == "auto":
+        return f'Recommended: precompute_constants="auto", {reason}.'
     if sweep.recommended is None:
         return f"Nothing to choose: {reason}."
     return f"Recommended: {sweep.recommended:,} bytes, {reason}."
@@ -156,6 +158,13 @@ def _text(sweep: Sweep, point: SweepPoint, title: str, field: str, unit: Unit) -
     ).replace("stablehlo", "StableHLO")
 
 
+def _name(sweep: Sweep, point: SweepPoint) -> str:
+    if point is sweep.preamble:
+        mark = " *" if sweep.precompute_constants == "auto" else ""
+        return f"{point.threshold:,}, preamble{mark}"
+    return f"{point.threshold:,}{' *' if point.threshold == sweep.recommended else ''}"
+
+
 def _table(sweep: Sweep, points: Sequence[SweepPoint]) -> Table:
     columns = (
         Column("threshold, bytes", numeric=True),
@@ -164,11 +173,11 @@ def _table(sweep: Sweep, points: Sequence[SweepPoint]) -> Table:
     )
     rows = tuple(
         (
-            Cell(f"{each.threshold:,}{' *' if each.threshold == sweep.recommended else ''}"),
+            Cell(_name(sweep, each)),
             figures.count_cell(each.const_args),
             *(figures.cell(getattr(each, field), unit) for _, field, unit in _COLUMNS),
         )
-        for each in points
+        for each in (*points, *([sweep.preamble] if sweep.preamble else []))
     )
     hidden = len(sweep.points) - len(points)
     notice = more(hidden, "thresholds") if hidden else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reports.rows import Failure
+
 _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Control characters (terminal colours in a traceback begin with one), the marks that reverse the
 # order of what is read, and the halves of characters that file names outside UTF-8 leave behind.
@@ -104,3 +106,15 @@ def counted(number: int, noun: str) -> str:
     """
     plural = {"leaf": "leaves", "library": "libraries"}.get(noun, f"{noun}s")
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def failed(failure: Failure) -> str:
+    """Say how a program failed, in one line.
+
+    Example::
+
+        failed(failure) == "crash in compile: signal SIGABRT: the process ended"
+    """
+    line = next(iter(failure.message.strip().splitlines()), "")
+    at = f" ({failure.where})" if failure.where else ""
+    return f"{failure.kind} in {failure.stage}: {failure.type}{f': {line}' if line else ''}{at}"

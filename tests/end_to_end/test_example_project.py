@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from ci_steps import run_script, steps_of
+from system_programs import needed
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "example_project"
+INIT = "constparity init --ci github --constparity constparity==1"
 WORKFLOW = ".github/workflows/constparity.yml"
 
 
@@ -63,13 +65,15 @@ def job(project, run_, given=()):
 
 def patch(project):
     text = (project / "fix.patch").read_bytes()
-    subprocess.run(["patch", "-p1"], cwd=project, input=text, check=True, capture_output=True)
+    subprocess.run(
+        [needed("patch"), "-p1"], cwd=project, input=text, check=True, capture_output=True
+    )
 
 
 def test_from_nothing_to_a_failing_job_and_to_green(project):
     assert run(project, "python -m pytest -q").returncode == 0
-    assert run(project, "constparity init --yes --ci github").returncode == 0
-    assert not run(project, "constparity init --diff --ci github").stdout
+    assert run(project, f"{INIT} --yes").returncode == 0
+    assert not run(project, f"{INIT} --diff").stdout
 
     ended, summary = job(project, "programs")
     assert ended["Compare programs"].returncode == 1
@@ -85,12 +89,16 @@ def test_from_nothing_to_a_failing_job_and_to_green(project):
 
 
 def test_its_suite_fails_after_the_flip_until_it_is_fixed(project):
-    suite = "python -m pytest -q --constparity=jax-both"
-    found = run(project, suite)
-    assert found.returncode == 1
-    assert "assert 0 == 256" in found.stdout
+    assert run(project, f"{INIT} --yes").returncode == 0
+    ended, summary = job(project, "jax-both")
+    assert ended["Compare tests"].returncode == 1, ended
+    report = project / "constparity-report" / "jax-both-installed"
+    for told in (ended["Compare tests"].stdout, summary, (report / "comment.md").read_text()):
+        assert "assert 0 == 256" in told
+    assert "**parity**" not in summary
     patch(project)
-    assert run(project, suite).returncode == 0
+    ended, _ = job(project, "jax-both")
+    assert ended["Compare tests"].returncode == 0, ended
 
 
 def test_both_pipelines_agree_on_what_its_tests_compute(project):

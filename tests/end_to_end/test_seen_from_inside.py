@@ -11,9 +11,9 @@ import sys
 import pytest
 from program_files import script_file
 
-# The sides, and the value of JAX's flag in their process.
+# The sides, and the value of JAX's flag in their process: the engine's have that of the other side.
 STARTED = {
-    "legacy": ("legacy", "0"),
+    "legacy": ("legacy", "1"),
     "simplified": ("simplified", "0"),
     "stock legacy": ("jax.jit", "0"),
     "stock simplified": ("jax.jit", "1"),
@@ -46,6 +46,27 @@ def test_the_stack_is_as_deep_while_a_function_is_traced(seen, side):
 def test_a_lowering_rule_reads_whether_constants_are_hoisted(seen, side):
     assert seen[side]["hoisting"] == seen[f"stock {side}"]["hoisting"]
     assert set(seen[side]["hoisting"]) == {side == "simplified"}
+
+
+@pytest.mark.parametrize("side", ["legacy", "simplified"])
+def test_a_function_that_jax_evaluates_by_itself_keeps_its_side(seen, side):
+    """Some of JAX's functions evaluate equation by equation; plain `jax.jit` lowers the whole."""
+    other = "simplified" if side == "legacy" else "legacy"
+    expected = seen[f"stock {side}"]["arrays"]
+    in_a_plain_jit = {"plain jit": seen[f"stock {other}"]["arrays"]["plain jit"]}
+    assert seen[side]["arrays"] == expected | in_a_plain_jit
+    assert [*expected.values()] == [["inlined" if side == "legacy" else "hoisted"]] * len(expected)
+
+
+@pytest.mark.parametrize("side", ["legacy", "simplified"])
+def test_a_read_of_the_flag_gives_the_form_that_is_traced(seen, side):
+    """A library that branches on JAX's flag takes the branch of the side."""
+    inside, outside = seen[side]["flags"]
+    of_jax_inside, _ = seen[f"stock {side}"]["flags"]
+    _, of_jax_outside = seen["stock simplified" if side == "legacy" else "stock legacy"]["flags"]
+    assert inside == of_jax_inside
+    assert outside == of_jax_outside
+    assert [*inside.values()] == [[side == "simplified"] * 4] * 6
 
 
 @pytest.mark.parametrize("frames", ["0", "1", "3"])

@@ -174,16 +174,22 @@ def test_forward_mode_from_outside(side, table):
     assert_equal(linear(tangent), jax.jvp(fun, (x,), (tangent,))[1])
 
 
-def test_programs_derived_by_a_transformation_keep_their_side(side, table, monkeypatch):
-    """jax.grad(engine.jit(f)) runs derived programs on f's side, not on the process's default."""
-    executed = []
+@pytest.fixture
+def executed(monkeypatch):
+    """The side of each program that is lowered for a call, and the number of its const args."""
+    found = []
     lower_plan = engine.api.lower_plan
 
     def recording(pipeline, plan, *args):
-        executed.append((pipeline.side, plan.num_const_args))
+        found.append((pipeline.side, plan.num_const_args))
         return lower_plan(pipeline, plan, *args)
 
     monkeypatch.setattr(engine.api, "lower_plan", recording)
+    return found
+
+
+def test_programs_derived_by_a_transformation_keep_their_side(side, table, executed):
+    """jax.grad(engine.jit(f)) runs derived programs on f's side, not on the process's default."""
     jitted = engine.jit(lambda x: jnp.tanh(x * table).sum(), constants=side)
     jax.grad(jitted)(jnp.ones((7, 7)))
     jax.vmap(jitted)(jnp.ones((3, 7, 7)))
@@ -191,6 +197,23 @@ def test_programs_derived_by_a_transformation_keep_their_side(side, table, monke
     assert {ran for ran, _ in executed} == {side}
     hoisted = sum(count for _, count in executed)
     assert hoisted == 0 if side == "legacy" else hoisted > 0
+
+
+@pytest.mark.parametrize("before", ["legacy", "simplified"])
+def test_an_eager_checkpoint_keeps_the_side_whoever_traced_it_before(side, table, before, executed):
+    """JAX keeps the trace of a checkpoint, also of one in a program of the other side."""
+    checkpointed = jax.checkpoint(engine.jit(lambda x: x * table, constants=side))
+    engine.jit(lambda x: checkpointed(x) + 1, constants=before)(1.0)
+    assert_equal(checkpointed(1.0), 1.0 * table)
+    assert [ran for ran, _ in executed] == [before, side]
+
+
+def test_an_inner_function_joins_the_side_that_the_outer_one_asked_for(side, table, executed):
+    """JAX inlines the outer function, so that an eager checkpoint evaluates the inner one."""
+    inner = engine.jit(lambda x: x * table)
+    outer = engine.jit(lambda x: inner(x), constants=side, inline=True)
+    assert_equal(jax.checkpoint(outer)(1.0), 1.0 * table)
+    assert [ran for ran, _ in executed] == [side]
 
 
 def test_plain_jax_jit_is_left_alone(table):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from reports.rows import LeafComparison
+from reports.rows import FlipReason, LeafComparison
 from reports.rows.suite import (
     SuiteArray,
     SuiteBaselineChange,
@@ -47,11 +47,20 @@ def leaf(**changes) -> LeafComparison:
     return LeafComparison(**given | changes)
 
 
+def reason(**changes) -> FlipReason:
+    given = {
+        "outcome": "different", "kind": "outputs", "where": "model.py:14",
+        "what": "outputs are different in their values: mismatch at ['loss']",
+        "action": "constparity culprit names the captured arrays that it takes",
+    }  # fmt: skip
+    return FlipReason(**given | changes)
+
+
 def difference(identity: str = "a", **changes) -> SuiteDifference:
     given = {
         "test": "test_model.py::test_step", "phase": "call", "program": identity, "name": "step",
         "source": "model.py:12", "left": "legacy", "right": "simplified", "leaf": leaf(),
-        "left_value": "1.0", "right_value": "2.0", "captured": (array(),),
+        "left_value": "1.0", "right_value": "2.0", "captured": (array(),), "reasons": (reason(),),
     }  # fmt: skip
     return SuiteDifference(**given | changes)
 
@@ -60,6 +69,15 @@ def failure(identity: str = "b", **changes) -> SuiteDifference:
     sides = (("legacy", ""), ("simplified", "ValueError: no"))
     failures = tuple(SuiteFailure(side=side, error=error) for side, error in sides)
     return difference(identity, leaf=None, failures=failures, **changes)
+
+
+def of_stock(identity: str = "e", **changes) -> SuiteDifference:
+    """A program that works on both pipelines, and that the flip of stock JAX breaks."""
+    hazard = reason(kind="hazard", subject="captured and donated", what="captured and donated: no",
+                    action="capture a copy")  # fmt: skip
+    given = {"left": "jax-legacy", "right": "jax-simplified", "leaf": None, "left_value": "",
+             "right_value": "", "reasons": (hazard,)}  # fmt: skip
+    return difference(identity, **given | changes)
 
 
 def entry(**changes) -> SuiteKnown:
@@ -89,15 +107,17 @@ def rich() -> SuiteResult:
         program("a", rung="mismatch"),
         program("b", name="loss", rung=None, not_compared=("it has effects: Debug",)),
         program("c", name=HOSTILE, source=f"{HOSTILE}:3", arguments=(HOSTILE,)),
+        program("e", name="donates"),
         program("d", one_executable=True, captured=0, captured_bytes=0),
         differences=(
             difference("a"),
             difference("a", test="test_model.py::test_other"),
             failure("b", state="known", because="#7"),
+            of_stock("e", name="donates"),
             difference(
                 "c", name=HOSTILE, source=f"{HOSTILE}:3", test=HOSTILE, left_value=HOSTILE,
                 right_value=HOSTILE, leaf=leaf(path=HOSTILE, note=HOSTILE), state="expired",
-                because=HOSTILE,
+                because=HOSTILE, reasons=(reason(what=HOSTILE, where=HOSTILE, action=HOSTILE),),
                 captured=(array(file=f"{HOSTILE}.py", function=HOSTILE, aval=HOSTILE),),
             ),
         ),

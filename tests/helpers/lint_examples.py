@@ -122,6 +122,15 @@ FOUND = {
         "    def step(y, x): return x + y + a\n    return step(1, x=a)  # <-",
         "a = jnp.ones(9)\njax.jit(lambda x: x + a, donate_argnums=(0,))(a)  # <-",
     ],
+    "CP403": [
+        "jax.config.update('jax_transfer_guard', 'disallow')\na = np.ones(9)\n"
+        "step = jax.jit(lambda x: x + a)  # <-",
+        "a = np.arange(9.0)\n@jax.jit\ndef step(x): return x + a  # <-\n"
+        "def run(x):\n    with jax.transfer_guard_host_to_device('disallow_explicit'):\n"
+        "        return step(x)",
+        "def make():\n    a = np.ones(9)\n    step = jax.jit(lambda x: x + a)  # <-\n"
+        "    with other(), jax.transfer_guard('disallow'):\n        for _ in range(3): step(1)",
+    ],
     "CP501": [
         "text = jax.jit(f).lower(x).as_text()\nassert 'stablehlo.constant' in text  # <-",
         "import re\nlow = jax.jit(f).lower(x)\nre.findall(r'constant dense<', low.as_text())  # <-",
@@ -291,6 +300,18 @@ SILENT = {
         "def t():\n    @functools.partial(jax.jit, donate_argnums=0)\n    def step(state):\n"
         "        _, state = update(state)\n        return state\n"
         "    state = init()\n    step(state)",
+    ],
+    "CP403": [
+        "jax.config.update('jax_transfer_guard', 'log')\na = np.ones(9)\n"
+        "step = jax.jit(lambda x: x + a)",
+        "jax.config.update('jax_transfer_guard', 'disallow')\na = jax.device_put(np.ones(9))\n"
+        "step = jax.jit(lambda x: x + a)",
+        "jax.config.update('jax_transfer_guard_device_to_host', 'disallow')\na = np.ones(9)\n"
+        "step = jax.jit(lambda x: x + a)",
+        "a = np.ones(9)\nstep = jax.jit(lambda x: x + a)\nstep(1)\n"
+        "with jax.transfer_guard('disallow'):\n    other(1)",
+        "jax.config.update('jax_transfer_guard', 'disallow')\na = np.ones(9)\n"
+        "step = jax.jit(lambda x: x + 1)\nstep(jax.device_put(a))",
     ],
     "CP501": [
         "text = jax.jit(f).lower(x).as_text()\nassert 'stablehlo.dot_general' in text",

@@ -86,6 +86,19 @@ def test_a_directory_is_the_programs_of_its_files(folder):
     assert names("folder/") == names("./folder/deep") == ["first", "second"]
 
 
+def test_a_directory_is_listed_file_by_file_those_that_do_not_parse_among_them(folder):
+    (folder / "broken.py").write_text("from parity_tests import program\n\n@program(\n")
+    (folder / "of_python_2.py").write_text("print 'a word on parity_tests'\n")
+    parts = ("folder/broken.py", "folder/deep/programs.py", "other:name")
+    assert targets.parts(["folder", "other:name", "./folder/deep/..", "folder"]) == (
+        *parts,
+        "folder/deep/../broken.py",
+        "folder/deep/../deep/programs.py",
+    )
+    with pytest.raises(targets.FailedImportError, match=r"importing folder/broken.py raised Synta"):
+        targets.load(["folder"])
+
+
 def test_a_directory_names_no_one_program(folder):
     with pytest.raises(TargetError, match="'folder' names no program: write folder/deep/progra"):
         targets.load_one("folder")

@@ -104,6 +104,9 @@ PROGRAMS = {
     "a jax.Array": adds(ANYWHERE),
     "small and writeable": lambda: (lambda x: x[:8] + np.ones(8, np.float32), (X,)),
     "donated": donates(GONE := jnp.arange(64.0), GONE),
+    "donated by another on its buffer": donates(
+        LENT := jnp.arange(64.0), jax.device_put(LENT, LENT.device)
+    ),
     "an equal array donated": donates(ANYWHERE, jnp.array(ANYWHERE)),
     "captured and passed": lambda: (jax.jit(lambda x: x + ANYWHERE), (ANYWHERE,)),
     "argument elsewhere": adds_to(ON_FIRST, ON_SECOND),
@@ -122,14 +125,28 @@ PROGRAMS = {
     "sharded and constrained": constrains(SHARDED),
     "captured apart from a constraint": constrains(ON_SECOND),
     "sharding of outputs stated": states(SHARDED),
+    "NumPy, guarded": adds_to(ANYWHERE, read_only_copy()),
+    "NumPy, guarded, moved before": adds_to(ANYWHERE, jax.device_put(read_only_copy())),
+    "NumPy, logged": adds_to(ANYWHERE, read_only_copy()),
+    "uncommitted captured, guarded": adds_to(ON_SECOND, ANYWHERE),
+    "uncommitted captured, guarded, moved before": adds_to(
+        ON_SECOND, jax.device_put(ANYWHERE, SECOND)
+    ),
 }
 
 
-def outcome(build):
+def guard_of(name):
+    """The transfer guard that a program runs under."""
+    level = "disallow" if "guarded" in name else "log" if "logged" in name else "allow"
+    return jax.transfer_guard(level)
+
+
+def outcome(name, build):
     """The devices of the output, or the first words of what is raised."""
     fun, args = build()
     try:
-        result = (fun if hasattr(fun, "trace") else jax.jit(fun))(*args)
+        with guard_of(name):
+            result = (fun if hasattr(fun, "trace") else jax.jit(fun))(*args)
         result.block_until_ready()
     except (ValueError, jax.errors.JaxRuntimeError) as error:
         return " ".join(str(error).split()[:5])
@@ -148,20 +165,22 @@ def after_overwriting():
 
 def of_measurement(name, build):
     traces = hazards.MeasuredTraces()
-    with traces.watching():
+    with traces.watching(), guard_of(name):
         measure(from_function(build, name), "jax-simplified", on_traced=traces.note)
     return sorted({h.kind for h in traces.found().hazards})
 
 
+def detected(name, build):
+    with guard_of(name):
+        return sorted({h.kind for h in hazards.detect(from_function(build, name))})
+
+
 if __name__ == "__main__":
     assert sys.argv[1:] in (["jax-legacy"], ["jax-simplified"])
-    found = {
-        name: sorted({h.kind for h in hazards.detect(from_function(build, name))})
-        for name, build in PROGRAMS.items()
-    }
+    found = {name: detected(name, build) for name, build in PROGRAMS.items()}
     measured = {}
     if sys.argv[1] == "jax-simplified":
         measured = {name: of_measurement(name, build) for name, build in PROGRAMS.items()}
     runs = {"overwritten": after_overwriting()}
-    runs |= {name: outcome(build) for name, build in PROGRAMS.items()}
+    runs |= {name: outcome(name, build) for name, build in PROGRAMS.items()}
     print(json.dumps({"hazards": found, "measured": measured, "runs": runs}))

@@ -15,7 +15,7 @@ from pathlib import Path
 import jax.experimental.layout
 import jax.export
 import jax.extend  # noqa: F401
-from jax._src import core, pjit, traceback_util  # noqa: TID251 - the places of the hooks
+from jax._src import config, core, pjit, traceback_util  # noqa: TID251 - the places of the hooks
 from jax._src.interpreters import ad, partial_eval, pxla  # noqa: TID251
 
 OURS = ("engine", "legacy_closedjaxpr", "simplified_consts")
@@ -32,6 +32,7 @@ def hooked():
         "transposition": ad.fancy_transposes[pjit.jit_p],
         "jit_trace": pjit.jit_trace,
         "cached_compilation": pxla._cached_compilation,
+        "flag": type(config.use_simplified_jaxpr_constants).value,
         "types of constants": len(core.pytype_aval_mappings),
         "hidden": [path for path in traceback_util._exclude_paths if path.endswith(OURS)],
     }

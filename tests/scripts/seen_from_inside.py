@@ -3,15 +3,21 @@
 - depths: of the Python stack in a function while it is traced, from the frame of the call on
 - hoisting: `hoist_constants_as_args` in the parameters that a primitive's lowering rule reads
 - warnings: of large captured constants, by `jax_captured_constants_report_frames`
+- arrays: what becomes of a captured array, by who evaluates the function
+- flags: what reads of JAX's flag give inside of traces, and what they give outside
 """
 
 import json
+import re
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.config import use_simplified_jaxpr_constants as flag  # noqa: TID251 - users read it
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
@@ -20,12 +26,12 @@ X, TABLE = np.ones(64, np.float32), np.arange(64, dtype=np.float32)
 BIG, BIGGER = jnp.ones(300), np.ones(400, np.float32)
 
 
-def jit(fun):
+def jit(fun, **options):
     if NAME == "jax.jit":
-        return jax.jit(fun)
+        return jax.jit(fun, **options)
     import engine  # here: a process of stock JAX has no hooks
 
-    return engine.jit(fun, constants=NAME)
+    return engine.jit(fun, constants=NAME, **options)
 
 
 def depth():
@@ -87,9 +93,110 @@ def warned(frames):
     return [str(warning.message) for warning in record]
 
 
+def converted(fun):
+    closed, consts = jax.closure_convert(fun, X)
+    return lambda x: closed(x, *consts)
+
+
+def evaluated(fun):
+    closed_jaxpr = jax.make_jaxpr(fun)(X)
+    return lambda x: jax.core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, x)[0]
+
+
+def with_own_vjp(fun):
+    own = jax.custom_vjp(fun)
+    own.defvjp(lambda x: (fun(x), x), lambda x, cotangent: (fun(x) * cotangent,))
+    return own
+
+
+def of_sum(derivative):
+    return lambda fun: derivative(lambda x: fun(x).sum())
+
+
+def along_itself(fun):
+    return lambda x: jax.linearize(fun, x)[1](x)
+
+
+def rooted(fun):
+    return lambda x: jax.lax.custom_root(
+        lambda y: y - x, x, lambda _, guess: fun(guess), lambda g, y: y / g(y)
+    )
+
+
+EVALUATED_BY = {
+    "nobody else": lambda fun: fun,
+    "plain jit": lambda fun: jax.jit(lambda x: fun(x)),
+    "checkpoint": jax.checkpoint,
+    "checkpoint of an inlined jit": lambda fun: jax.checkpoint(jit(lambda x: fun(x), inline=True)),
+    "custom_vmap": jax.custom_batching.sequential_vmap,
+    "closure_convert": converted,
+    "eval_jaxpr": evaluated,
+    "custom_root": rooted,
+    "linearize of closure_convert": lambda fun: along_itself(converted(fun)),
+    "grad of checkpoint": lambda fun: of_sum(jax.grad)(jax.checkpoint(fun)),
+    "vmap of grad of checkpoint": lambda fun: (
+        lambda x: jax.vmap(of_sum(jax.grad)(jax.checkpoint(fun)))(x[None])
+    ),
+    "grad of checkpoint of custom_vjp": lambda fun: of_sum(jax.grad)(
+        jax.checkpoint(with_own_vjp(fun))
+    ),
+}
+
+
+def becomes(way):
+    """Whether the modules that JAX compiles have the captured array inlined or hoisted."""
+    fun = way(jit(lambda x: x * TABLE))
+    with tempfile.TemporaryDirectory() as folder:
+        jax.config.update("jax_dump_ir_to", folder)
+        fun(X)
+        jax.config.update("jax_dump_ir_to", "")
+        texts = " ".join(each.read_text() for each in Path(folder).iterdir())
+    shape = r"tensor<(1x)?64xf32>"
+    patterns = {
+        "inlined": rf"dense<[^>]{{99,}}> : {shape}",
+        "hoisted": rf"{shape} {{[^}}]*jax.const = true",
+    }
+    return [name for name, pattern in patterns.items() if re.search(pattern, texts)]
+
+
+def read():
+    name = "jax_use_simplified_jaxpr_constants"
+    by_name = getattr(jax.config, name), jax.config._read(name), jax.config.values[name]
+    return [*by_name, flag.value]
+
+
+def flags():
+    inside, outside = {}, {"before": read()}
+
+    def note(where, value):
+        inside.setdefault(where, read())
+        return value
+
+    own = jax.custom_vjp(lambda x: x * TABLE)
+    own.defvjp(
+        lambda x: note("forward rule", (own(x), x)), lambda x, ct: note("backward rule", (ct,))
+    )
+
+    def fun(x):
+        jax.debug.callback(lambda _: outside.setdefault("callback", read()), x)
+        nested = jit(lambda x: note("nested jit", x + 1))(x)
+        looped = jax.lax.fori_loop(0, 2, lambda _, c: note("body of a loop", c * TABLE), nested)
+        plain = jax.jit(lambda x: note("nested plain jit", x - 1))(looped)
+        return note("function", own(plain).sum())
+
+    jitted = jit(fun)
+    jax.block_until_ready(jax.grad(jitted)(X))
+    jax.effects_barrier()
+    outside["after"] = read()
+    jax.jit(lambda x: outside.setdefault("plain jit", read()) and x)(X)
+    return inside, outside
+
+
 found = {
     "depths": depths(),
     "hoisting": hoisting(),
+    "arrays": {name: becomes(way) for name, way in EVALUATED_BY.items()},
+    "flags": flags(),
     "warnings": {frames: warned(frames) for frames in (0, 1, 3)},
 }
 print(json.dumps(found))

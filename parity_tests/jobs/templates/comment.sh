@@ -3,7 +3,7 @@ room=60000  # a comment has 65,536 characters
 {
   echo "$marker"
   echo "[All reports of this run]($RUN_URL)"
-  for file in constparity-report/*/comment.md; do
+  for file in constparity-report/{jax-both,programs,both}-*/comment.md; do
     [[ -f $file ]] || continue
     name=$(basename "$(dirname "$file")")
     size=$(wc -c < "$file")

@@ -1,9 +1,11 @@
+: "${CONSTPARITY:?is empty: name what pip installs constparity from, as git+https://...@COMMIT}"
 mapfile -t wanted < <(xargs -r -n 1 printf '%s\n' <<< "$CONSTPARITY")
 wait "$!" # fails where quotes do not match
 mapfile -t project < <(xargs -r -n 1 printf '%s\n' <<< "$PROJECT")
 wait "$!" # fails where quotes do not match
-# `programs` and `jax-both` run on another JAX in an environment of their own, not in this one.
-if [[ $JAX != installed && $RUN != programs && $RUN != jax-both ]]; then
+[% include "plugin.sh" %]
+# `programs` runs on another JAX in an environment of its own, and `jax-both` where it has to.
+if [[ $JAX != installed && $RUN != programs && ($RUN != jax-both || $beside_plugin == "$JAX") ]]; then
   wanted+=("jax==$JAX")
 fi
 if [[ $JAX == installed || $RUN != programs ]]; then

@@ -1,7 +1,8 @@
 report="constparity-report/$RUN-$JAX"
 mkdir -p "$report"
 arguments=("--constparity=$RUN")
-if [[ $RUN == jax-both && $JAX != installed ]]; then
+[% include "plugin.sh" %]
+if [[ $RUN == jax-both && $JAX != installed && $beside_plugin != "$JAX" ]]; then
   mapfile -t packages < <(xargs -r -n 1 printf -- '--with\n%s\n' <<< "$WITH")
   wait "$!" # fails where quotes do not match
   python=$(constparity environments make "$JAX" "${packages[@]}")
@@ -9,9 +10,8 @@ if [[ $RUN == jax-both && $JAX != installed ]]; then
 fi
 formats=()
 case $RUN in
-  both) formats=(json:result.json html:report.html md:summary.md comment:comment.md
+  both | jax-both) formats=(json:result.json html:report.html md:summary.md comment:comment.md
     junit:junit.xml sarif:findings.sarif) ;;
-  jax-both) formats=(json:result.json) ;;
   *) arguments+=("--junitxml=$report/junit.xml") ;; # one side alone compares nothing
 esac
 for format in "${formats[@]}"; do

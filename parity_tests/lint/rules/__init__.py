@@ -7,6 +7,7 @@ CP3 the flag, CP4 captured arrays, CP5 lowered modules, compiled programs and pr
 from parity_tests.lint.ignores import CODE, EXPLANATION, TITLE
 from parity_tests.lint.rules import (
     donated_arrays,
+    guarded_arrays,
     jaxpr_text,
     literal_as_scalar,
     literal_decides,
@@ -44,6 +45,7 @@ RULES = (
     sets_flag.RULE,
     written_arrays.RULE,
     donated_arrays.RULE,
+    guarded_arrays.RULE,
     module_text.RULE,
     raw_executable.RULE,
     lowered_in_avals.RULE,

@@ -50,7 +50,7 @@ def _check(kinds: Kinds) -> Iterator[Match]:
 
 def _of_names(module: Module, jitted: Jitted) -> Iterator[Match]:
     """Find the writes to arrays that the function refers to by a name of an outer scope."""
-    for assignment in _captured(module, jitted.function):
+    for assignment in captured(module, jitted.function):
         if not is_numpy_array(module, assignment):
             continue
         for access in module.references(assignment):
@@ -73,7 +73,7 @@ def _message(module: Module, name: str, jitted: Jitted) -> str:
     )
 
 
-def _captured(module: Module, function: cst.CSTNode) -> list[metadata.Assignment]:
+def captured(module: Module, function: cst.CSTNode) -> list[metadata.Assignment]:
     """Return the assignments outside of a function to names that it reads."""
     found: dict[metadata.Assignment, None] = {}
     for name in module.nodes_in(function, cst.Name):

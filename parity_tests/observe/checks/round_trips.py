@@ -16,6 +16,7 @@ from typing import Any
 import jax
 
 from parity_tests.evidence import tolerance_ladder
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe.calls import Result
 from parity_tests.observe.compile_cache import Cached
 from reports.rows import Check
@@ -44,9 +45,10 @@ def check_export(
         said = next(iter(str(error).splitlines()), "")
         refused = f"not exported: {type(error).__name__}: {said}"
         return (Check(name=EXPORT, holds=False, statement=refused),)
-    again = jax.export.deserialize(blob)
     args, kwargs = dynamic
-    result = Result.read(jax.block_until_ready(jax.jit(again.call)(*args, **kwargs)))
+    with jax_defaults():  # the user calls no export
+        again = jax.export.deserialize(blob)
+        result = Result.read(jax.block_until_ready(jax.jit(again.call)(*args, **kwargs)))
     apart = _structures_apart(first, result) or _beyond_tolerance(first, result)
     return (
         Check(name=EXPORT, holds=not apart, statement=apart or "the same values when read again"),
@@ -57,7 +59,8 @@ def check_reload(cached: Cached, inputs: list[Any], first: Result) -> tuple[Chec
     """Call an executable that came from the persistent cache; none where there is none."""
     if cached.compiled is None:
         return ()
-    result = Result.read(tuple(jax.block_until_ready(cached.compiled(*inputs))))
+    with jax_defaults():
+        result = Result.read(tuple(jax.block_until_ready(cached.compiled(*inputs))))
     apart = _values_apart(first, result)
     return (Check(name=RELOAD, holds=not apart, statement=apart or "the same values from a cache"),)
 

@@ -11,6 +11,7 @@ from itertools import count
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
+from parity_tests.advice import advice
 from parity_tests.observe.jaxpr_reads import FLAG, Reads, Seen, Site
 from reports.rows import Hazard, HazardKind
 
@@ -99,6 +100,6 @@ def read_at(
         line=place.line,
         array=name,
         what=f"{name} is read at {place.file}:{place.line}{called}: {sees}{alike}",
-        fix=fix if decides else "nothing",
+        fix=fix if decides else advice("nothing"),
         changes_program=told.changes,
     )

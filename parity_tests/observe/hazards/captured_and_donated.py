@@ -1,8 +1,9 @@
 """Hazard: a captured array that is passed as a donated argument as well.
 
 Legacy has inlined its value. Stock simplified passes the same buffer twice, once donated, and XLA
-refuses. Look-alikes: another array of equal value that is donated, or the captured array passed
-without donation; neither shares a donated buffer.
+refuses. An array made by `jax.device_put` of the captured one may have its buffer. Look-alikes:
+another array of equal value that is donated, or the captured array passed without donation; neither
+shares a donated buffer.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.captured_uses import CapturedUse
+from parity_tests.observe import device_buffers
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, hoisted_uses
 from reports.rows import Hazard
 
@@ -23,14 +26,31 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
 
 
 def _among(uses: Sequence[CapturedUse], arrays: Sequence[Any]) -> Iterator[Hazard]:
-    donated = {id(leaf) for leaf in arrays}
+    ids, buffers = set(map(id, arrays)), device_buffers.of(arrays).keys()
     for use in uses:
-        if id(use.array.value) in donated:
-            yield hazard_of(
-                "captured and donated",
-                use,
-                "the array is also passed as a donated argument: legacy has inlined its value, "
-                "stock simplified fails when it is called (attempt to donate a buffer which is "
-                "also used by the same call)",
-                "capture a copy, jnp.array(a), or do not donate that argument",
-            )
+        value = use.array.value
+        if id(value) in ids or device_buffers.of([value]).keys() & buffers:
+            yield passed_as_well(use)
+
+
+def passed_as_well(use: CapturedUse) -> Hazard:
+    """Return the hazard of a captured array that is a donated argument too."""
+    return hazard_of(
+        "captured and donated",
+        use,
+        "the array is also passed as a donated argument: legacy has inlined its value, "
+        "stock simplified fails when it is called (attempt to donate a buffer which is "
+        "also used by the same call)",
+        advice("donated"),
+    )
+
+
+def donated_before(use: CapturedUse) -> Hazard:
+    """Return the hazard of a captured array that is gone: another call had it donated."""
+    return hazard_of(
+        "captured and donated",
+        use,
+        "the array was deleted or donated to another call: legacy has inlined its value, stock "
+        "simplified fails when it is called (the buffer has been deleted or donated)",
+        advice("donated"),
+    )

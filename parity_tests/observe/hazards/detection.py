@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.source_places import code_at
 from parity_tests.observe.hazards import (
     captured_and_donated,
     folded_by_legacy_alone,
     hands_on_the_environment,
     hoisted_more_than_once,
+    implicit_transfer,
     incompatible_devices,
     placement_of_outputs,
     reads_jaxpr_constants,
@@ -34,6 +36,7 @@ DETECTORS: dict[HazardKind, Callable[[TracedProgram], Iterable[Hazard]]] = {
     "writeable NumPy array": writeable_numpy_array.find,
     "captured and donated": captured_and_donated.find,
     "incompatible devices": incompatible_devices.find,
+    "implicit transfer": implicit_transfer.find,
     "placement of outputs": placement_of_outputs.find,
     "hoisted more than once": hoisted_more_than_once.find,
     "folded by legacy alone": folded_by_legacy_alone.find,
@@ -65,6 +68,7 @@ def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ..
     return (*found, *map(_with_code, _of_reads(both)))
 
 
+@jax_defaults()
 def of_trace(traced: TracedProgram) -> tuple[Hazard, ...]:
     """Return the hazards of a program that reads nothing while stock JAX traces it after the flip.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.constant_work import constant_work
 from parity_tests.observe.hazards.traced_program import TracedProgram
 from reports.rows import Hazard
@@ -35,7 +36,7 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
         what=f"{counted(len(work.equations), 'equation')} on captured arrays alone "
         f"({listed}{more}): in legacy XLA computes them once, when it compiles, in stock "
         f"simplified at every call, about {humanise_count(work.operations)} operations",
-        fix="compute them before the function is traced, and capture the results; the engine does "
-        'it by itself with precompute_constants="auto"',
+        fix=advice("compute once"),
         operations=work.operations,
+        gist=work.gist,
     )

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.observe.environment import FLAG
 from parity_tests.observe.hazards.both_forms import BothForms, read_at
 from reports.rows import Hazard
 
 _NAME = "the environment with JAX's flag"
-_FIX = (
-    f"leave {FLAG.upper()} out of the copy, or out of the environment of the process that is "
-    "started, and decide nothing by it; likewise in a copy of jax.config.values"
-)
+_FIX = advice("environment", variable=FLAG.upper())
 # These are read in passing, and are listed only where the program changes, too.
 _WEAK = ("environment", "text", "equations")
 

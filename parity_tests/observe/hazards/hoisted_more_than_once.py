@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.stock_const_args import stock_const_args
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of
@@ -28,6 +29,5 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                 f"stock simplified passes the array as {counted(count, 'const arg')}, one for each "
                 f"Literal that holds it in one jaxpr: each call hands over {count} arguments, and "
                 "XLA takes them to be different",
-                "pass the array as an argument of the function, which is one however often it is "
-                "used",
+                advice("pass once"),
             )

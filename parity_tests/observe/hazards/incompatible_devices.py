@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.meshes import stated_devices
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
@@ -36,6 +37,5 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                     f"the array is committed to {named(own)}, and {apart[0]} {named(apart[1])}: "
                     "legacy inlines its value wherever the arguments are, stock simplified refuses "
                     "the call (incompatible devices)",
-                    "put the array where the arguments are, jax.device_put(a, device), or pass "
-                    "NumPy",
+                    advice("same devices" if len(own) == 1 else "same mesh"),
                 )

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.meshes import may_shard_outputs, stated_devices
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
@@ -41,8 +42,7 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                 "no argument is committed to a device and this array is: legacy returns "
                 "uncommitted outputs on the default device, stock simplified outputs that are "
                 f"committed to {named(value.devices())}",
-                "capture an array that is not committed, jnp.asarray(np.asarray(a)), or commit "
-                "the arguments too",
+                advice("not committed" if len(value.devices()) == 1 else "sharded outputs"),
             )
         elif not value.sharding.is_fully_replicated and may_shard_outputs(traced.closed, value):
             yield hazard_of(
@@ -51,7 +51,7 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                 f"the array is sharded over {named(value.devices())}: legacy inlines all of it "
                 "on every device, stock simplified keeps its sharding, which the outputs may take "
                 "over",
-                "state the sharding of the outputs: jax.jit(..., out_shardings=...)",
+                advice("sharded outputs"),
             )
 
 

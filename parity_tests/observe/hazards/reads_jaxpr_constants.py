@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.observe.hazards.both_forms import BothForms, read_at
 from parity_tests.observe.jaxpr_reads import Seen, Subject
 from reports.rows import Hazard
@@ -28,27 +29,15 @@ _NAMES: dict[Subject, str] = {
 # Every interpreter goes through the equations, and a text is printed in passing.
 _IN_PASSING: tuple[Subject, ...] = ("equations", "text")
 
-_EVALUATE = (
-    "evaluate with jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args) or "
-    "jax.extend.core.jaxpr_as_fun(closed), and find captured arrays in the Literals of eqn.invars "
-    "and jaxpr.outvars as well: that works in both forms"
-)
 _FIXES: dict[Subject, str] = {
-    "consts": _EVALUATE,
-    "constvars": _EVALUATE,
-    "invars": (
-        "pair the invars of a body with the operands of its own equation, and number them by "
-        "len(jaxpr.invars) and not by a fixed place: that works in both forms"
-    ),
-    "outvars": "take the value of an output from Literal.val where it is a Literal",
-    "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
-    "that is an array: that works in both forms",
-    "params": "split the operands of each equation by its own num_consts, and look for captured "
-    "arrays in Literals as well: that works in both forms",
-    "equations": "decide nothing by the number of equations: captured arrays may need more of them "
-    "in one form",
-    "text": "decide nothing by the text of a jaxpr, which is for people; read its equations, and "
-    "Literals as well as constvars",
+    "consts": "evaluate",
+    "constvars": "evaluate",
+    "invars": "invars",
+    "outvars": "outvars",
+    "operands": "operands",
+    "params": "params",
+    "equations": "equations",
+    "text": "text",
 }
 
 
@@ -58,7 +47,8 @@ def find(both: BothForms) -> Iterator[Hazard]:
         subject = told.site.subject
         if subject in _NAMES and (subject not in _IN_PASSING or told.changes or told.in_calls):
             sees = _sees(subject, told.before, told.after)
-            yield read_at("reads jaxpr constants", told, _NAMES[subject], sees, _FIXES[subject])
+            fix = advice(_FIXES[subject])
+            yield read_at("reads jaxpr constants", told, _NAMES[subject], sees, fix)
 
 
 def _sees(subject: Subject, before: Seen, after: Seen) -> str:

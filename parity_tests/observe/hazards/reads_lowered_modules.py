@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.observe.hazards.both_forms import BothForms, read_at
 from reports.rows import Hazard
 from reports.views.texts import counted
 
 NAME = "a lowered module or compiled program"
-_FIX = (
-    "call the compiled stage, which passes captured arrays by itself, and count captured arrays "
-    "among constants and arguments alike: that works in both forms"
-)
 
 
 def find(both: BothForms) -> Iterator[Hazard]:
@@ -31,6 +28,6 @@ def find(both: BothForms) -> Iterator[Hazard]:
                 told,
                 NAME,
                 f"{arrays} {are} there in legacy, and passed to its main function in simplified",
-                _FIX,
+                advice("module"),
                 decides=True,
             )

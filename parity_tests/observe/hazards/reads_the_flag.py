@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parity_tests.advice import advice
 from parity_tests.observe.hazards.both_forms import BothForms, read_at
 from reports.rows import Hazard
 
-_FIX = "do not read the flag: write code that works in both forms, or take an option of your own"
+_FIX = advice("flag")
 
 
 def find(both: BothForms) -> Iterator[Hazard]:

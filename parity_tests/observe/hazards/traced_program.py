@@ -22,6 +22,11 @@ from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
+_GUARDS = {
+    "host to device": "jax_transfer_guard_host_to_device",
+    "device to device": "jax_transfer_guard_device_to_device",
+}
+
 
 @dataclass(frozen=True)
 class TracedProgram:
@@ -30,7 +35,8 @@ class TracedProgram:
     `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
     `donating` are jits within a program that has none of its own.
     `result` is the tree of its results, `options` are those of its own `jax.jit`. `embed_threshold`
-    is in bytes. `function` keeps alive what holds its arrays.
+    is in bytes. `guards` are the user's transfer guards, by direction. `function` keeps alive what
+    holds its arrays.
     """
 
     function: Any
@@ -42,6 +48,7 @@ class TracedProgram:
     result: Any
     options: Mapping[str, Any]
     embed_threshold: int
+    guards: Mapping[str, str | None]
 
     def is_same_as(self, other: TracedProgram) -> bool:
         """Say whether two traces are one program: equations, results, donations and options.
@@ -128,6 +135,7 @@ def traced_program(own: OwnJit, traced: Any) -> TracedProgram:
         jax.tree.structure(traced.out_info),
         own.options,
         stock_embed_threshold(),
+        {way: getattr(jax.config, name) for way, name in _GUARDS.items()},
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from parity_tests.advice import advice
 from parity_tests.jaxpr.stock_const_args import stock_const_args
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of
 from reports.rows import Hazard
@@ -30,8 +31,7 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
                 "if the array is written to after the first call, legacy keeps the value that was "
                 "traced, and stock simplified on a CPU computes with the new one where the array's "
                 "memory happens to be 64-byte aligned: silently, and not in every run",
-                "capture a copy of its own: jnp.array(a), or a.copy() with flags.writeable = False "
-                "(jax.device_put(a) may share a's memory)",
+                advice("capture a copy"),
             )
 
 

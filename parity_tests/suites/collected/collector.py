@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine import api
 from engine.runtime.watching import Execution, Watcher, watch, watcher
+from parity_tests.suites.collected.aliases import of_donating
 from parity_tests.suites.collected.candidates import BEFORE_TESTS, Candidate, Ran
 from parity_tests.suites.collected.folder import CollectionFolder
 from parity_tests.suites.collected.writing import candidate, not_seen
@@ -28,8 +29,11 @@ class Collector:
         self._folder: CollectionFolder | None = None
         self._waiting: list[Candidate] = []
         self._then: Watcher = lambda execution: execution.run()
-        # The place of the first test that ran a program: per traced program, and per identity.
-        self._traced: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        # The place of the first test that ran a program: per traced program and what is one array
+        # in its calls, and per identity.
+        self._traced: weakref.WeakKeyDictionary[Any, dict[Hashable, int]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._written: dict[str, int] = {}
 
     def install(self, early: Sequence[str]) -> None:
@@ -53,9 +57,10 @@ class Collector:
     def __call__(self, execution: Execution) -> Sequence[Any]:
         """Collect a program if this is its first run, and execute it."""
         # Before it runs: the run may consume its arguments, and may crash.
-        ran, closed = self._ran(), execution.closed_jaxpr
-        if not self.stopped and ran.order < self._traced.get(closed, ran.order + 1):
-            self._traced[closed] = ran.order
+        ran, aliases = self._ran(), of_donating(execution)
+        orders = self._traced.setdefault(execution.closed_jaxpr, {})
+        if not self.stopped and ran.order < orders.get(aliases, ran.order + 1):
+            orders[aliases] = ran.order
             self._collect(candidate(execution, ran, self._root))
         return self._then(execution)
 

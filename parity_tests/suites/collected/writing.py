@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ import numpy as np
 from engine.ir.jaxprs import bodies_in
 from engine.runtime.watching import Execution
 from parity_tests.exception_texts import named
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.reduce.draft import Array, Draft, Store, unwritable
 from parity_tests.reduce.held_values import LARGEST, CannotReadError
 from parity_tests.reduce.jaxpr_to_draft import read_unevaluated
 from parity_tests.reduce.stand_alone_file import CannotWriteError, Written, write
 from parity_tests.reduce.symptom import OUTPUTS, tolerances
+from parity_tests.suites.collected.aliases import first_of_each, overlapping
 from parity_tests.suites.collected.candidates import Candidate, Ran
 from parity_tests.suites.collected.index import CollectedProgram
 from parity_tests.suites.describing import source_of
@@ -31,6 +34,7 @@ from parity_tests.suites.versions import versions
 _SECONDS = 90.0  # for each side of a file that runs by itself
 _CUSTOM = frozenset({"custom_jvp_call", "custom_vjp_call"})
 _RULES = "the rules of its custom derivatives: it runs, and raises where it is differentiated"
+_VIEWS = "the memory that NumPy arguments of it share: each has its own, as JAX copies them"
 _NAME = 60  # characters of a function's name that the name of its file has
 
 
@@ -72,13 +76,16 @@ def _lost(execution: Execution) -> tuple[str, ...]:
     bodies = bodies_in(execution.closed_jaxpr)
     kinds = {equation.primitive.name for body in bodies for equation in body.eqns}
     options = [f"its {each}" for each in execution.options()]
-    return (*options, *([_RULES] if kinds & _CUSTOM else []))
+    rules = [_RULES] if kinds & _CUSTOM else []
+    views = [_VIEWS] if any(overlapping(execution.operands)) else []
+    return (*options, *rules, *views)
 
 
 def _written(execution: Execution, header: str) -> Written:
     draft, arrays = read_unevaluated(execution.closed_jaxpr, execution.operands)
     if found := unwritable(draft):
         raise CannotWriteError("; ".join(found))
+    draft, aliases = _with_aliases(draft, arrays)
     made = write(
         draft,
         _on_host(draft, arrays),
@@ -92,10 +99,44 @@ def _written(execution: Execution, header: str) -> Written:
         },
         all_beside=True,
         donated=[number for number, each in enumerate(execution.donated) if each],
+        aliases=aliases,
     )
     # Python has limits too, of nested blocks: a file that cannot be imported would stop a campaign.
     compile(made.program, "<program>", "exec")
     return made
+
+
+def _with_aliases(draft: Draft, arrays: Mapping[int, Any]) -> tuple[Draft, Mapping[int, int]]:
+    """Return the numbers of arrays that are another array, and the draft with one type for both.
+
+    Where one of two arrays on one buffer is committed, and is an argument, the call is committed,
+    and so the file commits both. Raises `CannotWriteError` where that would be another call.
+    """
+    ordered = (*draft.captured, *draft.arguments)
+    values = [arrays[each.number] for each in ordered]
+    firsts = first_of_each(values[: len(draft.captured)], values[len(draft.captured) :])
+    devices: dict[int, int | None] = {}
+    for each, place in zip(ordered, firsts, strict=True):
+        first, is_argument = ordered[place], each in draft.arguments
+        if (each.type, each.made_by, each.impl) != (first.type, first.made_by, first.impl):
+            raise CannotWriteError("two of its arrays are on one buffer, with other types")
+        if each.device != first.device and not (is_argument and first.device is None):
+            raise CannotWriteError(
+                "a captured array and an argument are on one buffer, and the captured one alone is "
+                "committed to a device: commit both, jax.device_put(a, device)"
+            )
+        if each.device is not None:
+            devices[first.number] = each.device
+    captured, arguments = (
+        tuple(replace(each, device=devices.get(each.number, each.device)) for each in group)
+        for group in (draft.captured, draft.arguments)
+    )
+    aliases = {
+        each.number: ordered[place].number
+        for n, (each, place) in enumerate(zip(ordered, firsts, strict=True))
+        if n != place
+    }
+    return replace(draft, captured=captured, arguments=arguments), aliases
 
 
 def _on_host(draft: Draft, arrays: Mapping[int, Any]) -> Store:
@@ -105,7 +146,7 @@ def _on_host(draft: Draft, arrays: Mapping[int, Any]) -> Store:
         raise CannotReadError(
             f"its arrays have {total:,} bytes, and a file has {LARGEST:,} of them at most"
         )
-    with jax.transfer_guard("allow"):  # a test may forbid transfers, to see its own
+    with jax_defaults():  # a test may forbid transfers, to see its own
         return {each.number: _host(each, arrays[each.number]) for each in all_of_them}
 
 

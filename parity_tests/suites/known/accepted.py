@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from parity_tests.suites.known.baseline import Baseline
 from parity_tests.suites.known.entries import Entry
@@ -67,6 +68,8 @@ class Accepted:
         state: EntryState = "not judged" if why else "fixed"
         if matched:
             state = "expired" if entry.is_expired(self.today, self.jax) else "known"
+        elif state == "fixed":
+            why = _why_nothing_has_its_name(entry, result)
         return SuiteKnown(
             where=entry.where,
             test=entry.test,
@@ -89,6 +92,14 @@ def _why_not_judged(entry: Entry, result: SuiteResult, selection: Selection) -> 
     if programs and all(each.rung is None for each in programs):
         return "its programs were not compared"
     return ""
+
+
+def _why_nothing_has_its_name(entry: Entry, result: SuiteResult) -> str:
+    if not entry.program or any(entry.is_of(each.name, each.source) for each in result.programs):
+        return ""
+    close = get_close_matches(entry.program, {each.name for each in result.programs}, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"no program that ran is called {entry.program!r}{hint}"
 
 
 def _because(entry: Entry) -> str:

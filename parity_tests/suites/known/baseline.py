@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from parity_tests.suites.known.portable import PortableNames
 from parity_tests.suites.known.selection import Selection
 from reports import write_atomically
 from reports.rows.suite import (
@@ -57,12 +58,13 @@ class Baseline:
     file: Path
     platforms: Mapping[str, Mapping[str, Accepting]]
     is_updated: bool = False
+    names: PortableNames = field(default_factory=lambda: PortableNames(Path.cwd(), Path.cwd()))
 
     def why_accepted(self, row: SuiteDifference, platform: str) -> str:
         """Return why a difference is accepted; "" if it is not."""
         if self.is_updated:
             return f"accepted in {self.file} by {_UPDATE}"
-        entry = self.platforms.get(platform, {}).get(key_of(row))
+        entry = self.platforms.get(platform, {}).get(key_of(row, self.names))
         word = "mismatch" if metric_of(row) == "outputs" else metric_of(row)
         return f"accepted in {self.file}" if entry and word in _words(entry.state) else ""
 
@@ -70,7 +72,7 @@ class Baseline:
         self, result: SuiteResult, selection: Selection, platform: str
     ) -> tuple[SuiteBaselineChange, ...]:
         """Return the programs that are not in the state that is accepted, sorted by their keys."""
-        accepted, found = self.platforms.get(platform), _states(result)
+        accepted, found = self.platforms.get(platform), _states(result, self.names)
         if not found:
             return ()
         if accepted is None:
@@ -97,7 +99,7 @@ class Baseline:
 
         Raises `reports.ReportPathError` where the file cannot be written.
         """
-        accepted, found = dict(self.platforms.get(platform, {})), _states(result)
+        accepted, found = dict(self.platforms.get(platform, {})), _states(result, self.names)
         for key, entry in list(accepted.items()):
             if key not in found and _is_stale(entry, selection):
                 del accepted[key]
@@ -110,16 +112,16 @@ class Baseline:
         write_atomically(self.file, rendered(platforms))
 
 
-def read_baseline(path: str, is_updated: bool) -> Baseline:
+def read_baseline(path: str, is_updated: bool, names: PortableNames) -> Baseline:
     """Read a baseline; one that is updated need not exist yet. Raises `BaselineError`.
 
     Example::
 
-        read_baseline("constparity.toml", is_updated=False).platforms
+        read_baseline("constparity.toml", False, PortableNames(root, here)).platforms
     """
     file = Path(path).absolute()
     if is_updated and not file.exists():
-        return Baseline(file, {}, is_updated)
+        return Baseline(file, {}, is_updated, names)
     try:
         document = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError as error:
@@ -127,10 +129,15 @@ def read_baseline(path: str, is_updated: bool) -> Baseline:
     except (OSError, ValueError) as error:
         raise BaselineError(f"{file} cannot be read: {error}") from error
     platforms = {
-        platform: {key: _entry(file, key, value) for key, value in _table(file, table).items()}
+        platform: _portable(
+            file,
+            {key: _entry(file, key, value) for key, value in _table(file, table).items()},
+            names,
+            is_updated=is_updated,
+        )
         for platform, table in document.items()
     }
-    return Baseline(file, platforms, is_updated)
+    return Baseline(file, platforms, is_updated, names)
 
 
 def rendered(platforms: Mapping[str, Mapping[str, Accepting]]) -> str:
@@ -151,14 +158,14 @@ def platform_of(found: SuiteVersions) -> str:
     return f"{found.backend}, {found.device_kind}, jax {found.jax}, jaxlib {found.jaxlib}"
 
 
-def key_of(row: SuiteProgram | SuiteDifference) -> str:
+def key_of(row: SuiteProgram | SuiteDifference, names: PortableNames) -> str:
     """Return the key of a program, which an edit elsewhere in its file does not change.
 
     Example::
 
-        key_of(row) == "model.py:step(float32[4])"
+        key_of(row, names) == "model.py:step(float32[4])"
     """
-    file = row.source.rpartition(":")[0]
+    file = names.of_file(row.source.rpartition(":")[0])
     return visible(f"{file}:{row.name}({', '.join(row.arguments)})")
 
 
@@ -182,7 +189,7 @@ def _is_stale(entry: Accepting, selection: Selection) -> bool:
     return selection.is_whole and not selection.has(entry.test)
 
 
-def _states(result: SuiteResult) -> dict[str, Accepting]:
+def _states(result: SuiteResult, names: PortableNames) -> dict[str, Accepting]:
     """Return the state of each program by its key; programs with one key have the worst."""
     differs: dict[str, set[str]] = {}
     for row in result.differences:
@@ -192,7 +199,7 @@ def _states(result: SuiteResult) -> dict[str, Accepting]:
     for program in result.programs:
         words = differs.get(program.identity, set())
         own = Accepting(_state({*words, *_rung(program, words)}), program.test)
-        key = key_of(program)
+        key = key_of(program, names)
         found[key] = _worst(own, found.get(key, own))
     return found
 
@@ -228,6 +235,26 @@ def _table(file: Path, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BaselineError(f"{file}: not a baseline, which has a table for each platform")
     return value
+
+
+def _portable(
+    file: Path, entries: Mapping[str, Accepting], names: PortableNames, *, is_updated: bool
+) -> Mapping[str, Accepting]:
+    """Return entries by portable keys: older baselines have paths of virtual environments in them.
+
+    A path of another machine is left out where the file is written anew.
+    """
+    found: dict[str, Accepting] = {}
+    for key, entry in entries.items():
+        portable = names.of_key(key)
+        if portable is not None:
+            found[portable] = _worst(entry, found.get(portable, entry))
+        elif not is_updated:
+            raise BaselineError(
+                f"{file}: the entry {key!r} has a path of another machine; write the file again "
+                f"with {_UPDATE}, which names files from their package or from pytest's root on"
+            )
+    return found
 
 
 def _entry(file: Path, key: str, value: Any) -> Accepting:

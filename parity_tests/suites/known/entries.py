@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from packaging.version import InvalidVersion, Version
 
+from parity_tests.suites.known.portable import installed_file
 from reports.rows.suite import SuiteDifference, SuiteMetric, metric_of
 
 _HEADER = re.compile(r"^\s*\[\[\s*known\s*\]\]", re.MULTILINE)
@@ -30,7 +31,8 @@ class Entry:
     """A known difference: of tests, of programs or of both, in one metric.
 
     `test` and `program` are globs in which `*` alone is special; "" stands for all. `program` is
-    the name of a function, or "file:name". `where` is "file:line".
+    the name of a function, or "file:name", an installed file from its package on. `where` is
+    "file:line".
     """
 
     where: str
@@ -65,7 +67,10 @@ class Entry:
     def is_of(self, name: str, source: str) -> bool:
         """Say whether a program is one that the entry speaks of."""
         file = source.rpartition(":")[0]
-        return matches(self.program, name) or matches(self.program, f"{file}:{name}")
+        files = filter(None, (file, installed_file(file)))
+        return matches(self.program, name) or any(
+            matches(self.program, f"{each}:{name}") for each in files
+        )
 
     def accepts(self, row: SuiteDifference) -> bool:
         """Say whether a difference is the one that the entry speaks of."""

@@ -10,6 +10,7 @@ import pytest
 from parity_tests.suites.known.accepted import Accepted
 from parity_tests.suites.known.baseline import BaselineError, platform_of, read_baseline
 from parity_tests.suites.known.entries import KnownFileError, read_lists
+from parity_tests.suites.known.portable import PortableNames
 from parity_tests.suites.known.selection import selection_of
 from parity_tests.suites.messages import message_of
 from parity_tests.suites.versions import versions
@@ -32,7 +33,8 @@ class KnownDifferences:
         try:
             entries = read_lists(options.constparity_xfail)
             path, update = options.constparity_baseline, options.constparity_update
-            baseline = read_baseline(path, update) if path else None
+            names = PortableNames(config.rootpath, config.invocation_params.dir)
+            baseline = read_baseline(path, update, names) if path else None
             if update and baseline:
                 check_writable(baseline.file)
         except (KnownFileError, BaselineError, ReportPathError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from parity_tests.suites.stock_runs.reasons import without_numbers
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide, SuiteVersionChange
+from reports.views.suite_runs_page import WHAT_HELPS
 
 MOST_TESTS = 10  # of a group
 MOST_GROUPS = 20
@@ -25,6 +26,8 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
         yield f"stopped early: {result.left_out} of the tests are not among these"
     yield f"{result.alike} alike{_counts(result)}"
     yield from _grouped("different", result.differences)
+    if result.differences:
+        yield WHAT_HELPS
     yield from _grouped(
         "not repeatable: different once, alike when run again", result.not_repeatable
     )

@@ -173,3 +173,21 @@ def test_equal_numbers_are_not_always_equal_bits():
     plus, minus = engine.jit(fun, constants="simplified")(-np.zeros(20, np.float32))
     np.testing.assert_array_equal(plus, np.full(20, np.inf))
     np.testing.assert_array_equal(minus, np.full(20, -np.inf))
+
+
+def test_a_zero_that_jax_makes_after_a_sharded_array_keeps_its_mesh(side):
+    """JAX transposes the scan by the mesh of the zero, which is a NumPy array of JAX's own."""
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+    table = jax.device_put(np.ones((4, 4), np.float32), spread)
+
+    def made():
+        def step(carry, row):
+            return 0.5 * carry, row.at[0].set(jnp.sum(table)) * carry
+
+        return jax.grad(lambda x: jnp.sum(jax.lax.scan(step, jnp.ones(4), x)[1]))
+
+    argument = np.ones((4, 4), np.float32)
+    ours = engine.jit(made(), constants=side).trace(argument).jaxpr
+    stock = jax.jit(made()).trace(argument).jaxpr
+    assert str(ours).count("reshard") == str(stock).count("reshard") > 0

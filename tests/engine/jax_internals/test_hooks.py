@@ -1,9 +1,10 @@
-"""The six hooks: importing a file patches nothing, `engine/__init__` installs them once."""
+"""The seven hooks: importing a file patches nothing, `engine/__init__` installs them once."""
 
 import subprocess
 import sys
 
 import pytest
+from jax._src.config import use_simplified_jaxpr_constants as flag  # noqa: TID251
 from program_files import script_file
 
 import engine
@@ -28,7 +29,7 @@ def test_importing_a_file_patches_nothing():
 def test_importing_the_engine_installs_the_hooks():
     assert changed_by("engine") == {
         "new_const", "pure", "lift", "is_literalable", "implementation", "transposition",
-        "jit_trace", "cached_compilation", "hidden",
+        "jit_trace", "cached_compilation", "flag", "hidden",
     }  # fmt: skip
 
 
@@ -37,6 +38,21 @@ def test_what_is_installed_is_not_installed_again():
     assert hooks.install.cache_info().currsize == 1
     assert changed_by("engine again") == set()
     assert engine.jax_internals.stock_jit is before
+
+
+@pytest.mark.parametrize("module", ["jax._src.core", "jaxlib.mlir", "engine.api"])
+def test_jax_and_the_engine_read_the_value_of_the_flag_itself(side, module):
+    """Only others get the side that is traced."""
+    code = compile("found.append(flag.value)", "reader.py", "exec")
+    found = []
+
+    def fun(x):
+        for name in (module, "jaxopt.base", "__main__"):
+            exec(code, {"__name__": name, "found": found, "flag": flag})
+        return x
+
+    engine.jit(fun, constants=side)(1.0)
+    assert found == [False, *[side == "simplified"] * 2]
 
 
 @pytest.mark.parametrize("package", ["engine", "legacy_closedjaxpr", "simplified_consts"])

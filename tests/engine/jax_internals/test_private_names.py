@@ -12,6 +12,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+import types
 import weakref
 from pathlib import Path
 
@@ -30,9 +31,16 @@ PRIVATE = ("jax._src", "jaxlib")
 # Classes and objects whose attributes are public: the engine may read them without an entry.
 PUBLIC = (
     *(str, bytes, dict, list, set, tuple, BaseException, enum.Enum, np.ndarray, np.dtype),
-    *(weakref.WeakSet, weakref.WeakKeyDictionary, contextvars.ContextVar),
+    *(weakref.WeakSet, weakref.WeakKeyDictionary, contextvars.ContextVar, types.FrameType),
     *(inspect.Signature, inspect.Parameter, pytest.__spec__, jax.tree_util.PyTreeDef),
-    *(jax.Array, jax.Device, jax.ShapeDtypeStruct, jax.core.ShapedArray, jax.export.Exported),
+    *(
+        types.FrameType,
+        jax.Array,
+        jax.Device,
+        jax.ShapeDtypeStruct,
+        jax.core.ShapedArray,
+        jax.export.Exported,
+    ),
     *(jax.extend.core.ClosedJaxpr, jax.extend.core.Jaxpr, jax.extend.core.JaxprEqn),
     *(jax.extend.core.Literal, jax.extend.core.Primitive, jax.extend.core.Var),
     *(jax.sharding.NamedSharding, jax.sharding.SingleDeviceSharding, jax.sharding.AbstractMesh),

@@ -5,6 +5,7 @@ import gc
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import engine
 from engine import jax_internals
@@ -30,6 +31,17 @@ def test_all_executables_of_a_process_share_one_buffer():
     assert len(buffers_of(table)) == 1
     for result in (*results[:2], *results[3:]):
         np.testing.assert_array_equal(result, 1 + table)
+
+
+@pytest.mark.parametrize("guard", ["disallow", "disallow_explicit"])
+def test_a_transfer_guard_of_the_user_is_not_for_constants(guard):
+    """They are inlined in legacy form, and nobody's guard stops that."""
+    table, x = np.arange(1009, dtype=np.float32), jnp.ones(1009)
+    elsewhere = jax.device_put(x, jax.devices()[-1])
+    with jax.transfer_guard(guard):
+        results = [simplified(lambda x: x + table)(x), simplified(lambda y: y + x)(elsewhere)]
+    np.testing.assert_array_equal(results[0], 1 + table)
+    np.testing.assert_array_equal(results[1], jnp.full(1009, 2.0))
 
 
 def test_another_value_in_the_same_memory_is_another_buffer():

@@ -413,6 +413,19 @@ def closure(embedded, n=0):
     return engine.jit(lambda x: x * embedded + hoisted, constants="simplified")
 
 
+DTYPES = {jnp.dtype(each) for each in vars(jnp).values() if type(each) is type(jnp.float32)}
+DTYPES = sorted(each.name for each in DTYPES if jax.dtypes.canonicalize_dtype(each) == each)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_kept_program_has_copies_of_embedded_arrays_of_each_dtype(dtype):
+    """float8_e5m2 alone has a text ("<f1") that NumPy cannot parse."""
+    two = np.zeros((2, 1), dtype)
+    embedded = [two, np.zeros((0, 3), dtype), two.T, np.broadcast_to(two, (2, 4))]
+    program = planned(lambda x: (x + TABLE, *map(jnp.asarray, embedded)), X)
+    assert program_equality.are_equal(program_equality.kept(program), program)
+
+
 @pytest.mark.parametrize("end", ["delete", "donate"])
 def test_an_embedded_array_may_be_deleted_after_its_program_was_lowered(end):
     embedded = jnp.float32(2)

@@ -57,7 +57,7 @@ def test_a_read_that_decides_nothing_follows_the_placement_that_does(flips):
     placement, read = (
         each for each in flips["reads_beside_a_placement"].reasons if each.kind != "note"
     )
-    assert (placement.kind, placement.outcome) == ("placement", "different")
+    assert (placement.kind, placement.outcome) == ("placement", "placed otherwise")
     assert read.what.startswith("reads jaxpr constants: ")
     assert read.action.startswith("nothing: it is not the cause")
 

@@ -10,7 +10,6 @@ from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Listed
-from parity_tests.worker import answers
 from reports.rows import Campaign
 
 
@@ -238,8 +237,3 @@ def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
     row = draft.row(conclude(draft.findings))
     assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
     assert (row.observations, row.comparisons) == ((), ())
-
-
-def test_programs_that_share_a_name_are_named_by_their_targets():
-    programs = [("a", "m:0"), ("b", "m:1"), ("a", "m:2")]
-    assert answers.unique_names(programs) == ["m:0", "b", "m:2"]

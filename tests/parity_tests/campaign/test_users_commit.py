@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from system_programs import needed
 
 from parity_tests.campaign.users_commit import commit_of
 
@@ -18,7 +19,8 @@ def git(tmp_path, monkeypatch):
     folder.mkdir()
 
     def run(*arguments):
-        done = subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True)
+        command = [needed("git"), "-C", folder, *arguments]
+        done = subprocess.run(command, check=True, capture_output=True)
         return done.stdout.decode().strip()
 
     run("init", "-q")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from parity_tests.cli import app
-from parity_tests.jobs import changes
+from parity_tests.jobs import changes, origin
 
 WORKFLOW = ".github/workflows/constparity.yml"
 
@@ -18,6 +18,8 @@ def project(tmp_path, monkeypatch):
     (folder / "test_model.py").touch()
     (folder / "pyproject.toml").write_text('[project]\nname = "p"  # ours\n')
     monkeypatch.chdir(folder)
+    found = origin.Origin(("constparity==9.1",), "as installed from an index")
+    monkeypatch.setattr(origin, "installed_origin", lambda: found)
     return folder
 
 
@@ -55,7 +57,9 @@ def test_a_diff_is_printed_alone_and_writes_nothing(project, capsys):
     captured = capsys.readouterr()
     assert captured.out.startswith(f"--- /dev/null\n+++ b/{WORKFLOW}\n")
     assert '+fail-on = ["different", "new-failure", "not-compared"]\n' in captured.out
-    assert "tests    pytest  (test files)" in captured.err
+    assert 'CONSTPARITY: "constparity==9.1"' in captured.out
+    assert 'run: ["jax-both", "both"]' in captured.out
+    assert "tests        pytest  (test files)" in captured.err
     assert files(project) == before
 
 
@@ -97,9 +101,26 @@ def test_gitlab_gets_a_file_of_ours_and_a_line(project, capsys):
     assert app.main(["init", "--ci", "gitlab", "--diff"]) == 0
 
 
+def test_without_an_origin_the_job_needs_one_named(project, capsys, monkeypatch):
+    def raises():
+        raise origin.OriginError("a CI job cannot install this constparity")
+
+    monkeypatch.setattr(origin, "installed_origin", raises)
+    before = files(project)
+    assert app.main(["init", "--yes"]) == 4
+    assert "a CI job cannot install this constparity" in capsys.readouterr().err
+    assert files(project) == before
+    assert app.main(["init", "--diff", "--constparity", "--no-index ./constparity.whl"]) == 1
+    captured = capsys.readouterr()
+    assert 'CONSTPARITY: "--no-index ./constparity.whl"' in captured.out
+    assert "--no-index ./constparity.whl  (--constparity)" in captured.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--constparity", "'a"], "No closing quotation"),
+        (["--constparity", ""], "name what pip installs"),
         (["gone"], "gone is no folder"),
         (["--ci", "jenkins"], "the systems are github, gitlab"),
         (["--yes", "--diff"], "say one of them"),

@@ -95,6 +95,17 @@ def test_fixes_are_shown_and_written(folder, capsys):
     assert "fixed: old.py" in capsys.readouterr().out
 
 
+def test_a_difference_without_a_fix_says_so(folder, capsys):
+    (folder / "reads.py").write_text(BAD)
+    for options in (["--diff"], ["--fix", "--diff"]):
+        assert app.main(["lint", "reads.py", *options]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == (
+            "constparity: 1 finding in 1 file without a fix; they are shown without --diff\n"
+        )
+
+
 def test_a_file_that_cannot_be_written_is_said(folder, capsys, monkeypatch):
     from parity_tests.lint import fixing
 

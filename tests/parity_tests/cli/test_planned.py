@@ -9,7 +9,7 @@ import pytest
 
 from parity_tests.campaign.collection import Collected
 from parity_tests.cli import app, planned
-from parity_tests.planned import connection, plan, task_process
+from parity_tests.planned import campaign, connection, plan, searching, task_process
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
 from parity_tests.planned.searching import file_of
@@ -199,6 +199,25 @@ def test_the_comment_of_merged_shards_links_to_the_whole_report(shards, capsys):
     options = ("--into", "all.db", "--report", "comment:comment.md", "--report-url", link)
     said(capsys, "merge", *shards, *options, code=1)
     assert link in Path("comment.md").read_text()
+
+
+def test_the_report_is_there_before_programs_are_made_smaller_and_names_them_after(
+    stored, capsys, monkeypatch
+):
+    [cause] = plan_report(Path("small.db")).causes
+    seen = []
+
+    def smaller(store, *_, say):
+        seen.append(Path("summary.md").read_text())
+        file_of(store, cause).parent.mkdir()
+        file_of(store, cause).touch()
+        yield file_of(store, cause)
+
+    monkeypatch.setattr(searching, "smaller_programs", smaller)
+    monkeypatch.setattr(campaign, "run_campaign", lambda *_, **how: 1)
+    said(capsys, "campaign", "small.toml", "--report", "md:summary.md", code=1)
+    runs = f"constparity run {file_of(Path('small.db'), cause)}:program"
+    assert [runs in text for text in (*seen, Path("summary.md").read_text())] == [False, True]
 
 
 def test_merged_shards_name_the_smaller_programs_that_lie_beside_them(shards, capsys):

@@ -7,6 +7,7 @@ import pytest
 from program_files import line_with, program_file
 
 import parity_tests
+from parity_tests.advice import advice
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import equation_values
@@ -75,12 +76,13 @@ def test_a_side_that_the_arbiter_finds_wrong_is_no_bug_where_folding_explains_it
     [found] = rows["equal_to_what_is_folded"].drift
     assert found.cause == "constant folding"
     assert "jax-legacy is wrong at the only output" in found.evidence
+    assert found.wrong == "jax-legacy"
     assert found.line == line_with(PLANTED, "    same = jnp.log(jnp.asarray(RAMP)) == jnp.log(x)")
     [reason] = (
         each for each in rows["equal_to_what_is_folded"].flip.reasons if each.kind == "outputs"
     )
     assert reason.outcome == "different"
-    assert reason.action.startswith("compute what is folded before tracing")
+    assert reason.action == advice("folded wrong")
 
 
 @pytest.mark.parametrize("delivers", [True, False])

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from parity_tests.environments import find_python
-from parity_tests.environments.find_python import NoPythonError, checked, find, minors_for
+from parity_tests.environments.find_python import (
+    NoPythonError,
+    checked,
+    find,
+    minors_for,
+    newer_than,
+    newest,
+    newest_on_index,
+)
 
 FILE = Path(find_python.__file__)
 
@@ -111,6 +119,56 @@ def test_a_python_that_the_user_names_has_to_fit(pythons):
         checked("0.12.0.1", "/nowhere/python")
 
 
+def test_the_newest_jax_decides_and_a_python_with_all_wheels_is_preferred(pythons, monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 10, 0))  # the Python of the tests may fit
+    with pytest.raises(NoPythonError, match=r"JAX 0\.12\.0\.1 needs Python 3\.12 to 3\.15"):
+        newest()
+    for planted, found in (
+        ("3.11.7", "3.11.7"),
+        ("3.15.0", "3.15.0"),
+        ("3.12.1", "3.12.1"),
+        ("3.13.0", "3.13.0"),
+    ):
+        pythons(planted)
+        assert newest().text == found
+
+
+@pytest.mark.parametrize(
+    ("jax", "minor", "on_index", "said"),
+    [
+        ("0.12.0.1", 13, "0.12.0.1", ""),
+        ("0.12.0.1", 13, "", ""),
+        ("0.12.0.1", 13, "0.11.2", ""),
+        (
+            "0.10.2", 11, "",
+            "JAX 0.12.0.1 exists and needs Python 3.12 to 3.15: install one of these",
+        ),
+        (
+            "0.12.0.1", 13, "0.13.1",
+            "JAX 0.13.1 exists, and this constparity was tested up to 0.12.0.1",
+        ),
+        (
+            "0.11.2", 13, "",
+            "JAX 0.12.0.1 exists: delete the environment, and it is made with that one",
+        ),
+    ],
+)  # fmt: skip
+def test_a_newer_jax_is_said(jax, minor, on_index, said):
+    assert newer_than(jax, minor, on_index) == said
+
+
+def test_the_index_is_asked_through_pip(tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nprintf 'jax (0.13.1)\\nAvailable versions: 0.13.1, 0.12.0\\n'\n")
+    python.chmod(0o755)
+    assert newest_on_index(str(python)) == "0.13.1"
+    python.write_text(
+        "#!/bin/sh\necho 'ERROR: No matching distribution found for jax' >&2; exit 1\n"
+    )
+    assert newest_on_index(str(python)) == ""
+    assert newest_on_index(str(tmp_path / "gone")) == ""
+
+
 def run_file(*arguments):
     """Run the file as the Makefile does, in a Python that has no packages."""
     return subprocess.run(
@@ -121,6 +179,7 @@ def run_file(*arguments):
 def test_the_makefile_runs_the_file_by_itself(pythons):
     python = pythons("3.15.0")
     assert run_file("0.12.0.1").stdout == f"{python}\n"
+    assert run_file("--newest").stdout.startswith("VENV=.venv")
     done = run_file("0.12")
     assert done.returncode == 1
     assert done.stdout == ""

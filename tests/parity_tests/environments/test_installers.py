@@ -62,10 +62,23 @@ def test_a_conflict_of_pip_names_both_requirements():
 
 
 def test_an_index_that_is_not_reached_is_said():
-    said = reason(Ran(1, "", UNREACHED))
-    assert said.endswith(
-        "the index was not reached: Failed to establish a new connection: [Errno 111] Connection "
-        "refused"
+    for stderr in (
+        UNREACHED,
+        UNREACHED.replace("versions: none", "versions: 0.10.2"),
+    ):  # of a folder
+        assert reason(Ran(1, "", stderr)) == (
+            "the index was not reached, so jax==0.12.0 cannot be installed: connect this machine, "
+            "or name an index with PIP_INDEX_URL (Failed to establish a new connection: "
+            "[Errno 111] Connection refused)"
+        )
+
+
+def test_without_any_version_it_is_said_that_perhaps_nobody_was_asked():
+    without_warning = UNREACHED[UNREACHED.index("ERROR: ") :]
+    assert reason(Ran(1, "", without_warning)) == (
+        "Could not find a version that satisfies the requirement jax==0.12.0 (from versions: "
+        "none); No matching distribution found for jax==0.12.0; the index has no version of it, or "
+        "pip was kept from asking one"
     )
 
 

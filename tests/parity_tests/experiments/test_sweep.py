@@ -2,13 +2,15 @@
 
 import pytest
 from program_files import program_file
+from rich.console import Console
 
 import reports
 from parity_tests import targets
 from parity_tests.cli import app
+from parity_tests.cli import sweep as cli_sweep
 from parity_tests.evidence.saved import archive_of
 from parity_tests.experiments import in_worker, sweep
-from parity_tests.experiments.sweep import recommend
+from parity_tests.experiments.sweep import PREAMBLE, recommend
 from parity_tests.observe.calls import work_of_jax
 from reports.rows import Campaign, ProgramRow
 from reports.rows.experiments import Sweep, SweepPoint, SweepQuestion
@@ -46,8 +48,8 @@ def test_each_sample_of_compiling_compiles(planted):
     program = targets.load_one(f"{planted}:four_sizes")
     with work_of_jax() as work:
         sweep.sweep(program, SweepQuestion(thresholds=(0, 32), samples=2))
-    # Of each: the one that is called, one that is lost, and two samples.
-    assert work["compilation"] == 2 * 4
+    # Of each: the one that is called, one that is lost, and two samples; one with a preamble.
+    assert work["compilation"] == 2 * 4 + 1
 
 
 def test_thresholds_that_hoist_the_same_arrays_share_their_figures(swept):
@@ -97,6 +99,44 @@ def test_the_rule(points, expected, said):
     recommended, reason = recommend(points)
     assert recommended == expected
     assert said in reason
+
+
+@pytest.mark.parametrize(
+    ("points", "preamble", "expected", "said"),
+    [
+        # faster within the limit; faster, compiling too long; far faster, compiling too long
+        (
+            [point(0, 2.0, 1.0), point(1, 1.0, 9.0)],
+            point(0, 1.0, 1.0),
+            PREAMBLE,
+            "2.0 times as fast",
+        ),
+        ([point(0, 2.0, 1.0), point(1, 1.0, 9.0)], point(0, 1.0, 1.5), 0, "1 threshold left out"),
+        ([point(0, 9.0, 1.0), point(1, 1.0, 9.0)], point(0, 1.1, 5.0), PREAMBLE, "5.0 times as"),
+        # no faster than the threshold that is chosen
+        ([point(0, 1.0, 1.0), point(1, 2.0, 1.0)], point(0, 1.0, 1.0), 0, "the smallest"),
+        # no preamble: a threshold that is far faster, however long it compiles
+        ([point(0, 9.0, 1.0), point(1, 1.0, 9.0)], None, 1, "9.0 times as fast"),
+        # where no threshold makes a difference
+        ([point(0, 9.0, 1.0, 3), point(1, 9.0, 1.0, 3)], point(0, 1.0, 3.0), PREAMBLE, "3.0 times"),
+    ],
+)
+def test_the_rule_with_a_preamble(points, preamble, expected, said):
+    recommended, reason = recommend(points, preamble)
+    assert recommended == expected
+    assert said in reason
+
+
+def test_a_sweep_has_a_row_with_the_preamble(capsys):
+    program = targets.load_one(f"{program_file('planted_tunes')}:gram")
+    swept = sweep.sweep(program, SweepQuestion(thresholds=(0, 32), samples=1))
+    assert (swept.preamble.threshold, swept.preamble.const_args) == (0, 1)
+    assert swept.preamble.argument_bytes < swept.points[0].argument_bytes
+    chosen = swept.model_copy(update={"recommended": None, "precompute_constants": "auto"})
+    cli_sweep.print_sweep(Console(width=200), chosen)
+    printed = capsys.readouterr().out
+    assert "0, preamble *" in printed
+    assert 'recommended: precompute_constants="auto": ' in printed
 
 
 def test_noise_widens_what_makes_no_difference():

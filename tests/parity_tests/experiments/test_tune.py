@@ -140,7 +140,7 @@ def test_what_compiles_too_long_is_left_hoisted(planted, monkeypatch, factor, in
     found = found_of(
         planted,
         monkeypatch,
-        call=costs(of_512=3.0, of_64=1.0),
+        call=costs(of_512=1.2, of_64=0.6),
         first=inlining(of_512=2.0),
         compile_factor=factor,
     )
@@ -159,7 +159,7 @@ def test_compiling_too_long_is_judged_of_all_that_are_inlined(planted, monkeypat
 
 
 def test_what_compiles_hopelessly_long_is_compiled_once(planted, monkeypatch):
-    clock = Clock(monkeypatch, costs(of_512=3.0), inlining(of_512=99.0))
+    clock = Clock(monkeypatch, costs(of_512=1.5), inlining(of_512=99.0))
     program = targets.load_one(f"{planted}:three")
     found = tune.tune(program, TuneQuestion(samples=3))
     assert found.proposal == {}
@@ -172,8 +172,9 @@ def test_each_sample_compiles(planted, monkeypatch):
     program = targets.load_one(f"{planted}:one")
     with work_of_jax() as work:
         tune.tune(program, TuneQuestion(samples=2))
-    # Once in advance; of each of two variants the one that is called, and two samples.
-    assert work["compilation"] == 1 + 2 * 3
+    # Once in advance, and once with a preamble, which has no work; of each of two variants the one
+    # that is called, and two samples.
+    assert work["compilation"] == 2 + 2 * 3
 
 
 def test_bounds_on_arrays(planted, monkeypatch):
@@ -214,7 +215,7 @@ def test_a_gain_that_is_not_seen_again_is_none(planted, monkeypatch):
 
 
 def test_what_compiles_too_long_in_the_end_is_taken_back(planted, monkeypatch):
-    clock = Clock(monkeypatch, costs(of_512=3.0), costs())
+    clock = Clock(monkeypatch, costs(of_512=1.0), costs())
     stock = Variants.lower
 
     def lower(variants, hoisted):
@@ -228,6 +229,53 @@ def test_what_compiles_too_long_in_the_end_is_taken_back(planted, monkeypatch):
     assert (found.proposal, path(found)) == ({}, [])
     assert outcomes(found) == {TABLE: "compiles too long"}
     assert found.reason.startswith("hoist everything: 1 key would be faster, taking more than 2")
+
+
+GRAM = 64 * 256
+
+
+@pytest.mark.parametrize(
+    ("hoisted", "preamble_compiles", "proposed"),
+    [
+        (9.0, 1.0, "auto"),  # the call is 10 times as fast
+        (0.5, 1.0, "auto"),  # faster, and it compiles as long
+        (0.5, 9.0, "off"),  # faster, and it compiles too long
+        (9.0, 9.0, "auto"),  # no limit counts beside a call that is 10 times as fast
+        (0.0, 1.0, "off"),  # no faster
+    ],
+)
+def test_a_preamble_is_a_candidate(planted, monkeypatch, hoisted, preamble_compiles, proposed):
+    clock = Clock(monkeypatch, costs(**{f"of_{GRAM}": hoisted}), inlining(**{f"of_{GRAM}": 99.0}))
+    stock = Variants.lower_with_preamble
+
+    def lower_with_preamble(variants):
+        clock.now += preamble_compiles
+        return stock(variants)
+
+    monkeypatch.setattr(Variants, "lower_with_preamble", lower_with_preamble)
+    found = tune.tune(targets.load_one(f"{planted}:gram"), TuneQuestion(samples=1))
+    assert (found.precompute_constants, found.proposal) == (proposed, {})
+    last = found.points[-1]
+    assert (last.kind, last.inlined, last.array_bytes, last.const_args) == ("preamble", (), 0, 1)
+    assert last.first_seconds == preamble_compiles
+    assert ('precompute_constants="auto"' in printed(found)) is (proposed == "auto")
+    assert "nothing; a preamble" in printed(found)
+
+
+def test_a_call_that_is_far_faster_is_proposed_however_long_it_compiles(planted, monkeypatch):
+    found = found_of(planted, monkeypatch, call=costs(of_512=3.0), first=inlining(of_512=50.0))
+    assert found.proposal == {TABLE: "inline"}
+    assert "(4.00 times as fast); compiling takes 51.00 times as long" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [("slow", "quick to compile"), ("quick to compile", "quick to compile"), ("best", "best")],
+)
+def test_no_choice_is_far_behind(chosen, expected):
+    call = {"slow": 30.0, "quick to compile": 0.19, "best": 0.14}
+    compile_ = {"slow": 0.2, "quick to compile": 1.5, "best": 29.0}
+    assert interleaved_timing.not_far_behind(chosen, call, compile_) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The fuzzer on campaigns that are made up: what is kept, how small it gets, what it exits with."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -118,13 +116,3 @@ def test_the_command_keeps_and_exits_as_run_does(where_a_program_has, tmp_path, 
     assert f"kept: {tmp_path / 'kept'}" in out
     where_a_program_has("no such text")
     assert app.main(["fuzz", "--programs", "3", *keep]) == 0
-
-
-def test_without_hypothesis_the_extra_is_named():
-    script = (
-        "import sys; sys.modules['hypothesis'] = None\n"
-        "from parity_tests import cli; sys.exit(cli.main(['fuzz']))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 4
-    assert "constparity[fuzz]" in done.stderr

@@ -4,7 +4,12 @@ import subprocess
 
 import pytest
 from bare_pythons import make_python, write_wheel
+from system_programs import needed
 
+from parity_tests.jobs.facts import facts
+from parity_tests.jobs.origin import Origin
+
+ORIGIN = Origin(("constparity @ git+https://example.org/a/constparity.git@0123",), "planted")
 TESTED = {"tests/test_model.py": "def test_model():\n    pass\n"}
 
 
@@ -24,6 +29,12 @@ def plant(tmp_path):
 
 
 @pytest.fixture
+def facts_of():
+    """The facts of a project whose job installs constparity from a planted origin."""
+    return lambda folder, *wanted: facts(folder, ORIGIN, *wanted)
+
+
+@pytest.fixture
 def git():
     """Run git in a folder, without the settings of this machine."""
 
@@ -33,9 +44,8 @@ def git():
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
         }
-        subprocess.run(
-            ["git", "-C", str(folder), *arguments], env=environment, check=True, capture_output=True
-        )
+        command = [needed("git"), "-C", str(folder), *arguments]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
 
     return run
 

@@ -2,37 +2,37 @@
 
 import pytest
 
-from parity_tests.jobs.facts import ProjectError, facts
+from parity_tests.jobs.facts import ProjectError
 
 TESTED = {"tests/test_model.py": "", ".github/dependabot.yml": ""}
 MARKED = "import parity_tests\n\n\n@parity_tests.program(args=())\ndef f():\n    pass\n"
 
 
-def test_marked_programs_and_tests_are_found(plant):
-    found = facts(plant({**TESTED, "src/p/a.py": MARKED, "src/p/b.py": MARKED, "c.py": MARKED}))
+def test_marked_programs_and_tests_are_found(plant, facts_of):
+    found = facts_of(plant({**TESTED, "src/p/a.py": MARKED, "src/p/b.py": MARKED, "c.py": MARKED}))
     assert found.programs == ("c.py", "src")
     assert found.tests == ("tests",)
-    assert found.runs == ("programs", "both")
+    assert found.runs == ("programs", "jax-both", "both")
     assert found.systems == ("github",)
 
 
-def test_each_finding_says_where_it_comes_from(plant):
-    found = facts(plant(TESTED))
+def test_each_finding_says_where_it_comes_from(plant, facts_of):
+    found = facts_of(plant(TESTED))
     assert {each.what for each in found.findings} == {
-        "CI", "branch", "Python", "JAX", "install", "tests"
+        "CI", "branch", "Python", "JAX", "constparity", "install", "tests"
     }  # fmt: skip
     assert all(each.value and each.source for each in found.findings)
 
 
-def test_on_a_jax_without_engine_only_programs_are_compared(plant):
-    found = facts(plant({**TESTED, "requirements.txt": "jax<0.10\n", "a.py": MARKED}))
+def test_on_a_jax_without_engine_only_programs_are_compared(plant, facts_of):
+    found = facts_of(plant({**TESTED, "requirements.txt": "jax<0.10\n", "a.py": MARKED}))
     assert found.runs == ("programs",)
     assert "tests" not in {each.what for each in found.findings}
 
 
-def test_on_a_jax_without_engine_a_project_of_tests_is_told_so(plant):
+def test_on_a_jax_without_engine_a_project_of_tests_is_told_so(plant, facts_of):
     with pytest.raises(ProjectError, match=r"allows JAX 0.8.3, 0.9.2, and .* mark programs"):
-        facts(plant({**TESTED, "requirements.txt": "jax<0.10\n"}))
+        facts_of(plant({**TESTED, "requirements.txt": "jax<0.10\n"}))
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,16 @@ def test_on_a_jax_without_engine_a_project_of_tests_is_told_so(plant):
         ({".gitlab-ci.yml": "", ".github/x": ""}, ("github", "gitlab")),
     ],
 )
-def test_the_ci_system_is_that_of_the_files(plant, files, systems):
-    assert facts(plant({"test_a.py": "", **files})).systems == systems
+def test_the_ci_system_is_that_of_the_files(plant, files, systems, facts_of):
+    assert facts_of(plant({"test_a.py": "", **files})).systems == systems
 
 
-def test_without_files_git_says_the_system_and_the_branch(plant, git):
+def test_without_files_git_says_the_system_and_the_branch(plant, git, facts_of):
     folder = plant({"test_a.py": ""})
     git(folder, "init", "--quiet", "--initial-branch=master")
     git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "x")
     git(folder, "remote", "add", "origin", "git@gitlab.example.org:a/b.git")
-    found = facts(folder)
+    found = facts_of(folder)
     assert (found.systems, found.branch) == (("gitlab",), "master")
 
 
@@ -62,11 +62,11 @@ def test_without_files_git_says_the_system_and_the_branch(plant, git):
         ({".github/x": ""}, "has neither tests nor a function"),
     ],
 )
-def test_what_nobody_can_find_out_is_asked_for(plant, files, said):
+def test_what_nobody_can_find_out_is_asked_for(plant, files, said, facts_of):
     with pytest.raises(ProjectError, match=said):
-        facts(plant(files))
+        facts_of(plant(files))
 
 
-def test_a_folder_that_is_none_is_an_error(tmp_path):
+def test_a_folder_that_is_none_is_an_error(tmp_path, facts_of):
     with pytest.raises(ProjectError, match="is no folder"):
-        facts(tmp_path / "gone")
+        facts_of(tmp_path / "gone")

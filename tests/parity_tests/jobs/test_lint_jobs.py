@@ -8,7 +8,6 @@ import pytest
 import yaml
 from ci_steps import OF_GITLAB, OF_RUNNER, gitlab_jobs, steps_of
 
-from parity_tests.jobs.facts import facts
 from parity_tests.jobs.publish import ACTION, GITLAB, WORKFLOW, published
 from parity_tests.jobs.rendering import gitlab_jobs_of, workflow_of
 
@@ -18,10 +17,10 @@ MARKED = "import parity_tests\n\n\n@parity_tests.program(args=())\ndef f():\n   
 
 
 @pytest.fixture
-def rendered(plant):
+def rendered(plant, facts_of):
     """The facts of a project whose names need quotes in YAML and in a shell."""
     files = {"tests/test_a.py": "", "models/it's.py": MARKED, "requirements.txt": "a @ file:/x y\n"}
-    return facts(plant({**files, "Makefile": "t:\n\tpytest -k 'a and \"b: c\"'\n"}), ("github",))
+    return facts_of(plant({**files, "Makefile": "t:\n\tpytest -k 'a and \"b: c\"'\n"}), ("github",))
 
 
 @pytest.fixture
@@ -44,9 +43,12 @@ def workflow(request, rendered):
 
 def test_a_workflow_is_faultless(workflow, written):
     file = written(WORKFLOW, workflow)
-    assert ci_linters.actionlint(workflow) == ""
     assert ci_linters.schema("github-workflows", file) == ""
     assert ci_linters.zizmor(file) == ""
+
+
+def test_actionlint_finds_nothing_in_a_workflow(workflow):
+    assert ci_linters.actionlint(workflow) == ""
 
 
 def test_the_action_is_faultless(written):
@@ -68,7 +70,7 @@ def filled(text):
             return found
         for name, value in inputs.items():
             if found == f"$[[ inputs.{name} ]]":
-                return value
+                return "of the caller" if value is None else value
             found = found.replace(f"$[[ inputs.{name} ]]", str(value))
         return found
 
@@ -88,12 +90,17 @@ def in_the_docs(first_line):
     return block
 
 
-def test_the_calling_workflow_of_the_docs_is_faultless():
+def test_actionlint_finds_nothing_in_the_calling_workflow_of_the_docs():
+    assert ci_linters.actionlint(in_the_docs("# .github/workflows/parity.yml")) == ""
+
+
+def test_the_calling_workflow_of_the_docs_gives_inputs_and_permissions_that_there_are():
     text = in_the_docs("# .github/workflows/parity.yml")
-    assert ci_linters.actionlint(text) == ""
     called, [job] = yaml.safe_load(FILES[WORKFLOW]), yaml.safe_load(text)["jobs"].values()
     # YAML takes the key `on` for a truth value.
-    assert set(job["with"]) <= set(called[True]["workflow_call"]["inputs"])
+    inputs = called[True]["workflow_call"]["inputs"]
+    assert {name for name, each in inputs.items() if each.get("required")} <= set(job["with"])
+    assert set(job["with"]) <= set(inputs)
     granted = {}
     for each in called["jobs"].values():
         granted |= each["permissions"]
@@ -102,7 +109,9 @@ def test_the_calling_workflow_of_the_docs_is_faultless():
 
 def test_the_calling_pipeline_of_the_docs_names_inputs_that_there_are():
     [included] = yaml.safe_load(in_the_docs("# .gitlab-ci.yml"))["include"]
-    assert set(included["inputs"]) <= set(gitlab_jobs(FILES[GITLAB])[1])
+    inputs = gitlab_jobs(FILES[GITLAB])[1]
+    assert {name for name, default in inputs.items() if default is None} <= set(included["inputs"])
+    assert set(included["inputs"]) <= set(inputs)
 
 
 def scripts():

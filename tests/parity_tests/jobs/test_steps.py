@@ -16,7 +16,6 @@ from ci_steps import gitlab_jobs, run_script, steps_of
 from parity_tests.environments import making, store
 from parity_tests.environments.find_python import InstalledPython
 from parity_tests.environments.installers import Installer
-from parity_tests.jobs.facts import facts
 from parity_tests.jobs.publish import ACTION, GITLAB, WORKFLOW, published
 from parity_tests.jobs.rendering import workflow_of
 
@@ -28,6 +27,7 @@ ALL_REPORTS = [
     "comment.md", "findings.sarif", "junit.xml", "report.html", "result.json", "summary.md"
 ]  # fmt: skip
 JAX = jax.__version__
+OLD_JAX = "0.9.2"  # constparity cannot be installed beside it
 FAST = "--sides jax-legacy,jax-simplified --no-times --no-attribution"
 PROJECT = {
     "programs.py": """
@@ -143,23 +143,27 @@ def test_a_program_that_cannot_be_compared_fails_its_step_and_is_in_the_summary(
 
 @pytest.fixture
 def environment(machine, monkeypatch):
-    """An environment of this JAX in the machine's store, as a cache brings it back."""
+    """Put an environment of a JAX into the machine's store, as a cache brings it back.
+
+    Its packages are those of the tests. Returns its Python.
+    """
     monkeypatch.setenv("CONSTPARITY_ENVIRONMENTS", machine["CONSTPARITY_ENVIRONMENTS"])
-    path = store.store_folder() / "planted"
     monkeypatch.setattr(
         making.find_python,
         "find",
         lambda jax, needs_venv: InstalledPython(sys.executable, sys.version_info[:3], True),
     )
-    plan = making.planned(JAX, ("numpy",), installer=Installer(None))
-    if not path.exists():
+
+    def planted(jax):
+        path = store.store_folder() / f"planted-{jax}"
+        plan = making.planned(jax, ("numpy",), installer=Installer(None))
         make_python(path)
         store.finish(
             store.Environment(
                 path=path,
                 requested=plan.requested,
-                jax=JAX,
-                jaxlib=JAX,
+                jax=jax,
+                jaxlib=jax,
                 python_version=".".join(map(str, sys.version_info[:3])),
                 with_=("numpy",),
                 packages=(),
@@ -167,10 +171,13 @@ def environment(machine, monkeypatch):
                 made_with="pip",
             )
         )
-    return path / "bin" / "python"
+        return path / "bin" / "python"
+
+    return planted
 
 
 def test_programs_run_in_an_environment_of_the_release(runner, machine, environment):
+    environment(JAX)
     steps = steps_of(published()[WORKFLOW])["compare"]
     values = values_of("programs", project="not-there", **{"with": "numpy"})
     ended = runner(steps, values, ours(machine))
@@ -181,8 +188,8 @@ def test_programs_run_in_an_environment_of_the_release(runner, machine, environm
     assert "making an environment" not in ended["Compare programs"].stderr
 
 
-def test_the_tests_run_on_both_pipelines(runner, machine):
-    steps = steps_of(workflow_of(facts(runner.folder, ("github",))))["compare"]
+def test_the_tests_run_on_both_pipelines(runner, machine, facts_of):
+    steps = steps_of(workflow_of(facts_of(runner.folder, ("github",))))["compare"]
     given = {**ours(machine), "TESTS": "tests -k 'not not_run' -q"}
     ended = runner(steps, {"matrix.run": "both", "matrix.jax": JAX}, given)
     assert statuses(ended) == {"Install": 0, "Compare tests": 0, "Summary": 0}, ended
@@ -201,31 +208,34 @@ def test_the_tests_run_on_one_pipeline_alone(runner, machine):
     assert not (runner.folder.parent / "summary.md").exists()
 
 
-def test_a_suite_in_fresh_processes_has_the_python_of_the_release(
+def test_a_suite_in_fresh_processes_has_the_python_of_a_release_that_the_plugin_cannot_have(
     runner, machine, environment, tmp_path
 ):
     """A recorder stands for pytest, for this is about how it is called."""
+    python = environment(OLD_JAX)
     recorded = tmp_path / "recorded"
     shim = tmp_path / "bin" / "python"
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {recorded}\n')
     shim.chmod(0o755)
     steps = steps_of(published()[WORKFLOW])["compare"]
-    values = values_of("jax-both", **{"with": "numpy"})
+    values = values_of("jax-both", OLD_JAX, **{"with": "numpy"})
     install, compare = (step for step in steps if step.name in ("Install", "Compare tests"))
     assert statuses(runner([install], values, ours(machine))) == {"Install": 0}
     ended = runner([compare], values, {"PATH": f"{shim.parent}:{machine['PATH']}"})
     assert statuses(ended) == {"Compare tests": 0}, ended
     words = recorded.read_text().splitlines()
     assert words[:4] == [
-        "-m", "pytest", "--constparity=jax-both", f"--constparity-python={environment}"
+        "-m", "pytest", "--constparity=jax-both", f"--constparity-python={python}"
     ]  # fmt: skip
     assert words[-4:] == ["tests", "-k", "not not_run", "-q"]
-    report = f"constparity-report/jax-both-{JAX}"
-    assert words[4:-4] == [f"--constparity-report=json:{report}/result.json"]
+    report = f"constparity-report/jax-both-{OLD_JAX}"
+    formats = [word.removeprefix("--constparity-report=") for word in words[4:-4]]
+    assert sorted(each.partition(f":{report}/")[2] for each in formats) == ALL_REPORTS
 
 
-def test_uv_installs_into_the_python_of_the_job(runner, machine, tmp_path):
+@pytest.mark.parametrize("run", ["both", "jax-both"])
+def test_uv_installs_into_the_python_of_the_job(runner, machine, tmp_path, run):
     """A recorder stands for uv, which is not a package of the tests."""
     shim = tmp_path / "bin" / "uv"
     shim.parent.mkdir()
@@ -235,10 +245,17 @@ def test_uv_installs_into_the_python_of_the_job(runner, machine, tmp_path):
         step for step in steps_of(published()[WORKFLOW])["compare"] if step.name == "Install"
     ]
     given = {"CONSTPARITY": "constparity", "PATH": f"{shim.parent}:{machine['PATH']}"}
-    values = values_of("both", installer="uv", project="-e '.[a, b]'")
+    values = values_of(run, installer="uv", project="-e '.[a, b]'")
     done = runner([install], values, given)["Install"]
     python = machine["PATH"].partition(":")[0] + "/python"
     assert done.stdout == f"pip install --python {python} constparity jax=={JAX} -e .[a, b] "
+
+
+def test_a_job_that_does_not_say_what_installs_constparity_stops(runner):
+    [install, *_] = (each for each in steps_of(published()[ACTION])["action"] if each.script)
+    ended = runner([install], values_of("both", constparity=""), {"CONSTPARITY": ""})
+    assert ended["Install"].returncode != 0
+    assert "CONSTPARITY: is empty: name what pip installs" in ended["Install"].stderr
 
 
 @pytest.mark.parametrize(

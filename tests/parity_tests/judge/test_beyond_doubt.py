@@ -72,6 +72,34 @@ def test_a_stage_that_is_taken_once_is_slower_by_a_factor_and_half_a_second(
     assert not beyond_doubt.slower_stages(times(**{stage: after}), times(**{stage: before}))
 
 
+@pytest.mark.parametrize(
+    ("compiling", "slower"),
+    [
+        ([(0.1, 1.0), (0.1, 0.9), (0.12, 1.1)], ("compile",)),
+        # Other work slows the processes after the flip twice, or one of those before it.
+        ([(0.1, 1.0), (0.1, 0.9), (0.1, 0.2)], ()),
+        ([(0.1, 1.0), (0.1, 0.9), (0.5, 1.1)], ()),
+    ],
+)
+def test_a_stage_is_slower_where_each_process_is_slower_than_each_before_the_flip(
+    compiling, slower
+):
+    pairs = [(times(compile=old), times(compile=new)) for old, new in compiling]
+    assert beyond_doubt.slower_in_all(pairs) == slower
+
+
+@pytest.mark.parametrize(("processor", "is_busy"), [(2.0, False), (1.2, True), (None, False)])
+def test_a_busy_machine_is_said(processor, is_busy):
+    found = beyond_doubt.waiting([times(trace=1.0, lower=0.5, compile=0.5, processor=processor)])
+    said = "tracing, lowering and compiling took 2.0 s of the clock and 1.2 s of its processors"
+    assert (said in found) is is_busy
+    assert is_busy or not found
+
+
+def test_a_moment_says_nothing_of_a_machine():
+    assert not beyond_doubt.waiting([times(trace=0.1, compile=0.1, processor=0.01)])
+
+
 def test_a_side_measured_twice_is_never_slower():
     """Calls as a busy machine has them: skewed, with pauses, and 30 % apart as a whole."""
     random = np.random.default_rng(0)

@@ -1,5 +1,7 @@
 """Runs of one side, compared by hand: chance, what other programs left, and what is neither."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,11 @@ from parity_tests.judge.by_chance import without_chance
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
+from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats
 from parity_tests.judge.sides import PAIRS
 from parity_tests.judge.unrepeated import changes
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import Conclusion, conclude
 from reports.rows import (
     ArgumentLeaf,
     CapturedArray,
@@ -21,6 +24,7 @@ from reports.rows import (
     JaxprCounts,
     Observation,
     OutputLeaf,
+    agreement_of,
 )
 
 PAIR = ("jax-legacy", "jax-simplified")
@@ -123,6 +127,25 @@ def test_an_output_that_differs_in_every_run_is_told_from_one_that_does_not():
     found = concluded(findings, finding)
     assert (found.verdict, found.flip.outcome) == ("difference", "different")
     assert any("does not repeat itself" in reason for reason in found.reasons)
+
+
+def test_a_row_marks_what_is_chance_and_our_pipelines_are_not_blamed_for_it():
+    """Ours and stock JAX of one mode differ by chance in a program that differs in any case."""
+    pair = ("legacy", "jax-legacy")
+    left, right = (
+        Runs(evidence(side, 1, n), evidence(side, 1, n + 2)) for n, side in enumerate(pair)
+    )
+    findings = found_between(left.first, right.first)
+    finding = judge_runs(findings, pair, left, right, "model.py:9")
+    found = replace(findings, not_repeatable=finding)
+    row = RowDraft("f", "model.py:9", "", found).row(Conclusion("difference", ()))
+    [outputs] = [each for each in row.comparisons if each.metric == "outputs"]
+    assert (outputs.outcome, [leaf.rung for leaf in outputs.leaves]) == (
+        "not judged",
+        ["bitwise", "mismatch"],
+    )
+    assert agreement_of(row) == "not compared"
+    assert agreement_of(row.model_copy(update={"verdict": "not repeatable"})) is None
 
 
 def test_a_failure_that_does_not_come_back_is_no_difference():

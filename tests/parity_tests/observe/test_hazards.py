@@ -38,6 +38,8 @@ def run(side):
 
 WRITEABLE, DONATED = "writeable NumPy array", "captured and donated"
 DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
+TRANSFER = "implicit transfer"
+FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArray(float32[64]),"
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,7 @@ DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
         ("a jax.Array", []),
         ("small and writeable", []),
         ("donated", [DONATED]),
+        ("donated by another on its buffer", [DONATED]),
         ("an equal array donated", []),
         ("captured and passed", []),
         ("argument elsewhere", [DEVICES]),
@@ -68,6 +71,11 @@ DEVICES, PLACEMENT = "incompatible devices", "placement of outputs"
         ("sharded and constrained", []),
         ("captured apart from a constraint", [DEVICES]),
         ("sharding of outputs stated", []),
+        ("NumPy, guarded", [TRANSFER]),
+        ("NumPy, guarded, moved before", []),
+        ("NumPy, logged", []),
+        ("uncommitted captured, guarded", [TRANSFER]),
+        ("uncommitted captured, guarded, moved before", []),
     ],
 )
 @pytest.mark.parametrize("side", ["jax-legacy", "jax-simplified"])
@@ -85,6 +93,11 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
     [
         ("overwritten", 2.0, 8.0),
         ("donated", "uncommitted 0", "INVALID_ARGUMENT: Attempt to donate a"),
+        (
+            "donated by another on its buffer",
+            "committed 0",
+            "INVALID_ARGUMENT: Attempt to donate a",
+        ),
         ("an equal array donated", "uncommitted 0", "uncommitted 0"),
         ("captured and passed", "uncommitted 0", "uncommitted 0"),
         ("argument elsewhere", "committed 0", "Received incompatible devices for jitted"),
@@ -111,6 +124,19 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
             "Received incompatible devices for jitted",
         ),
         ("sharding of outputs stated", "committed 0/1", "committed 0/1"),
+        (
+            "NumPy, guarded",
+            "uncommitted 0",
+            f"{FORBIDDEN} host-to-device {OF_ARRAY}",
+        ),
+        ("NumPy, guarded, moved before", "uncommitted 0", "uncommitted 0"),
+        ("NumPy, logged", "uncommitted 0", "uncommitted 0"),
+        (
+            "uncommitted captured, guarded",
+            "committed 1",
+            f"{FORBIDDEN} device-to-device {OF_ARRAY}",
+        ),
+        ("uncommitted captured, guarded, moved before", "committed 1", "committed 1"),
     ],
 )
 def test_stock_jax_does_what_the_hazard_says(program, legacy, simplified):

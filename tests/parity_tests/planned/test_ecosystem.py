@@ -18,11 +18,13 @@ from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import run
 
 TESTS = """
+import warnings
 import jax, jax.numpy as jnp
 
 TABLE = jnp.arange(4.0)
 
 def test_uses_a_table():
+    warnings.warn("as of a library that is older than this Python")
     assert jax.jit(lambda x: x + TABLE)(1.0).sum() == 10
 
 def test_fails_anyway():
@@ -63,6 +65,26 @@ def library(tmp_path, monkeypatch):
     return SimpleNamespace(spec=spec, fetched=fetched, asked=asked)
 
 
+SETTINGS = """
+[tool.pytest.ini_options]
+filterwarnings = ["error"]
+testpaths = ["nowhere"]
+
+[tool.constparity.pytest]
+no-such-setting = 1
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with settings for its own tests, in which the library is unpacked."""
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    (tmp_path / "conftest.py").write_text("raise AssertionError\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+@pytest.mark.usefixtures("project")
 def test_the_programs_of_a_suite_are_a_corpus_and_are_gathered_once(library, tmp_path):
     spec = Spec(library=(library.spec,))
     said = []
@@ -113,6 +135,15 @@ def test_a_suite_that_writes_no_programs_is_an_error_with_its_output(library, tm
     spec = Spec(library=(library.spec.model_copy(update={"tests": ("no_such_file.py",)}),))
     with pytest.raises(SpecError, match=r"wrote no programs \(exit status 4\); see .*pytest\.log"):
         with_libraries(spec, tmp_path / "e", "0.10.2", str)
+
+
+def test_a_suite_keeps_the_settings_that_it_has(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "setup.cfg").write_text("[metadata]\nname = a")
+    for _ in range(2):
+        ecosystem._bound(tmp_path)
+        assert (tmp_path / "pyproject.toml").read_text() == "[project]\n"
+        assert (tmp_path / "setup.cfg").read_text() == "[metadata]\nname = a\n[tool:pytest]\n"
 
 
 def test_the_ecosystem_list_is_a_spec_of_libraries():

@@ -5,12 +5,25 @@ import pytest
 from parity_tests.planned.sharding import ShardError, read_shard
 from parity_tests.planned.spec import CampaignSpec, SpecError, read_spec, target_from_here
 from parity_tests.planned.tasks import Task
+from tests.helpers.quick_campaigns import tasks
 
 
 def read(tmp_path, text):
     file = tmp_path / "spec.toml"
     file.write_text(text)
     return read_spec(file)
+
+
+@pytest.mark.parametrize(
+    ("size", "sizes"), [(None, [10, 20, 30]), (50, [50, 10]), (25, [25, 25, 10])]
+)
+def test_the_first_task_is_small_unless_the_spec_names_a_size(size, sizes):
+    cut = tasks([f"program {number}" for number in range(60)], task_size=size)
+    assert [len(each.programs) for each in cut] == sizes
+
+
+def test_the_largest_task_has_a_hundred_programs():
+    assert {CampaignSpec().size_of_task(number) for number in (4, 5, 10_000)} == {100}
 
 
 def test_a_spec_is_read(tmp_path):

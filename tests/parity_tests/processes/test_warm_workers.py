@@ -4,8 +4,8 @@ from program_files import program_file
 
 from parity_tests.evidence.records import truth_of
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job
-from parity_tests.processes.warm_workers import warm_arbiter
+from parity_tests.processes.protocol import Job, ServeTruth
+from parity_tests.processes.warm_workers import WarmWorker, warm_arbiter
 
 
 def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
@@ -34,3 +34,34 @@ def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
         numbers = [jobs[0], jobs[0].model_copy(update={"number": 9})]
         one, other = (fresh(job).outputs[0].array for job in numbers)
     assert one != other
+
+
+class FakeProcess:
+    def __init__(self):
+        self.is_spent, self.is_changed = False, False
+
+    def has_ended(self):
+        return False
+
+    def give(self, line):
+        pass
+
+    def kill(self):
+        pass
+
+
+def test_a_process_that_a_module_changed_is_for_its_programs_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(WarmWorker, "_start", lambda self: FakeProcess())
+    worker = WarmWorker("jax-legacy", tmp_path, Limits(1.0), ServeTruth())
+
+    def given(target):
+        return worker.give(Job(number=0, name="", target=target))
+
+    first = given("a.py:one")
+    assert given("b.py:one") is first
+    first.is_changed = True  # by b.py
+    assert given("b.py:other") is first
+    second = given("a.py:one")
+    assert second is not first
+    second.is_spent = True
+    assert given("a.py:one") is not second

@@ -8,11 +8,13 @@ import pytest
 
 from parity_tests.suites.known import baseline as baselines
 from parity_tests.suites.known.baseline import Accepting, Baseline, BaselineError, read_baseline
+from parity_tests.suites.known.portable import PortableNames
 from parity_tests.suites.known.selection import Selection
 
 HERE = baselines.platform_of(built.result().versions)
 STEP = "model.py:step(float32[4])"
 TEST = "test_model.py::test_step"
+NAMES = PortableNames(Path("/root"), Path("/root"))
 
 
 def selection(*completed, **changes):
@@ -38,13 +40,13 @@ def written(tmp_path):
 
 
 def changes(file, result, selected=WHOLE):
-    rows = read_baseline(str(file), False).changes(result, selected, HERE)
+    rows = read_baseline(str(file), False, NAMES).changes(result, selected, HERE)
     return {each.program: (each.accepted, each.found, each.what_to_do.split(":")[0])
             for each in rows}  # fmt: skip
 
 
 def updated(file, result, selected=WHOLE):
-    read_baseline(str(file), True).update(result, selected, HERE)
+    read_baseline(str(file), True, NAMES).update(result, selected, HERE)
     return tomllib.loads(Path(file).read_text())
 
 
@@ -148,7 +150,7 @@ def test_a_damaged_baseline_is_named(tmp_path, text, said):
     file = tmp_path / "baseline.toml"
     file.write_text(text)
     with pytest.raises(BaselineError) as raised:
-        read_baseline(str(file), True)
+        read_baseline(str(file), True, NAMES)
     assert said in str(raised.value)
     assert str(file) in str(raised.value)
 
@@ -200,3 +202,52 @@ def test_a_baseline_is_not_changed_without_being_asked(written):
     before = file.read_text()
     changes(file, built.result(built.program()))
     assert file.read_text() == before
+
+
+def test_keys_are_the_same_in_another_checkout_environment_and_system(tmp_path):
+    """A file of no project and no environment is named from its outermost package on."""
+    package = tmp_path / "elsewhere" / "library" / "inner"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    same = {
+        "/home/a/.venv/lib/python3.12/site-packages/eqx/_jit.py": "eqx/_jit.py",
+        "/home/b/work/.venv/lib/python3.11/site-packages/eqx/_jit.py": "eqx/_jit.py",
+        "/usr/lib/python3/dist-packages/eqx/_jit.py": "eqx/_jit.py",
+        ".venv/lib/python3.12/site-packages/eqx/_jit.py": "eqx/_jit.py",
+        r"C:\\b\\Lib\\site-packages\\eqx\\_jit.py": "eqx/_jit.py",
+        r"src\\model.py": "src/model.py",
+        "src/model.py": "src/model.py",
+        "/root/src/model.py": "src/model.py",
+        str(package / "model.py"): "library/inner/model.py",
+        "<string>": "<string>",
+        "": "",
+    }
+    assert {file: NAMES.of_file(file) for file in same} == same
+    in_a_folder = PortableNames(Path("/root"), Path("/root/tests"))
+    assert in_a_folder.of_file("test_model.py") == "tests/test_model.py"
+    assert in_a_folder.of_file("../../root/src/model.py") == "src/model.py"
+
+
+def test_a_baseline_with_paths_of_an_environment_is_read(tmp_path):
+    file, states = tmp_path / "baseline.toml", {}
+    for home, state in (("a", "ulp"), ("b", "mismatch")):
+        key = f"/home/{home}/.venv/lib/python3.11/site-packages/eqx/_jit.py:step(float32[4])"
+        states[key] = Accepting(state, TEST)
+    file.write_text(baselines.rendered({HERE: states}))
+    source = "/other/lib/python3.12/site-packages/eqx/_jit.py:9"
+    found = built.result(built.program(rung="mismatch", source=source))
+    assert changes(file, found) == {}
+    assert updated(file, found)[HERE] == {
+        "eqx/_jit.py:step(float32[4])": {"state": "mismatch", "test": TEST}
+    }
+
+
+@pytest.mark.parametrize("path", ["/home/a/model.py", r"C:\\a\\model.py"])
+def test_a_path_of_another_machine_is_refused_and_an_update_leaves_it_out(tmp_path, path):
+    file = tmp_path / "baseline.toml"
+    key = f"{path}:step(float32[4])"
+    file.write_text(baselines.rendered({HERE: {key: Accepting("ulp", TEST)}}))
+    with pytest.raises(BaselineError, match=r"has a path of another machine; write the file again"):
+        read_baseline(str(file), False, NAMES)
+    assert list(updated(file, built.result(built.program()))[HERE]) == [STEP]

@@ -14,6 +14,7 @@ from engine.runtime import watching
 from parity_tests import targets
 from parity_tests.reduce.stand_alone_file import Written
 from parity_tests.suites.collected.candidates import Candidate, Ran
+from parity_tests.suites.collected.collector import Collector
 from parity_tests.suites.collected.folder import CollectionFolder, prepare
 from parity_tests.suites.collected.index import CollectedProgram
 from parity_tests.suites.collected.summary import summary_lines
@@ -147,3 +148,102 @@ def test_what_a_file_has_not_is_named_and_raises_rather_than_lies(tmp_path):
         "written without its out_shardings",
         "written without the rules of its custom derivatives",
     ]
+
+
+# -- arrays that are one array ---------------------------------------------------------------------
+
+CPU = jax.devices()[0]
+
+
+def captured_and_passed():
+    table = jnp.ones(64)
+    engine.jit(lambda x: x + table)(table)
+
+
+def numpy_captured_and_passed():
+    table = np.ones(64, np.float32)
+    engine.jit(lambda x: x + table)(table)
+
+
+def numpy_written_to_since():
+    table = np.ones(64, np.float32)
+    jitted = engine.jit(lambda x: x + table)
+    jitted.trace(table)
+    table[0] = 2
+    jitted(table)
+
+
+def passed_twice():
+    x = jnp.ones(64)
+    engine.jit(lambda x, y: x + y)(x, x)
+
+
+def of_equal_value():
+    table = jnp.ones(64)
+    engine.jit(lambda x: x + table)(jnp.ones(64))
+
+
+def views():
+    x = np.ones(64, np.float32)
+    engine.jit(lambda x, y, z: x + y - z)(x[:48], x[:48], x[16:])
+
+
+def committed_when_passed():
+    table = jnp.ones(64)
+    engine.jit(lambda x: x + table)(jax.device_put(table, CPU))
+
+
+def committed_when_captured():
+    x = jnp.ones(64)
+    table = jax.device_put(x, CPU)
+    engine.jit(lambda x: x + table)(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "made"),
+    [
+        (captured_and_passed, {"c0": "array", "x0": "c0"}),
+        (numpy_captured_and_passed, {"c0": "array", "x0": "c0"}),
+        (numpy_written_to_since, {"c0": "array", "x0": "array"}),
+        (passed_twice, {"x0": "array", "x1": "x0"}),
+        (of_equal_value, {"c0": "array", "x0": "array"}),
+        (views, {"x0": "array", "x1": "x0", "x2": "array"}),
+        (committed_when_passed, {"c0": "committed array", "x0": "c0"}),
+        (committed_when_captured, {}),
+    ],
+)
+@pytest.mark.parametrize("side", ["legacy", "simplified"])
+def test_an_array_that_is_in_two_places_is_one_array_in_the_file(call, made, side, tmp_path):
+    with collecting(tmp_path) as rows, engine.use_simplified_constants(side == "simplified"):
+        call()
+    [row] = rows
+    assert row.why.startswith("a captured array and an argument are on one buffer") == (not made)
+    assert [each.partition(":")[0] for each in row.lost] == [
+        "the memory that NumPy arguments of it share" for _ in range(call is views)
+    ]
+    lines = (tmp_path / row.file).read_text().splitlines() if row.file else []
+    found = dict(line.strip().split(" = ") for line in lines if line.startswith(("    c", "    x")))
+    assert {name: described(value) for name, value in found.items()} == made
+
+
+def described(value):
+    committed = "committed " if "device_put" in value else ""
+    return f"{committed}array" if "arrays[" in value else value
+
+
+def test_a_call_that_donates_what_it_captured_is_collected_beside_one_that_does_not(tmp_path):
+    (tmp_path / "rows").mkdir()
+    prepare(tmp_path / "corpus")
+    folder, before = CollectionFolder(tmp_path / "corpus", tmp_path / "rows"), watching.watcher()
+    collector = Collector(tmp_path, lambda: Ran("a test", 0))
+    collector.install(())
+    collector.open(folder)
+    try:
+        table = jnp.ones(64)
+        step = engine.jit(lambda x: x + table, donate_argnums=0)
+        for x in (jnp.ones(64), jnp.ones(64), table):
+            step(x)
+    finally:
+        watching.watch(before)
+    texts = {(tmp_path / "corpus" / row.file).read_text() for row in folder.rows()}
+    assert sorted("    x0 = c0\n" in each for each in texts) == [False, True]

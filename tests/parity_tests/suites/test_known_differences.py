@@ -69,13 +69,22 @@ def test_known_differences_are_xfailed_and_new_ones_fail(suite):
 
 def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     suite.write(TESTS)
-    listed(suite, STEP, SCALED)
+    misspelt = STEP.replace('"step"', '"stepp"')
+    assert misspelt != STEP
+    listed(suite, STEP, SCALED, misspelt)
     run = suite.run(*BOTH)
     assert run.outcomes == {"passed": 4}
     assert run.returncode == 1
-    assert states(suite) == {"known.toml:2": "fixed", "known.toml:8": "fixed"}
-    [line] = [line for line in run.section if "known.toml:2" in line]
+    first, _, last = states(suite)
+    assert set(states(suite).values()) == {"fixed"}
+    [line] = [line for line in run.section if f"{first}:" in line]
+    assert line.startswith("fixed: ")
     assert line.endswith("nothing differs there: delete the entry")
+    [line] = [line for line in run.section if f"{last}:" in line]
+    assert line.startswith("matches nothing: ")
+    assert line.endswith(
+        "no program that ran is called 'stepp'; did you mean 'step'?: mend the entry, or delete it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,6 +246,15 @@ def test_globs_take_brackets_as_they_are():
     assert not matches("a.py::test[1-*]", "a.py::test1")
     assert not matches("step", "step_2")
     assert matches("*model.py:step", "src/model.py:step")
+
+
+def test_an_entry_names_an_installed_file_from_its_package_on(tmp_path):
+    file = tmp_path / "known.toml"
+    file.write_text(f"[[known]]\n{STEP}".replace('"step"', '"eqx/_jit.py:step"'))
+    [entry] = read_lists([str(file)])
+    for home in ("/home/a/.venv/lib/python3.11", "/usr/lib/python3.12"):
+        assert entry.is_of("step", f"{home}/site-packages/eqx/_jit.py:3")
+    assert not entry.is_of("step", "/home/a/eqx/_jit.py:3")
 
 
 def test_an_entry_holds_until_the_end_of_its_day(tmp_path):

@@ -5,6 +5,8 @@ import textwrap
 
 import pytest
 
+from reports.views.suite_texts import NOT_SEEN
+
 WAYS = """
 from jax import jit
 
@@ -93,6 +95,7 @@ def test_without_a_fault_the_suite_passes_and_one_section_says_what_was_compared
     assert run.returncode == 0, run.output
     assert run.outcomes == {"passed": TESTS}
     assert f"of {TESTS} tests ran on both pipelines; the tests saw legacy" in run.section[0]
+    assert run.section[1] == NOT_SEEN
     assert not [line for line in run.section if "differ" in line]
 
 
@@ -182,6 +185,11 @@ def test_donated():
     assert x.is_deleted()
 
 
+def test_captured_and_donated():
+    table = jnp.ones(64)
+    assert jax.jit(lambda x: x + table, donate_argnums=0)(table)[0] == 2
+
+
 def test_ordered():
     calls = []
 
@@ -218,8 +226,10 @@ def test_traced_once():
 
 def test_programs_run_once_or_twice_as_their_meaning_allows(suite):
     run = suite.write(EFFECTS).run("--constparity=both", "-s")
-    assert run.outcomes == {"passed": 5}, run.output
+    assert run.outcomes == {"failed": 1, "passed": 5}, run.output
     assert run.output.count("x is 2.0") == 1
+    [broken] = [line for line in run.section if "differ" in line or "breaks" in line]
+    assert broken.startswith("the flip of stock JAX breaks `<lambda>` (test_planted.py:")
     once = [line for line in run.section if line.startswith("not compared each time")]
     assert len(once) == 2
     assert any("as printing (test_planted.py:" in line and "Debug" in line for line in once)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import jax
@@ -84,3 +85,25 @@ def test_a_state_tells_its_changes_and_no_secret(monkeypatch):
         "changes the working directory to /elsewhere",
     }
     assert "changes sys.path" not in before.apart_from_path(after)
+
+
+@pytest.mark.parametrize("side", ["simplified", "jax-legacy"])
+def test_no_program_pays_for_what_a_side_loads_lazily(side):
+    """With `--rounds` the first program of each process seemed to be traced three times slower."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED_BY_THE_FIRST_PROGRAM, side], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+LOADED_BY_THE_FIRST_PROGRAM = """
+import sys
+from parity_tests.observe.jit_on_side import jitted_on
+from parity_tests.worker.jobs import _started
+
+_started(sys.argv[1])
+before = set(sys.modules)
+table = sys.modules["jax"].numpy.arange(64.0)
+jitted_on(lambda x: x @ table, sys.argv[1]).trace(table).lower().compile()(table)
+print(sorted(set(sys.modules) - before))
+"""

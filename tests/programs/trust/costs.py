@@ -28,6 +28,16 @@ def folded_call(x):
     return x * (work.max() > 0.5)  # so it has the same bits when XLA folds it
 
 
+ROWS = jnp.asarray(RANDOM.random((300, 256), np.float32))
+
+
+@program(args=(np.linspace(0.1, 1.0, 256, dtype=np.float32),))
+def closure(x):
+    """A model that does all its work on what it captured, and rounds otherwise if XLA folds it."""
+    steps = jnp.cumsum(jnp.tanh(ROWS), axis=0)
+    return (steps.T @ jnp.sin(steps)) @ x
+
+
 @program(args=(np.asarray(LARGE),))
 def same_work_on_the_argument(x):
     """As much work, and no captured array to fold it with."""

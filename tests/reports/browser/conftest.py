@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 
 import pytest
 from playwright.sync_api import sync_playwright
+from system_programs import needed
 
 from reports import rows
 from reports.output import html_page
@@ -27,25 +26,9 @@ DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 
 
-def chromium() -> str:
-    """The browser's path; a machine without one fails, for a skip would hide it."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if not found:
-        pytest.fail(
-            "the tests of the HTML page need a browser: install chromium (Debian: "
-            "apt-get install chromium), or name one in CHROMIUM=/path/to/chromium"
-        )
-    return found
-
-
-@pytest.fixture
-def chromium_path():
-    return chromium
-
-
 @pytest.fixture(scope="session")
 def browser():
-    path = chromium()
+    path = needed("chromium")
     with sync_playwright() as playwright:
         # Playwright makes an empty profile for each launch.
         launched = playwright.chromium.launch(executable_path=path, args=FLAGS)

@@ -38,7 +38,8 @@ def test_the_whole_comment(campaigns):
         "\n"
         "**flip: no. It breaks or changes 3 of 6 programs (b1, alone, b2); of the others, "
         "1 program could not be judged, 1 program pays a price, 1 program changes in nothing that "
-        "is judged. First: b1: lib.py:7 (the flag): do not read the flag.**\n"
+        "is judged. First: b1: lib.py:7 (the flag): outputs differ: 1 of 3 → do not read the "
+        "flag.**\n"
         "\n"
         "pipelines: constparity's own were not compared with stock JAX."
     )

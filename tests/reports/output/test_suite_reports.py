@@ -33,6 +33,26 @@ def test_hostile_text_is_spelled_out_in_every_format(format_):
         assert "<script>" not in text
 
 
+@pytest.mark.parametrize("format_", [each for each in SUITE_FORMATS if each != "json"])
+def test_every_format_says_why_and_what_helps(format_):
+    found = built.difference(), built.of_stock(captured=())
+    programs = built.program("a", rung="mismatch"), built.program("e", name="donates")
+    text = " ".join(render_suite(format_, built.result(*programs, differences=found)).split())
+    for each in found:
+        assert each.reasons[0].action in text
+        assert each.reasons[0].what.partition(":")[0] in text
+    assert "the flip of stock JAX breaks" in text
+
+
+@pytest.mark.parametrize("format_", ["html", "md", "comment", "junit"])
+def test_what_was_not_looked_for_is_said_and_nothing_is_called_parity(format_):
+    text = render_suite(format_, built.result(built.program()))
+    assert "code that reads jaxprs or JAX" in text.replace("\\", "")
+    assert "jax-both sees it" in text.replace("\\", "")
+    assert "no difference in 1 compared program" in text
+    assert not re.search(r"\bparity\b", text)
+
+
 # -- JSON ------------------------------------------------------------------------------------------
 
 
@@ -84,7 +104,9 @@ def test_a_damaged_suite_says_what_is_wrong_and_what_writes_it_again(tmp_path, e
 def test_the_page_answers_first_and_shows_what_differs():
     text = suite_pages.render_html(built.rich())
     page = Page(text)
-    assert page.text.index("differ in 2 programs") < page.text.index("Programs that the tests ran")
+    assert page.text.index(
+        "differ in 2 programs, and the flip of stock JAX breaks 1"
+    ) < page.text.index("Programs that the tests ran")
     for said in ("1.0 on legacy, 2.0 on simplified", "model.py:14", "it has effects: Debug",
                  "test_model.py::test_other", "known.toml:9", "jax 0.10.2",
                  "2 programs, times in 5 rounds", "different: kept"):  # fmt: skip
@@ -95,7 +117,7 @@ def test_the_page_answers_first_and_shows_what_differs():
     assert any("default-src 'none'" in each for each in page.values("content"))
     links = {each[1:] for each in page.values("href")}
     assert links <= set(page.values("id"))
-    assert len(links) == 3
+    assert len(links) == 4
 
 
 def test_a_page_is_cut_with_a_notice_and_links_still_lead_somewhere():
@@ -109,18 +131,19 @@ def test_a_page_is_cut_with_a_notice_and_links_still_lead_somewhere():
 @pytest.mark.parametrize(
     ("changes", "answer"),
     [
-        ({}, "parity"),
+        ({}, "no difference in 1 compared program"),
         ({"compared_tests": 0}, "nothing was compared"),
         ({"differences": (built.difference(),)}, "legacy and simplified differ in 1 program"),
         (
             {"differences": (built.difference(state="known"),)},
-            "parity but for 1 known difference",
+            "no difference but 1 known difference",
         ),
         ({"known": (built.entry(state="fixed"),)}, "1 known difference is gone"),
         (
             {"lost": built.rich().lost, "differences": (built.difference(state="known"),)},
             "1 process of the suite ended early",
         ),
+        ({"differences": (built.of_stock("a"),)}, "the flip of stock JAX breaks 1 program"),
         ({"baseline": built.rich().baseline}, "1 program not as in the baseline"),
         ({"measured": built.rich().measured}, "1 rule broken"),
     ],
@@ -128,8 +151,7 @@ def test_a_page_is_cut_with_a_notice_and_links_still_lead_somewhere():
 def test_the_answer(changes, answer):
     result = built.result(built.program(), **changes)
     assert f">{answer}</span></h1>" in suite_pages.render_html(result)
-    failing = answer not in ("parity", "nothing was compared", "parity but for 1 known difference")
-    assert result.fails == failing
+    assert result.fails == (not answer.startswith("no"))
 
 
 # -- Markdown --------------------------------------------------------------------------------------
@@ -162,6 +184,8 @@ def test_the_whole_comment_of_one_difference():
         "\n"
         "- 1 program of 3 tests ran on both pipelines, and 2 tests compared at least one; the "
         "tests saw legacy\n"
+        "- Not seen: code that reads jaxprs or JAX's flag, and decides by them; "
+        "pytest --constparity=jax-both sees it\n"
         "- Differences: 1 new\n"
         "- Times: not measured\n"
         "- Measured with constparity 0.1.0 · jax 0.10.2 · jaxlib 0.10.2 · numpy 2.4.0 · Python "
@@ -172,6 +196,11 @@ def test_the_whole_comment_of_one_difference():
         "\n"
         "Defined at model.py:12. \\['loss']\\[0]: 1.0 on legacy, 2.0 on simplified; max rel inf, "
         "max abs 1\n"
+        "\n"
+        "| what | where | what helps | comes to |\n"
+        "| :--- | :--- | :--- | :--- |\n"
+        "| outputs are different in their values: mismatch at \\['loss'] | model.py:14 | "
+        "constparity culprit names the captured arrays that it takes | **different** |\n"
         "\n"
         "| first used at | in | array | bytes | uses |\n"
         "| :--- | :--- | :--- | ---: | ---: |\n"

@@ -19,6 +19,8 @@ LARGER = reason("size", "safe but slower or larger", 3.0)
 FROM_NOTHING = reason("size", "safe but slower or larger")
 DRIFT = reason("outputs", "numerics drift, explained")
 VALUES = reason("outputs", "different")
+PLACED = reason("placement", "placed otherwise")
+PLACED_BEFORE = reason("placement", "different")  # in a report of an older version
 FAILURE = reason("failure", "different")
 MORE_WORK = reason("structure or count", "safe but slower or larger")
 OF_ONE_MODE = Comparison(
@@ -44,6 +46,9 @@ def rules_broken(one_program, rules, **fields):
     [
         ({}, []),
         ({"reasons": (VALUES,), "outcome": "different"}, ["different"]),
+        ({"reasons": (PLACED,), "outcome": "placed otherwise"}, ["placement"]),
+        ({"reasons": (PLACED_BEFORE,), "outcome": "different"}, ["different"]),
+        ({"reasons": (VALUES, PLACED), "outcome": "different"}, ["different", "placement"]),
         ({"verdict": "difference", "comparisons": (OF_ONE_MODE,)}, ["different"]),
         ({"verdict": "difference", "flip": None}, ["different"]),
         ({"verdict": "difference", "reasons": (MORE_WORK,)}, []),
@@ -52,7 +57,14 @@ def rules_broken(one_program, rules, **fields):
             ["new-failure"],
         ),
         ({"outcome": "could not compare", "verdict": "could not compare"}, ["not-compared"]),
-        ({"outcome": "not repeatable", "verdict": "not repeatable"}, ["not-compared"]),
+        (
+            {
+                "outcome": "not repeatable",
+                "verdict": "not repeatable",
+                "comparisons": (OF_ONE_MODE,),
+            },
+            ["not-compared"],
+        ),
         ({"reasons": (SLOWER, LARGER, DRIFT), "outcome": "numerics drift, explained"}, []),
     ],
 )

@@ -19,6 +19,7 @@ def differing(left, right):
     [
         ({}, "safe"),
         ({"flip": "numerics drift, explained"}, "at a price"),
+        ({"flip": "placed otherwise"}, "placed otherwise"),
         ({"flip": "different"}, "breaks"),
         ({"flip": "could not compare"}, "could not compare"),
         ({"flip": "not repeatable"}, "not repeatable"),

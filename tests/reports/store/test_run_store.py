@@ -208,6 +208,28 @@ def test_a_store_of_a_newer_constparity_is_refused_and_stays_as_it_is(path, rich
     assert os.listdir(path.parent) == ["runs.db"]
 
 
+@pytest.mark.parametrize(
+    ("version", "what"),
+    [
+        (0, "it has version 0, which no constparity writes"),
+        (-1, "it has version -1, which no constparity writes"),
+        (1, r"it says version 1, and its tables are of another one \(\w.*\)"),
+        (5, r"it says version 5, and its tables are of another one \(duplicate column name: opt"),
+    ],
+)
+def test_a_store_whose_version_is_not_of_its_tables_is_refused(path, rich, version, what):
+    store(path, rich)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    for use in (reading.list_runs, lambda path: writing.begun(path, begin(rich)).__enter__()):
+        with pytest.raises(StoreError, match=f"{what}.*; something else has written to it"):
+            use(path)
+    with sqlite3.connect(path) as connection:
+        assert database.version_of(connection) == version
+    connection.close()
+
+
 def test_a_writer_stops_when_a_newer_constparity_has_migrated_its_store(path, rich):
     with writing.begun(path, begin(rich)) as writer:
         with sqlite3.connect(path) as connection:

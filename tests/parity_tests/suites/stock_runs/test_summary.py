@@ -5,6 +5,7 @@ import pytest
 from parity_tests.suites.stock_runs.reasons import have_one_reason
 from parity_tests.suites.stock_runs.summary import MOST_TESTS, summary_lines
 from reports.rows.suite_runs import SuiteComparison, SuiteOutcome, SuiteRuns, SuiteVersionChange
+from reports.views.suite_runs_page import WHAT_HELPS
 
 PASSED = SuiteOutcome(outcome="passed")
 
@@ -37,6 +38,7 @@ def test_differences_that_say_the_same_are_one_group():
         "    c",
         "  1 x jax-legacy failed: no consts | jax-simplified passed (JAX 0.10.2)",
         "    b",
+        WHAT_HELPS,
     ]
 
 

@@ -1,0 +1,152 @@
+"""What a user is told to do: one table of texts by name, which the judge and the hazards fill in.
+
+A program of its own follows each text that is about a program, in `tests/reported/test_advice.py`,
+and is helped. A text that is about something else, as a limit or a second command, is listed there
+with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from reports.rows.observation import OF_LIMITS
+
+# A table of more lines is longer than a function that inlines all arrays.
+_MOST_KEYS = 3
+_IN_BOTH_FORMS = "that works in both forms"
+
+ADVICE: Mapping[str, str] = {
+    # -- what a flip costs -------------------------------------------------------------------------
+    "compute once": 'engine.jit(f, precompute_constants="auto") computes them once, in a preamble; '
+    "or compute them before the function is traced, and capture the results",
+    "computes more": "XLA simplifies by values that it knows: decide by them in Python before "
+    "tracing, compute what depends on captured arrays alone once, as engine.jit(f, "
+    'precompute_constants="auto") does, or keep the array inlined: {policy}',
+    "convert before": "convert or move the array before tracing and capture the result, or keep it "
+    "inlined: {policy}",
+    "inline": "keep the array inlined: {policy}",
+    "tune": "XLA does not know the values of {arrays} any more: constparity tune says which are "
+    "better inlined, and by which constant_policy",
+    "compile culprit": "constparity culprit --metric compile names the captured arrays that it "
+    "takes",
+    "judge times": "constparity run --rounds 5 judges them",
+    "measure again": "no captured array is hoisted: measure again with more --rounds",
+    "pass as argument": "pass the array as an argument of the function, and not as a parameter of "
+    "an operation",
+    "pass once": "pass the array as an argument of the function, which is one however often it is "
+    "used",
+    # -- outputs that are not the same bits --------------------------------------------------------
+    "folded drift": "accept it; or for the same bits before and after the flip compute what is "
+    "folded before tracing, or keep the array inlined: {policy}",
+    "fused drift": "accept it; or for the same bits keep the array inlined: {policy}",
+    "folded beyond": "compute what is folded before tracing, for values that the flip does not "
+    "change, or keep the array inlined for the values of today: {policy}; the program magnifies a "
+    "rounding, or XLA folds an operation wrongly, so check which result is to be relied on",
+    "folded wrong": "nothing for the flip, which puts the values right: today XLA folds them to "
+    "wrong ones, by double precision; to be right today as well, compute what is folded before "
+    "tracing, or pass the array as an argument",
+    "fused beyond": "keep the array inlined for the values of today: {policy}; the program "
+    "magnifies a rounding, so check whether either result is to be relied on",
+    "seeded drift": "accept it; or for the same bits {seed}",
+    # -- failures and differences ------------------------------------------------------------------
+    "culprit": "constparity culprit names the captured arrays that it takes",
+    "culprit of failure": "constparity culprit names the captured arrays that it takes; kept "
+    "inlined, they are what they are today: {policy}",
+    "read, else culprit": "find out what the read of {what} at {places} decides, else {culprit}",
+    "read": "no captured array is hoisted: find out what the read at {places} decides",
+    "other read": "no captured array is hoisted: find out what else reads the flag",
+    "one program": "find what reads the flag, the text of a jaxpr or a lowered module: both forms "
+    "are meant to be one program",
+    "reads the flag somewhere": "find what reads the flag: both forms are meant to be one program",
+    "one mode": "find out first what tells {left} from {right}: constparity run --sides "
+    "{left},{right}",
+    "fails today": "make the program run before the flip, then compare again",
+    "jitted apart": "name the functions that it jits as programs of their own, or make it one that "
+    "jax.jit takes",
+    "works after": "nothing for the flip, which does not break it; to compare the two, make the "
+    "program run before the flip",
+    "broken release": "nothing in the program: {release} fails with its flag; use 0.10.0 or newer",
+    "far below": "find out what {side} does in {stage}: {other} needs little",
+    **OF_LIMITS,
+    "side is away": "find out why the side is not there",
+    "wrong side": "let nothing set jax_use_simplified_jaxpr_constants while the program runs: each "
+    "side gets it from its environment",
+    "late setting": "set it before the start, then compare again: {assigned} constparity run",
+    # -- effects -----------------------------------------------------------------------------------
+    "how often": "find out what decides how often it is called: that may not depend on the form of "
+    "a jaxpr",
+    "values of effects": "find out what its arguments are computed from: constparity culprit names "
+    "captured arrays if they are outputs as well",
+    "pure calls": "accept it, or use jax.experimental.io_callback if each call counts",
+    # -- programs that do not repeat themselves ----------------------------------------------------
+    "seed argument": "seed what makes the example arguments, as numpy.random.default_rng(0) does",
+    "seed captured": "seed what makes the array, as numpy.random.default_rng(0) does",
+    "seed trace": "draw random numbers with a seed before tracing; keep the time, and the order of "
+    "a set, out of the traced function",
+    "seed outputs": "look for callbacks that give other values, threads, and kernels that do not "
+    "repeat their bits (on a GPU XLA_FLAGS=--xla_gpu_deterministic_ops=true)",
+    "seed failure": "find out when the program fails: it depends on more than its arguments",
+    "fresh": "constparity run --fresh gives each program a process of its own",
+    # -- captured arrays, by their hazards ---------------------------------------------------------
+    "capture a copy": "capture a copy of its own, made before tracing: jnp.array(a), or a.copy() "
+    "with flags.writeable = False (jax.device_put(a) may share a's memory)",
+    "donated": "capture a copy made before tracing, jnp.array(a), or do not donate that argument",
+    "same devices": "before tracing put the array where the arguments are, jax.device_put(a, "
+    "device), or pass NumPy",
+    "not committed": "capture an array that is not committed, jnp.asarray(np.asarray(a)), or "
+    "commit the arguments to the same device",
+    "same mesh": "put the arguments on the devices of the array, jax.device_put(x, "
+    "NamedSharding(mesh, PartitionSpec())), and state the sharding of the outputs: jax.jit(..., "
+    "out_shardings=...)",
+    "sharded outputs": "state the sharding of the outputs: jax.jit(..., out_shardings=...)",
+    # -- reads of jaxprs, the flag, and modules ----------------------------------------------------
+    "evaluate": "evaluate with jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args) or "
+    "jax.extend.core.jaxpr_as_fun(closed), and find captured arrays in the Literals of eqn.invars "
+    f"and jaxpr.outvars as well: {_IN_BOTH_FORMS}",
+    "invars": "pair the invars of a body with the operands of its own equation, and number them by "
+    f"len(jaxpr.invars) and not by a fixed place: {_IN_BOTH_FORMS}",
+    "outvars": "take the value of an output from Literal.val where it is a Literal",
+    "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
+    f"that is an array: {_IN_BOTH_FORMS}",
+    "params": "split the operands of each equation by its own counts of constants, and look for "
+    f"captured arrays in Literals as well: {_IN_BOTH_FORMS}",
+    "equations": "decide nothing by the number of equations: captured arrays may need more of them "
+    "in one form",
+    "text": "decide nothing by the text of a jaxpr, which is for people; read its equations, and "
+    "Literals as well as constvars",
+    "module": "call the compiled stage, which passes captured arrays by itself, and count captured "
+    f"arrays among constants and arguments alike: {_IN_BOTH_FORMS}",
+    "flag": "do not read the flag: write code that works in both forms, or take an option of your "
+    "own",
+    "environment": "leave {variable} out of the copy, or out of the environment of the process "
+    "that is started, and decide nothing by it; likewise in a copy of jax.config.values",
+    "nothing": "nothing",
+    "not the cause": "nothing: it is not the cause, which stands above",
+}
+
+
+def advice(name: str, **fields: str) -> str:
+    """Return the text of a name, its fields filled in. Raises `KeyError` for another name or field.
+
+    Example::
+
+        >>> advice("inline", policy=policy_for("model.py:12"))
+        'keep the array inlined: engine.jit(f, constant_policy={"model.py:12": "inline"})'
+    """
+    return ADVICE[name].format_map(fields)
+
+
+def policy_for(*places: str) -> str:
+    """Write how the engine keeps the arrays of some lines inlined; "" stands for an unknown line.
+
+    Example::
+
+        >>> policy_for("models/mlp.py:12")
+        'engine.jit(f, constant_policy={"mlp.py:12": "inline"})'
+    """
+    keys = dict.fromkeys(PurePath(place).name for place in places)
+    if not 0 < len(keys) <= _MOST_KEYS or "" in keys:
+        return 'engine.jit(f, constant_policy=lambda constant: "inline")'
+    table = ", ".join(f'"{key}": "inline"' for key in keys)
+    return f"engine.jit(f, constant_policy={{{table}}})"

@@ -1,0 +1,146 @@
+"""Packages of ours and of the user's that have one name: both places are named."""
+
+import builtins
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from parity_tests import own_packages, targets
+from parity_tests.cli import app
+from parity_tests.own_packages import ENGINE, TESTER, CollisionError
+from parity_tests.targets import TargetError
+
+CAPTURES = """
+import jax.numpy as jnp
+from parity_tests import program
+
+captured = jnp.arange(3.0)
+
+
+@program(args=(jnp.ones(3),))
+def step(x):
+    {}
+    return x * captured
+"""
+
+
+@pytest.fixture
+def users(tmp_path, monkeypatch):
+    """Write files into the user's folder, which is the first on the path."""
+    names = [*TESTER, *ENGINE]
+    finder = own_packages.OurPackages(own_packages.FOLDER, names)
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    monkeypatch.setattr(own_packages, "_opened", names)
+    monkeypatch.setattr(builtins, "__import__", builtins.__import__)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def write(**files):
+        for name, text in files.items():
+            file = tmp_path / f"{name.replace('__', '/')}.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+        return tmp_path
+
+    return write
+
+
+def run_as_users(code):
+    exec(code, {"__name__": "users_module"})
+
+
+def test_a_collision_names_both_places(users):
+    folder = users(reports__init="")
+    (folder / "reports" / "init.py").rename(folder / "reports" / "__init__.py")
+    assert own_packages.collision_of("reports") == (
+        f"constparity has a package 'reports' ({own_packages.FOLDER}/reports/__init__.py), and so "
+        f"have you ({folder}/reports/__init__.py); a process can import one of them: rename yours"
+    )
+
+
+def test_a_module_is_a_collision_and_a_folder_of_reports_is_none(users):
+    folder = users(engine="", reports__of_march="")
+    assert f"({folder}/engine.py)" in own_packages.collision_of("engine")
+    assert "--sides jax-legacy,jax-simplified" in own_packages.collision_of("engine")
+    assert own_packages.collision_of("reports") is None
+    assert own_packages.collision_of("json") is None
+
+
+def test_the_users_import_raises_and_ours_does_not(users):
+    users(engine="")
+    own_packages.guard_imports()
+    for code in ("import engine", "from engine import jit", "import engine.api"):
+        with pytest.raises(CollisionError, match="'engine'"):
+            run_as_users(code)
+    exec("from engine import jit", {"__name__": "parity_tests.observe"})
+    run_as_users("import reports, json, os.path")
+
+
+def test_ours_is_still_imported_from_parity_tests(users):
+    users(parity_tests="")
+    own_packages.guard_imports()
+    run_as_users("from parity_tests import program; import parity_tests.program")
+    for code in ("from parity_tests import mine", "import parity_tests.mine"):
+        with pytest.raises(CollisionError, match="'parity_tests'"):
+            run_as_users(code)
+
+
+def test_without_a_collision_imports_stay_as_they_are(users):
+    users(model="")
+    before = builtins.__import__
+    own_packages.guard_imports()
+    assert builtins.__import__ is before
+
+
+def test_a_package_that_was_imported_before_is_an_error(users, monkeypatch):
+    theirs = ModuleType("reports")
+    theirs.__file__ = "/home/u/reports/__init__.py"
+    monkeypatch.setitem(sys.modules, "reports", theirs)
+    monkeypatch.setattr(own_packages, "_opened", [])
+    with pytest.raises(CollisionError, match="/home/u/reports/__init__"):
+        own_packages.open_to_process(TESTER)
+    assert own_packages.imported("reports") is None
+
+
+RUN = ["--sides", "jax-legacy,jax-simplified", "--no-times", "--no-attribution", "-q"]
+
+
+def test_stock_jax_is_compared_beside_an_engine_of_the_users(users, capsys):
+    users(engine="x = 1", model=CAPTURES.format("import engine; assert engine.x == 1"))
+    assert app.main(["run", "model.py", *RUN]) == 0, capsys.readouterr()
+
+
+def test_a_target_in_a_package_of_our_name_is_refused(users):
+    users(reports="")
+    with pytest.raises(TargetError, match="constparity has a package 'reports'"):
+        targets.load_one("reports.main:step")
+
+
+def test_a_run_names_the_collision(users, capsys):
+    folder = users(reports="", model=f"import reports\n{CAPTURES}")
+    assert app.main(["run", "model.py", *RUN]) == 4
+    said = capsys.readouterr().err
+    assert f"{own_packages.FOLDER}/reports/__init__.py" in said
+    assert f"{folder}/reports.py" in said
+
+
+def pytest_of_user(folder, *options):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_pytest_names_the_collision(users):
+    folder = users(reports="", test_a="import reports\n\ndef test_a():\n    pass\n")
+    assert pytest_of_user(folder)[0] == 0
+    code, said = pytest_of_user(folder, "--constparity=both")
+    assert (code, "INTERNALERROR" in said) == (2, False)
+    assert f"{own_packages.FOLDER}/reports/__init__.py" in said
+    assert f"{folder}/reports.py" in said

@@ -1,0 +1,67 @@
+"""Programs that fail when an array is hoisted: in the engine as well, or on stock JAX alone.
+
+Source of `crash`: XLA's CPU compiler aborts on a concatenate of an int2 argument.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests import program
+
+packed = jnp.asarray(np.arange(45).reshape(5, 9) % 2).astype(jnp.int2)
+other = jnp.arange(100.0)
+state = jnp.arange(64.0)
+x = jnp.float32(1)
+
+
+@program(args=(x,))
+def crash(x):
+    twice = jnp.concatenate([packed, packed])  # the crash
+    return twice, x + other
+
+
+@program
+def raises():
+    """Either of two arrays fails by itself, and a third does not."""
+    left, right = np.arange(64.0, dtype=np.float32), np.arange(65.0, dtype=np.float32)
+    ones, fine = jax.device_put(np.ones(64, np.float32)), jax.device_put(np.arange(64.0))
+    jax.config.update("jax_transfer_guard_host_to_device", "disallow")
+
+    def shifted(x):
+        a = x + left  # the left one
+        b = x[0] + right  # the right one
+        return a, b, x + fine
+
+    return shifted, (ones,)
+
+
+@program
+def never_runs():
+    table = np.arange(64.0, dtype=np.float32)
+
+    def refuses(value):
+        raise ArithmeticError("not today")
+
+    return (lambda x: jax.pure_callback(refuses, x, x) + table), (jnp.ones(64),)
+
+
+def _step(x):
+    moved = x + state  # the donated array is captured
+    return moved + other[:64]
+
+
+donated = program(args=(state,), name="donated")(jax.jit(_step, donate_argnums=0))
+
+
+@program
+def on_two_devices():
+    here, there = jax.devices()[:2]
+    near, far = jax.device_put(jnp.arange(64.0), here), jax.device_put(jnp.arange(64.0), there)
+    x = jax.device_put(jnp.ones(64), here)
+    scale = jax.jit(lambda x: x * far)  # far away
+
+    def apart(x):
+        return scale(x) + near
+
+    return apart, (x,)

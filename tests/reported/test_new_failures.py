@@ -1,0 +1,148 @@
+"""`culprit` names the arrays with which a program fails when they are hoisted."""
+
+import jax
+import pytest
+from program_files import line_with, program_file
+
+from parity_tests import targets
+from parity_tests.cli import app
+from parity_tests.experiments import culprit, in_worker
+from parity_tests.experiments.repeated import NewFailure
+from parity_tests.processes.protocol import ComparedVariant
+from reports.rows import Failure
+from reports.rows.experiments import CulpritQuestion
+
+FILE = program_file("reported/new_failures")
+OUTPUTS = CulpritQuestion(metric="outputs")
+
+
+def found_in(name, **known):
+    return culprit.find(targets.load_one(f"{FILE}:{name}"), OUTPUTS, **known)
+
+
+def lines_of(found):
+    return [each.line for each in found.arrays]
+
+
+@pytest.fixture
+def guard():
+    yield
+    jax.config.update("jax_transfer_guard_host_to_device", None)
+
+
+def test_a_crash_takes_its_process_and_the_search_goes_on(monkeypatch, capsys):
+    monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
+    assert app.main(["culprit", f"{FILE}:crash"]) == 1
+    printed = capsys.readouterr().out
+    assert "hoisted it fails: crash in compile: signal SIGABRT: the process ended" in printed
+    assert "hoisting 1 of 2 captured arrays is enough" in printed
+    assert (
+        f"new_failures.py:{line_with(FILE, '# the crash')} (crash): int2[5,9], 45 bytes" in printed
+    )
+    assert """constant_policy={'int2[5,9]': 'inline'}""" in printed
+
+
+def test_each_array_that_fails_by_itself_is_named(guard):
+    found = found_in("raises")
+    assert (found.verdict, found.candidates) == ("difference", 3)
+    assert lines_of(found) == [
+        line_with(FILE, "# the left one"),
+        line_with(FILE, "# the right one"),
+    ]
+    assert (
+        "exception in call: jax.errors.JaxRuntimeError: INVALID_ARGUMENT: Disallowed"
+        in (found.reasons[0])
+    )
+    assert found.reasons[1:] == (
+        "each of 2 sets of arrays fails by itself",
+        "with these inlined and all others hoisted it runs",
+        'to do: keep them inlined: engine.jit(f, constants="simplified", constant_policy='
+        "{'float32[65]': 'inline', "
+        f"'float32[64] new_failures.py:{line_with(FILE, '# the left one')}': 'inline'}})",
+    )
+
+
+def test_the_policy_that_is_told_makes_the_program_run(guard):
+    import engine
+
+    [*_, advice] = found_in("raises").reasons
+    fun, args, _ = targets.load_one(f"{FILE}:raises").build()
+    told = eval(advice.removeprefix("to do: keep them inlined: "), {"engine": engine, "f": fun})
+    assert len(told(*args)) == 3
+
+
+def test_what_fails_with_all_arrays_inlined_has_no_culprit():
+    found = found_in("never_runs")
+    assert (found.verdict, found.arrays) == ("could not compare", ())
+    assert found.reasons[0].startswith(
+        "no array is the culprit: with all arrays inlined the program fails: exception in call: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "failure", "mark"),
+    [
+        ("donated", "jax.errors.JaxRuntimeError", "# the donated array is captured"),
+        ("on_two_devices", "ValueError", "# far away"),
+    ],
+)
+def test_what_only_stock_jax_fails_with(name, failure, mark):
+    assert found_in(name).verdict == "parity"  # the engine runs it
+    found = found_in(name, stock_failure=failure)
+    assert (found.verdict, lines_of(found)) == ("difference", [line_with(FILE, mark)])
+
+
+def test_another_failure_of_stock_jax_is_not_taken_for_it():
+    found = found_in("donated", stock_failure="signal SIGSEGV")
+    assert (found.verdict, found.arrays) == ("parity", ())
+    assert found.reasons[0].startswith("as arguments the arrays fail otherwise: exception in call")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ("donated", "with these arrays as arguments stock JAX fails, too"),
+        ("", "which array it takes is not known: no captured array is above the embed threshold"),
+    ],
+)
+def test_what_the_engine_mends_is_said_with_the_action_of_its_hazard(monkeypatch, arrays, says):
+    stock = Failure(kind="exception", stage="donating call", type="E", message="donated\nmore")
+    none = found_in("donated").model_copy(
+        update={"reasons": ("no captured array is above the embed threshold",)}
+    )
+    of_stock = found_in("donated", stock_failure="jax.errors.JaxRuntimeError") if arrays else none
+    monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
+    monkeypatch.setattr(
+        in_worker, "new_failure", lambda *_, **__: NewFailure(stock, ("m.py:1: to do: a copy",))
+    )
+    monkeypatch.setattr(
+        in_worker, "_culprits", lambda asked, *_: of_stock if asked.stock_failure else none
+    )
+    found = in_worker.find_culprits(f"{FILE}:donated", OUTPUTS)
+    assert (found.verdict, found.arrays) == ("difference", of_stock.arrays)
+    assert found.reasons == (
+        "jax-legacy runs the program and jax-simplified fails: exception in donating call: E: "
+        "donated",
+        "constparity's own simplified pipeline runs it with every array hoisted",
+        says,
+        "m.py:1: to do: a copy",
+    )
+
+
+def failing(type_, message="", **more):
+    failure = Failure(kind="exception", stage="call", type=type_, message=message, **more)
+    return ComparedVariant(hoisted=(), differs=True, text="", failure=failure)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (failing("E", "argument 2 of <f at 0x7f01>"), failing("E", "argument 13 of <f>"), True),
+        (failing("E", "of <f>"), failing("E", "of <g>"), False),
+        (failing("E"), failing("F"), False),
+        (failing("E"), ComparedVariant(hoisted=(), differs=True, text="values"), False),
+        (failing("E"), ComparedVariant(hoisted=(), differs=False, text=""), False),
+    ],
+)
+def test_a_search_does_not_slip_to_another_failure(one, other, alike):
+    assert culprit._alike(one, other) is alike

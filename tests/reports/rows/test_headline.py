@@ -1,0 +1,45 @@
+"""The first line: the worst answer, and of the others how many programs stand where."""
+
+import pytest
+
+from reports.rows.headline import headline
+from tests.helpers.built_grids import program
+
+
+def placed(name):
+    return program(name, "placed otherwise", kind="placement", what="output committed")
+
+
+@pytest.mark.parametrize(
+    ("programs", "answer", "line"),
+    [
+        (
+            [placed("a"), placed("b"), program("c")],
+            "placed otherwise",
+            "flip: placed otherwise. It places or commits outputs of 2 of 3 programs elsewhere "
+            "(a, b); of the others, 1 program changes in nothing that is judged. First: a: "
+            "output committed",
+        ),
+        (
+            [placed("a"), program("b", "different")],
+            "no",
+            "flip: no. It breaks or changes 1 of 2 programs (b); of the others, 1 program is "
+            "placed otherwise. First: b: outputs are apart",
+        ),
+        (
+            [placed("a"), placed("b"), program("c", "could not compare")],
+            "not known",
+            "flip: not known. Nothing can be said of 1 of 3 programs (c); of the others, 2 "
+            "programs are placed otherwise. First: c: outputs are apart",
+        ),
+        (
+            [placed("a"), program("b", "numerics drift, explained")],
+            "placed otherwise",
+            "flip: placed otherwise. It places or commits outputs of 1 of 2 programs elsewhere "
+            "(a); of the others, 1 program pays a price. First: a: output committed",
+        ),
+    ],
+)
+def test_what_is_placed_otherwise_is_told_apart_from_what_breaks(programs, answer, line):
+    found = headline(programs)
+    assert (found.flip, found.question) == (answer, line)
