@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend import core
 
 from parity_tests.jax_defaults import jax_defaults
@@ -22,6 +23,8 @@ from parity_tests.jaxpr.replace_captured import replace_captured
 from parity_tests.observe.jit_on_side import jitted_on
 from parity_tests.observe.stages import Built, Lowered
 from reports.rows import Side
+
+_ARRAYS = (jax.Array, np.ndarray)
 
 
 def donated_leaves(built: Built, lowered: Lowered) -> list[int]:
@@ -53,7 +56,7 @@ def make(built: Built, lowered: Lowered) -> None:
     if not built.own.is_own:
         donated = [v for each in donating_jits(closed, built.inputs) for v in each.donated]
     with jax_defaults():
-        copies = {id(value): value.copy() for value in donated}
+        copies = {id(each): each.copy() for each in donated if isinstance(each, _ARRAYS)}
 
     def copy_of(value: Any) -> Any:
         return copies.get(id(value), value)

@@ -22,9 +22,6 @@ def step(s):
     return s * 2 + STATE
 
 
-donating = jax.jit(step, donate_argnums=0)
-
-
 @program
 def tree_donates():
     return jax.jit(lambda t: step(t["a"]) + t["b"], donate_argnums=0), ({"a": STATE, "b": TABLE},)
@@ -37,7 +34,9 @@ def keyword_donates():
 
 @program
 def lambda_donates():
-    return lambda x: donating(x) + 1, (STATE,)
+    """Donates a Python number as well, which nobody can copy."""
+    scaled = jax.jit(lambda s, by: step(s) * by, donate_argnums=(0, 1))
+    return lambda x: scaled(x, 2.0) + 1, (STATE,)
 
 
 def with_state(fun, **options):
