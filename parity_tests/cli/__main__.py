@@ -2,10 +2,6 @@
 
 import sys
 
-from parity_tests import own_packages
-
-own_packages.open_to_process((*own_packages.TESTER, *own_packages.ENGINE))
-
-from parity_tests.cli.app import main  # noqa: E402 - a folder that it starts in may have `reports`
+from parity_tests.cli.app import main
 
 sys.exit(main())

@@ -1,6 +1,7 @@
 """Packages of ours and of the user's that have one name: both places are named."""
 
 import builtins
+import os
 import subprocess
 import sys
 from types import ModuleType
@@ -124,6 +125,19 @@ def test_a_run_names_the_collision(users, capsys):
     said = capsys.readouterr().err
     assert f"{own_packages.FOLDER}/reports/__init__.py" in said
     assert f"{folder}/reports.py" in said
+
+
+def test_a_command_starts_where_the_path_has_a_package_of_our_name(users):
+    folder = users(reports="")
+    script = "from parity_tests.cli.app import main; raise SystemExit(main(['schema', 'suite']))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def pytest_of_user(folder, *options):
