@@ -201,9 +201,9 @@ def make_jaxpr(
 
 # -- tracing and calling ---------------------------------------------------------------------------
 
-# Each traced program in the form of each side, where that is another program. JAX frees a traced
-# program with its function, and this table must not delay it.
-_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr]] = (
+# Each traced program in the form of each side; None stands for itself. JAX frees a traced program
+# with its function, and this table must not delay it by holding it as a value.
+_normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | None]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -259,13 +259,12 @@ def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_interna
 
 def _in_form_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """Return a program in the form of a side, each time the same object."""
-    by_side = _normalized.get(closed_jaxpr)
-    if by_side is not None and pipeline.side in by_side:
-        return by_side[pipeline.side]
-    normalized = snapshot(pipeline.normalize(closed_jaxpr))
-    if normalized is closed_jaxpr:
-        return closed_jaxpr  # quick to find out; in the table it would keep its own key alive
-    return _normalized.setdefault(closed_jaxpr, {}).setdefault(pipeline.side, normalized)
+    by_side = _normalized.setdefault(closed_jaxpr, {})
+    if pipeline.side not in by_side:
+        normalized = snapshot(pipeline.normalize(closed_jaxpr))
+        by_side.setdefault(pipeline.side, None if normalized is closed_jaxpr else normalized)
+    found = by_side[pipeline.side]
+    return closed_jaxpr if found is None else found
 
 
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:

@@ -80,7 +80,7 @@ def test_the_installed_jax_has_what_its_version_has(name):
 @pytest.mark.parametrize("name", SINCE)
 def test_a_probe_goes_when_every_supported_version_has_the_capability(name):
     since, _ = SINCE[name]
-    assert version_tuple(supported_versions._FIRST) < version_tuple(since), (
+    assert version_tuple(supported_versions.FIRST) < version_tuple(since), (
         f"every supported JAX has what `{name}` probes for: delete the probe and the older branch"
     )
 
