@@ -22,7 +22,7 @@ from parity_tests.judge.not_repeatable import NotRepeatable
 from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
-from parity_tests.judge.sides import Sides, pairs_of
+from parity_tests.judge.sides import Sides, is_one_mode, pairs_of
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides, run_turns
@@ -71,21 +71,28 @@ def find_unrepeatable(
         )
     }
     unclear = [number for number, doubt in doubted.items() if doubt == "alone"]
-    # Most programs by chance are found out on the first of their sides.
+    # Most programs by chance are found out on the first of their sides. Where that is ours, stock
+    # JAX says whether it is the program or our pipeline.
     alone = again.run_alone(unclear, 0)
     steady = [
         number
         for number in unclear
         if (number, suspects[number][0]) in alone
-        and repeats_alone(
-            drafts[number].findings, suspects[number], again.runs(number, second, alone)[0]
+        and (
+            is_one_mode(suspects[number])
+            or repeats_alone(
+                drafts[number].findings, suspects[number], again.runs(number, second, alone)[0]
+            )
         )
     ]
     alone |= again.run_alone(steady, 1)
     found = list(drafts)
     for number in doubted:
         draft, runs = drafts[number], again.runs(number, second, alone)
-        finding = judge_runs(draft.findings, suspects[number], *runs, draft.source)
+        finding = judge_runs(
+            draft.findings, suspects[number], *runs, draft.source,
+            began_apart=again.began_apart(number),
+        )  # fmt: skip
         if finding is not None:
             findings = replace(draft.findings, not_repeatable=again.placed(finding, number, draft))
             found[number] = replace(draft, findings=findings)
@@ -102,7 +109,8 @@ def _doubt(
     differ as well, they are more runs of a program that may have repeated itself by luck.
     """
     if not repeats(findings, pair, *runs):
-        return "chance" if all(each.were_fresh for each in runs) else "alone"
+        was_fresh = all(each.were_fresh for each in runs)
+        return "chance" if was_fresh and not is_one_mode(pair) else "alone"
     return "alone" if began_apart or differs_in_one_mode_too(findings, pair, pairs) else ""
 
 

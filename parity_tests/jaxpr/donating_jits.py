@@ -13,7 +13,6 @@ from typing import Any
 
 from parity_tests.jaxpr.bodies import Call, bodies_of, inner, structure_of
 from parity_tests.jaxpr.captured import unwrapped
-from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.jaxpr.source_places import kind_of_file
 
@@ -33,11 +32,6 @@ class DonatingJit:
     def body(self) -> Any:
         """The closed_jaxpr that it runs."""
         return self.equation.params["jaxpr"]
-
-    def has_captured(self) -> bool:
-        """Say whether its body captures an array that is donated to it."""
-        donated = set(map(id, self.donated))
-        return any(id(each.array.value) in donated for each in captured_uses(self.body))
 
 
 def donating_jits(closed: Any, inputs: Sequence[Any]) -> list[DonatingJit]:

@@ -17,14 +17,15 @@ from reports.rows import Comparison, DriftAttribution
 def finding_of(findings: Findings) -> NotRepeatable | None:
     """Return the finding that a program does not repeat itself where its sides differ.
 
-    Outputs that are equal on the ladder may change from run to run: that is rounding.
+    Outputs that are equal on the ladder may change from run to run: that is rounding. What changes
+    on our side alone is no chance, but a fault.
 
     Example::
 
         finding_of(Findings(not_repeatable=found)) is found
     """
     found = findings.not_repeatable or _of_drift(findings)
-    return None if found and _is_of_writes(findings, found) else found
+    return None if found and (found.is_ours or _is_of_writes(findings, found)) else found
 
 
 def _is_of_writes(findings: Findings, found: NotRepeatable) -> bool:

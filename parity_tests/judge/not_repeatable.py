@@ -19,8 +19,10 @@ class NotRepeatable:
 
     `what` says what changed from run to run, `where` on which lines, `action` how to keep it from
     changing. `explained` has the differences between sides that are as large between runs of one
-    side. `trace` is the printed jaxpr of one run where the traced program changed, else "", and
-    `calls_python` says that outputs alone changed, of a program with callbacks.
+    side. With `is_ours` they explain nothing: the side is ours, and stock JAX of its mode repeats
+    itself, so our pipeline is at fault. `trace` is the printed jaxpr of one run where the traced
+    program changed, else "", and `calls_python` says that outputs alone changed, of a program with
+    callbacks.
     """
 
     side: Side
@@ -30,6 +32,7 @@ class NotRepeatable:
     explained: frozenset[Difference] = field(default_factory=frozenset)
     trace: str = ""
     calls_python: bool = False
+    is_ours: bool = False
 
     def explains(self, comparison: Comparison, checks: Collection[str]) -> bool:
         """Say whether two sides differ here as runs of one side do.

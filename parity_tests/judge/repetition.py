@@ -12,7 +12,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import FAILURE, Difference
-from parity_tests.judge.sides import Sides, flipped, mode_of
+from parity_tests.judge.sides import Sides, flipped, is_one_mode
 from reports.rows import Comparison, Failure, Rung
 
 # How far apart the values of each difference are; what is no number counts as 1.
@@ -50,7 +50,7 @@ def is_confirmed(findings: Findings, pairs: Sequence[Sides]) -> bool:
 
         is_confirmed(findings, pairs_of(SIDES))
     """
-    in_one_mode = [pair for pair in pairs if mode_of(pair[0]) == mode_of(pair[1])]
+    in_one_mode = [pair for pair in pairs if is_one_mode(pair)]
     flips = [across(findings, pair) for pair in pairs if pair not in in_one_mode]
     failures = {each.side: each.failure for each in findings.observed}
     if len(flips) < 2 or any(
@@ -63,9 +63,9 @@ def is_confirmed(findings: Findings, pairs: Sequence[Sides]) -> bool:
 
 def differs_in_one_mode_too(findings: Findings, pair: Sides, pairs: Sequence[Sides]) -> bool:
     """Say whether a pair differs across modes while sides of one mode differ, too."""
-    if mode_of(pair[0]) == mode_of(pair[1]):
+    if is_one_mode(pair):
         return False
-    return any(across(findings, each) for each in pairs if mode_of(each[0]) == mode_of(each[1]))
+    return any(across(findings, each) for each in pairs if is_one_mode(each))
 
 
 def across(findings: Findings, pair: Sides) -> Differences:

@@ -18,8 +18,15 @@ from parity_tests.judge.repetition import (
     largest,
     within,
 )
-from parity_tests.judge.sides import Sides
-from parity_tests.judge.unrepeated import Change, action_for, changes, listed_changes, places_of
+from parity_tests.judge.sides import Sides, is_one_mode
+from parity_tests.judge.unrepeated import (
+    Change,
+    action_for,
+    changes,
+    listed_changes,
+    listed_outputs,
+    places_of,
+)
 from reports.rows import Side
 
 FRESH = advice("fresh")
@@ -73,12 +80,14 @@ def repeats_alone(findings: Findings, pair: Sides, runs: Runs) -> bool:
 
 
 def judge_runs(
-    findings: Findings, pair: Sides, left: Runs, right: Runs, source: str
-) -> NotRepeatable | None:
+    findings: Findings, pair: Sides, left: Runs, right: Runs, source: str, *,
+    began_apart: bool = False,
+) -> NotRepeatable | None:  # fmt: skip
     """Return how a program does not repeat itself; None where its sides differ in every run.
 
-    `source` is the line of the program. Without runs alone, what differs between the other runs is
-    taken for chance.
+    `source` is the line of the program. `began_apart` says that the two sides of the campaign's run
+    had other programs before it in their processes. Without runs alone, what differs between the
+    other runs is taken for chance.
 
     Example::
 
@@ -88,6 +97,8 @@ def judge_runs(
     own = largest([left.differences(), right.differences()])
     if not explained(differing, own):
         return None
+    if fault := _of_ours(pair, differing, left, right, source, began_apart=began_apart):
+        return fault
     covered = explained(_of_all_pairs(findings), own)
     both = dict(zip(pair, (left, right), strict=True))
     for side, runs in both.items():
@@ -107,6 +118,33 @@ def judge_runs(
         f"sides agree; after other programs {listed_changes(found)}"
     )
     return replace(_finding(side, said, found, runs.first, covered), action=FRESH)
+
+
+def _of_ours(
+    pair: Sides, differing: Differences, ours: Runs, stock: Runs, source: str, *, began_apart: bool
+) -> NotRepeatable | None:
+    """Return the fault where our side changes from run to run, and stock JAX of its mode does not.
+
+    Stock JAX has run four times then. Where what is traced changes as well, or the program fails in
+    some runs, it may be the program.
+    """
+    if not is_one_mode(pair) or not stock.alone or not ours.alone:
+        return None
+    if explained(differing, stock.differences()):
+        return None
+    apart = [each for each in (ours.again, *ours.alone) if within(ours.first, each)]
+    found = changes(ours.first, apart[0], source)
+    said = listed_outputs(found)
+    if not said or (began_apart and not within(*ours.alone[:2])):
+        return None
+    return NotRepeatable(
+        side=pair[0],
+        what=f"{pair[0]} is at fault, and not the program: in a second run {said}, and {pair[1]} "
+        "repeats itself",
+        where=places_of(found),
+        action=f"report it to constparity with this program; {pair[1]} says what the program does",
+        is_ours=True,
+    )
 
 
 def _of_all_pairs(findings: Findings) -> Differences:

@@ -32,6 +32,16 @@ def mode_of(side: str) -> str:
     return side.removeprefix("jax-")
 
 
+def is_one_mode(pair: Sides) -> bool:
+    """Say whether a pair is a side of ours and stock JAX in the same mode.
+
+    Example::
+
+        is_one_mode(("legacy", "jax-legacy"))
+    """
+    return mode_of(pair[0]) == mode_of(pair[1])
+
+
 def pairs_of(sides: Collection[Side]) -> list[Sides]:
     """Return the pairs of sides that a campaign over `sides` compares."""
     return [pair for pair in PAIRS if set(pair) <= set(sides)]

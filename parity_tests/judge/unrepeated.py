@@ -17,6 +17,7 @@ from reports.views.texts import counted, cut
 
 Kind = Literal["argument", "captured", "trace", "outputs", "failure"]
 
+_BY_CHANCE = ": time, random numbers, threads or state"
 _LINE_LENGTH = 80
 _MOST = 4
 
@@ -65,6 +66,19 @@ def listed_changes(found: Sequence[Change]) -> str:
     texts = list(dict.fromkeys(each.what for each in found))
     more = f", and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
     return ", ".join(texts[:_MOST]) + more
+
+
+def listed_outputs(found: Sequence[Change]) -> str:
+    """Return which outputs changed, without what may have changed them; "" where more did.
+
+    Example::
+
+        listed_outputs(changes(of_first, of_second, "model.py:9"))
+        # "the only output is another, though no argument, captured array or equation is"
+    """
+    if {each.kind for each in found} != {"outputs"}:
+        return ""
+    return ", ".join(each.what.removesuffix(_BY_CHANCE) for each in found)
 
 
 def places_of(found: Sequence[Change]) -> str:
@@ -188,8 +202,7 @@ def _outputs(first: Evidence, other: Evidence, source: str) -> list[Change]:
     return [
         Change(
             "outputs",
-            f"{what} is another, though no argument, captured array or equation is{of}: time, "
-            "random numbers, threads or state",
+            f"{what} is another, though no argument, captured array or equation is{of}{_BY_CHANCE}",
             source,
         )
     ]

@@ -88,7 +88,9 @@ def _of_comparisons(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
     chance = finding_of(findings)
     unrepeated = [in_words(chance)] if chance else []
     if differing:
-        return "difference", (*differing, *unrepeated, *failed)
+        fault = findings.not_repeatable
+        of_ours = [in_words(fault)] if fault and fault.is_ours else []
+        return "difference", (*of_ours, *differing, *unrepeated, *failed)
     if unrepeated:
         return "not repeatable", (*unrepeated, *failed)
     lost = [

@@ -48,6 +48,22 @@ def of(values: Iterable[Any]) -> Buffers:
     return found
 
 
+class Held:
+    """Some arrays and the buffers that they lie in: another array may lie in one of these.
+
+    Example::
+
+        jax.device_put(array) in Held([array])  # on the device of the array
+    """
+
+    def __init__(self, arrays: Iterable[Any]) -> None:
+        arrays = list(arrays)
+        self._ids, self._buffers = set(map(id, arrays)), of(arrays).keys()
+
+    def __contains__(self, value: Any) -> bool:
+        return id(value) in self._ids or not self._buffers.isdisjoint(of([value]))
+
+
 def due_to_constants(
     before: Arrays, results: Iterable[Any], captured: Iterable[Any], *, are_passed: bool = False
 ) -> int:

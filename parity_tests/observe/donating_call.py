@@ -16,10 +16,12 @@ import numpy as np
 from jax.extend import core
 
 from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import body_called_eagerly, donating_jits, is_jit
 from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.jaxpr.replace_captured import replace_captured
+from parity_tests.observe.device_buffers import Held
 from parity_tests.observe.jit_on_side import jitted_on
 from parity_tests.observe.stages import Built, Lowered
 from reports.rows import Side
@@ -44,9 +46,14 @@ def types_donated(built: Built, lowered: Lowered) -> set[Any]:
 def is_needed(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
     """Say whether a captured array is a donated argument too, of the program or of a jit in it."""
     if built.own.is_own:
-        donated = {id(built.inputs[number]) for number in donated_leaves(built, lowered)}
-        return any(id(each.value) in donated for each in facts.captured)
-    return any(each.has_captured() for each in donating_jits(lowered.traced.jaxpr, built.inputs))
+        donated = Held(built.inputs[number] for number in donated_leaves(built, lowered))
+        return any(each.value in donated for each in facts.captured)
+    return any(
+        each.array.value in donated
+        for jit in donating_jits(lowered.traced.jaxpr, built.inputs)
+        for donated in [Held(jit.donated)]
+        for each in captured_uses(jit.body)
+    )
 
 
 def make(built: Built, lowered: Lowered) -> None:
@@ -56,10 +63,10 @@ def make(built: Built, lowered: Lowered) -> None:
     if not built.own.is_own:
         donated = [v for each in donating_jits(closed, built.inputs) for v in each.donated]
     with jax_defaults():
-        copies = {id(each): each.copy() for each in donated if isinstance(each, _ARRAYS)}
+        copies = [(Held([each]), each.copy()) for each in donated if isinstance(each, _ARRAYS)]
 
     def copy_of(value: Any) -> Any:
-        return copies.get(id(value), value)
+        return next((copy for held, copy in copies if value in held), value)
 
     closed, inputs = replace_captured(closed, copy_of), [*map(copy_of, built.inputs)]
     if built.own.is_own:

@@ -24,7 +24,9 @@ def rows():
     return {row.name: row for row in run.run([str(OWN)], options).programs}
 
 
-@pytest.mark.parametrize("name", ["tree_donates", "keyword_donates", "lambda_donates"])
+@pytest.mark.parametrize(
+    "name", ["tree_donates", "keyword_donates", "alias_donates", "lambda_donates"]
+)
 def test_a_captured_array_that_is_donated_breaks_after_the_flip(rows, name):
     row = rows[name]
     before, after = (each.failure for each in row.observations)

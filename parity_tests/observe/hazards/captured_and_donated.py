@@ -13,7 +13,7 @@ from typing import Any
 
 from parity_tests.advice import advice
 from parity_tests.jaxpr.captured_uses import CapturedUse
-from parity_tests.observe import device_buffers
+from parity_tests.observe.device_buffers import Held
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, hoisted_uses
 from reports.rows import Hazard
 
@@ -26,10 +26,9 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
 
 
 def _among(uses: Sequence[CapturedUse], arrays: Sequence[Any]) -> Iterator[Hazard]:
-    ids, buffers = set(map(id, arrays)), device_buffers.of(arrays).keys()
+    donated = Held(arrays)
     for use in uses:
-        value = use.array.value
-        if id(value) in ids or device_buffers.of([value]).keys() & buffers:
+        if use.array.value in donated:
             yield passed_as_well(use)
 
 

@@ -26,7 +26,7 @@ def test_rules_of_the_project_hold_below_it_and_the_option_overrides_them(projec
 def test_without_settings_the_default_rules_hold(project):
     project("[tool.other]\nx = 1\n")
     assert [each.name for each in parse_fail_on(None)] == [
-        "different", "new-failure", "not-compared"
+        "different", "placement", "new-failure", "not-compared"
     ]  # fmt: skip
 
 

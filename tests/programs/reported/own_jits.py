@@ -33,6 +33,13 @@ def keyword_donates():
 
 
 @program
+def alias_donates():
+    """Donates another array, which lies in the buffer of the captured one."""
+    alias = jax.device_put(STATE, jax.devices()[0])
+    return jax.jit(step, donate_argnums=0), (alias,)
+
+
+@program
 def lambda_donates():
     """Donates a Python number as well, which nobody can copy."""
     scaled = jax.jit(lambda s, by: step(s) * by, donate_argnums=(0, 1))
