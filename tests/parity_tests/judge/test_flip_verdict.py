@@ -309,6 +309,13 @@ def test_a_slower_call_is_laid_to_more_work_only_where_xla_counts_more(
     assert (reason.where, reason.action) == (where, action)
 
 
+def test_the_largest_price_is_first_and_drift_last():
+    drift = comparison("outputs", "equal", (leaf("ulp"),))
+    verdict = decided(drift, times=[time("slower", "compile"), time("slower")])
+    assert verdict.outcome == "safe but slower or larger"
+    assert [each.subject or each.kind for each in verdict.reasons] == ["call", "compile", "outputs"]
+
+
 def test_a_slower_call_is_laid_to_a_large_conversion_that_legacy_folds():
     def reason(moved):
         return worst(after=counted(AFTER, moved=moved), times=[time("slower")])
