@@ -8,12 +8,11 @@ with its reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
 
 from reports.rows.observation import OF_LIMITS
 
-# A table of more lines is longer than a function that inlines all arrays.
-_MOST_KEYS = 3
+# Without the lines of a program: reports put programs together that one advice helps.
+_INLINED = 'engine.jit(f, constant_policy=lambda constant: "inline")'
 _IN_BOTH_FORMS = "that works in both forms"
 
 ADVICE: Mapping[str, str] = {
@@ -22,12 +21,12 @@ ADVICE: Mapping[str, str] = {
     "or compute them before the function is traced, and capture the results",
     "computes more": "XLA simplifies by values that it knows: decide by them in Python before "
     "tracing, compute what depends on captured arrays alone once, as engine.jit(f, "
-    'precompute_constants="auto") does, or keep the array inlined: {policy}',
+    f'precompute_constants="auto") does, or keep the array inlined: {_INLINED}',
     "convert before": "convert or move the array before tracing and capture the result, or keep it "
-    "inlined: {policy}",
-    "inline": "keep the array inlined: {policy}",
-    "tune": "XLA does not know the values of {arrays} any more: constparity tune says which are "
-    "better inlined, and by which constant_policy",
+    f"inlined: {_INLINED}",
+    "inline": f"keep the array inlined: {_INLINED}",
+    "tune": "XLA does not know the values of captured arrays any more: constparity tune says which "
+    "are better inlined, and by which constant_policy",
     "compile culprit": "constparity culprit --metric compile names the captured arrays that it "
     "takes",
     "judge times": "constparity run --rounds 5 judges them",
@@ -38,21 +37,22 @@ ADVICE: Mapping[str, str] = {
     "used",
     # -- outputs that are not the same bits --------------------------------------------------------
     "folded drift": "accept it; or for the same bits before and after the flip compute what is "
-    "folded before tracing, or keep the array inlined: {policy}",
-    "fused drift": "accept it; or for the same bits keep the array inlined: {policy}",
+    f"folded before tracing, or keep the array inlined: {_INLINED}",
+    "fused drift": f"accept it; or for the same bits keep the array inlined: {_INLINED}",
     "folded beyond": "compute what is folded before tracing, for values that the flip does not "
-    "change, or keep the array inlined for the values of today: {policy}; the program magnifies a "
-    "rounding, or XLA folds an operation wrongly, so check which result is to be relied on",
+    f"change, or keep the array inlined for the values of today: {_INLINED}; the program "
+    "magnifies a rounding, or XLA folds an operation wrongly, so check which result is to be relied "
+    "on",
     "folded wrong": "nothing for the flip, which puts the values right: today XLA folds them to "
     "wrong ones, by double precision; to be right today as well, compute what is folded before "
     "tracing, or pass the array as an argument",
-    "fused beyond": "keep the array inlined for the values of today: {policy}; the program "
+    "fused beyond": f"keep the array inlined for the values of today: {_INLINED}; the program "
     "magnifies a rounding, so check whether either result is to be relied on",
     "seeded drift": "accept it; or for the same bits {seed}",
     # -- failures and differences ------------------------------------------------------------------
     "culprit": "constparity culprit names the captured arrays that it takes",
     "culprit of failure": "constparity culprit names the captured arrays that it takes; kept "
-    "inlined, they are what they are today: {policy}",
+    f"inlined, they are what they are today: {_INLINED}",
     "read, else culprit": "find out what the read of {what} at {places} decides, else {culprit}",
     "read": "no captured array is hoisted: find out what the read at {places} decides",
     "other read": "no captured array is hoisted: find out what else reads the flag",
@@ -109,7 +109,7 @@ ADVICE: Mapping[str, str] = {
     "outvars": "take the value of an output from Literal.val where it is a Literal",
     "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
     f"that is an array: {_IN_BOTH_FORMS}",
-    "params": "split the operands of each equation by its own counts of constants, and look for "
+    "params": "split the operands of each equation by its own counts, as num_consts, and look for "
     f"captured arrays in Literals as well: {_IN_BOTH_FORMS}",
     "equations": "decide nothing by the number of equations: captured arrays may need more of them "
     "in one form",
@@ -131,22 +131,7 @@ def advice(name: str, **fields: str) -> str:
 
     Example::
 
-        >>> advice("inline", policy=policy_for("model.py:12"))
-        'keep the array inlined: engine.jit(f, constant_policy={"model.py:12": "inline"})'
+        >>> advice("one mode", left="legacy", right="jax-legacy")[:46]
+        'find out first what tells legacy from jax-lega'
     """
     return ADVICE[name].format_map(fields)
-
-
-def policy_for(*places: str) -> str:
-    """Write how the engine keeps the arrays of some lines inlined; "" stands for an unknown line.
-
-    Example::
-
-        >>> policy_for("models/mlp.py:12")
-        'engine.jit(f, constant_policy={"mlp.py:12": "inline"})'
-    """
-    keys = dict.fromkeys(PurePath(place).name for place in places)
-    if not 0 < len(keys) <= _MOST_KEYS or "" in keys:
-        return 'engine.jit(f, constant_policy=lambda constant: "inline")'
-    table = ", ".join(f'"{key}": "inline"' for key in keys)
-    return f"engine.jit(f, constant_policy={{{table}}})"

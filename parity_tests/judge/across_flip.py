@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from parity_tests.advice import advice, policy_for
+from parity_tests.advice import advice
 from parity_tests.judge.findings import Findings
 from reports.rows import (
     CapturedArray,
@@ -98,16 +98,6 @@ class AcrossFlip:
         return place(largest.file, largest.line) if largest and largest.file else ""
 
     @property
-    def policy(self) -> str:
-        """How the engine keeps all arrays inlined that the flip hoists.
-
-        A side that failed after it has hoisted what the side before it inlines.
-        """
-        before = self.before.ledger if self.before else ()
-        arrays = self.hoisted or [each for each in before if each.fate != "embedded"]
-        return policy_for(*(place(each.file, each.line) if each.file else "" for each in arrays))
-
-    @property
     def how_to_find_the_culprit(self) -> str:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
         if not self.hoists_nothing:
@@ -128,7 +118,7 @@ class AcrossFlip:
         action = self.how_to_find_the_culprit
         if action != advice("culprit"):
             return action
-        return advice("culprit of failure", policy=self.policy)
+        return advice("culprit of failure")
 
     @property
     def _undecided_read(self) -> tuple[Hazard, ...] | None:

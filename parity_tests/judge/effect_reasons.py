@@ -42,7 +42,7 @@ def of_effects(flip: AcrossFlip, metric: str) -> Iterator[FlipReason]:
             if outcome == "different" and (read := read_that_changes(flip)):
                 yield of_read("structure or count", what, read)
                 continue
-            action = advice(name, policy=flip.policy)
+            action = advice(name)
             if outcome == "different" and flip.hazard("reads the flag"):
                 action = flip.how_to_find_the_culprit
             yield FlipReason(

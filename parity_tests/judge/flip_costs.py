@@ -22,7 +22,6 @@ from reports.rows import (
 from reports.rows.metric_records import Metric
 from reports.views.figures import humanise_bytes, humanise_ratio, humanise_seconds
 from reports.views.ledger import place
-from reports.views.texts import counted
 
 TIMES_NOT_JUDGED = FlipReason(
     outcome="safe", kind="note", what="times were not judged", action=advice("judge times")
@@ -161,8 +160,7 @@ def _cause_in_calls(flip: AcrossFlip) -> tuple[str, str, str]:
     ]
     if flops[1] > 1.1 * flops[0]:
         return "XLA computes more", flip.largest, flip_work.how_to_compute_less(flip)
-    arrays = counted(len(flip.hoisted), "captured array")
-    return "", flip.largest, advice("tune", arrays=arrays)
+    return "", flip.largest, advice("tune")
 
 
 def _moved(flip: AcrossFlip) -> MovedArray | None:
@@ -171,7 +169,7 @@ def _moved(flip: AcrossFlip) -> MovedArray | None:
 
 def _of_moved(flip: AcrossFlip, moved: MovedArray) -> tuple[str, str, str]:
     where = place(moved.file, moved.line) if moved.file else flip.largest
-    action = advice("convert before", policy=flip.policy)
+    action = advice("convert before")
     return f"XLA no longer folds {moved.what}", where, action
 
 
@@ -216,4 +214,4 @@ def _cause_of_size(flip: AcrossFlip, metric: Metric, more: int) -> tuple[str, st
             return "", lines_of(folded), folded[0].fix
         if (moved := _moved(flip)) and 2 * moved.bytes >= more:
             return _of_moved(flip, moved)
-    return "", flip.largest, advice("inline", policy=flip.policy)
+    return "", flip.largest, advice("inline")

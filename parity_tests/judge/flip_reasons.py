@@ -234,10 +234,10 @@ def _weighed(
     flip: AcrossFlip, outputs: Comparison, drift: DriftAttribution | None
 ) -> tuple[FlipOutcome, str, str]:
     """Return what outputs that are not bitwise equal come to, why if not by a cause, what helps."""
-    beyond, policy = outputs.outcome == "different", flip.policy
+    beyond = outputs.outcome == "different"
     if drift and drift.cause in _OF_XLA:
         # XLA may do so; beyond the tolerance the program's values are others all the same.
-        action = advice(_OF_XLA[drift.cause][beyond], policy=policy)
+        action = advice(_OF_XLA[drift.cause][beyond])
         if drift.cause == "constant folding" and drift.wrong == flip.left:
             action = advice("folded wrong")
         return "different" if beyond else "numerics drift, explained", "", action
@@ -254,7 +254,7 @@ def _weighed(
     return (
         "numerics drift, explained",
         "that is within the rounding of the outputs' dtypes",
-        advice("fused drift", policy=policy),
+        advice("fused drift"),
     )
 
 
