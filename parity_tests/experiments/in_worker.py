@@ -148,7 +148,7 @@ def _culprits(request: FindCulprit, until: _Until, progress: Progress) -> Culpri
 def _compared_before(folder: Path, lost: Lost) -> tuple[ComparedVariant, ...]:
     """Return the comparisons of a lost process; the last is the one that it was lost with."""
     file = ProcessFiles(folder).variants
-    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    lines = file.read_text("utf-8").split("\n")[:-1] if file.exists() else []
     if len(lines) % 2 == 0:  # each comparison has a line when it begins, and one when it ends
         return ()
     ended = tuple(ComparedVariant.model_validate_json(line) for line in lines[1::2])

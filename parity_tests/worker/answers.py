@@ -154,7 +154,7 @@ def find_culprit(
     from parity_tests.experiments.interleaved_timing import left_in_words
 
     begun = time.monotonic()
-    with events(desk) as say, open(desk.files.variants, "a", buffering=1) as journal:
+    with events(desk) as say, open(desk.files.variants, "a", 1, "utf-8") as journal:
 
         class Told(culprit.Watch):
             def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
