@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,6 @@ class Collected:
     """The programs that are run of those that targets name, with a job for each that can be."""
 
     listing: Listing
-    seconds: float = 0.0  # that the process took which imported the modules
 
     @property
     def programs(self) -> tuple[Listed, ...]:
@@ -64,7 +62,6 @@ def collect(
 
         collect(["my_model.py"], folder, Limits(60)).programs[0].name
     """
-    begun = time.monotonic()
     try:
         listing = list_programs(targets, CampaignFiles(folder).listing, limits)
     except ListingError as error:
@@ -73,10 +70,9 @@ def collect(
         if listing.missing_module:
             raise MissingModuleError(listing.error, listing.missing_module)
         raise TargetError(listing.error)
-    seconds = time.monotonic() - begun
     kept = tuple(each for each in listing.programs if select.takes(each))
     assert listing.environment is not None
     # Another interpreter has no constparity of its own.
     environment = listing.environment.model_copy(update={"constparity": version()})
     told = listing.model_copy(update={"programs": kept, "environment": environment})
-    return Collected(told, seconds)
+    return Collected(told)

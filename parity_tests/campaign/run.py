@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from parity_tests.campaign.collection import Collected, collect
-from parity_tests.campaign.estimates import Announce, by_rule, spoken
+from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.finished_programs import FinishedPrograms
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.campaign.kept_run import KeptRun, kept_run
@@ -77,12 +77,11 @@ def run(
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
-    `announce` is told how long `options.rounds` will take: by a rule before anything runs, and by
-    what the programs took before the rounds begin. `stops_after` is asked
-    of each program that has run on all sides; after the first yes the others are not run, and have
-    no rows. Times and causes of drift are not known at that point. `first` is called before any
-    program runs. What it leaves of sides in the folder, run as `setup_of(options)` says, is not run
-    again.
+    `announce` is told how long `options.rounds` will take, by what the programs took before the
+    rounds begin. `stops_after` is asked of each program that has run on all sides; after the first
+    yes the others are not run, and have no rows. Times and causes of drift are not known at that
+    point. `first` is called before any program runs. What it leaves of sides in the folder, run as
+    `setup_of(options)` says, is not run again.
 
     Raises `TargetError`, `SidesError`, `ResumeError` and `StoreError` before anything runs, and
     `NotSavedError`, which has the campaign, where `options.save` or `options.store` cannot be
@@ -100,7 +99,8 @@ def run(
         check_same_campaign(folder, collected.listing, setup)
         with kept_run(targets, options, collected, setup) as kept:
             if options.rounds and collected.jobs and stops_after is None:
-                announce(_rule_for_rounds(collected, options))
+                what = counted(options.rounds, "round")
+                announce(f"{what}: a first pass will tell how long they take")
             if kept is not None:
                 announce(f"kept as {kept.name}")
             watch = None
@@ -241,13 +241,6 @@ def _measure(
 
 def _never(number: int, records: Mapping[Side, Recorded]) -> bool:
     return False
-
-
-def _rule_for_rounds(collected: Collected, options: CampaignOptions) -> str:
-    """Say how long the rounds will take before any program has run."""
-    processes = 2 * options.rounds * len(options.sides)
-    what = counted(options.rounds, "round")
-    return by_rule(what, processes, len(collected.jobs), collected.seconds)
 
 
 def _estimate(seconds: float, options: CampaignOptions) -> str:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from parity_tests.campaign.collection import EVERYTHING, Collected, collect
-from parity_tests.campaign.estimates import Announce, by_rule, spoken
+from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.selection import Selection
@@ -32,7 +32,6 @@ from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
-from reports.views.texts import counted
 
 # The largest share of alarms among the comparisons of times.
 MOST_ALARMS = 0.01
@@ -79,9 +78,8 @@ def run(
     """Run programs `runs` times on one side, each time in a fresh process, and compare the runs.
 
     `timeout` is in seconds for one program; `python`, `resume`, `select` and `progress` are as in a
-    campaign. `announce` is told how long it will take: by a rule before anything runs, and for the
-    other runs by what the first one took. Raises `TargetError`, `SidesError` and `ResumeError`
-    before anything runs.
+    campaign. `announce` is told how long the other runs will take, by what the first one took.
+    Raises `TargetError`, `SidesError` and `ResumeError` before anything runs.
 
     Example::
 
@@ -97,9 +95,6 @@ def run(
             has_flag=collected.listing.has_flag,
         )
         check_same_campaign(folder, collected.listing, Setup(timeout=timeout, python=python))
-        if collected.jobs:
-            what = counted(runs, "run")
-            announce(by_rule(what, runs, len(collected.jobs), collected.seconds))
         turns = _turns(collected, side, runs, folder, options, progress, announce)
         left, right = (
             _named(samples_of(dealt), collected.programs)
@@ -139,7 +134,7 @@ def _turns(
     turns: list[dict[tuple[int, Side], Recorded]] = []
     announced = False
     for turn in range(runs):
-        progress(turn, runs, f"run {turn + 1} of {runs}")
+        progress(turn, runs, f"{side}: run {turn + 1} of {runs}")
         own, left = turn_folder(folder, turn), runs - turn - 1
         is_new = not any(finished_programs(own))
         begun = time.monotonic()

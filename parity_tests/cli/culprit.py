@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor
+from parity_tests.cli.display import NoColor, Quiet, display_of
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.experiment_failures import asked
@@ -40,6 +40,7 @@ def culprit(
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
     ] = False,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     """Name the captured arrays that make a difference by being hoisted instead of inlined.
@@ -57,11 +58,11 @@ def culprit(
     """
     from pydantic import ValidationError
 
-    from parity_tests.cli import terminal
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import CulpritQuestion
 
     check_engine_runs("culprit")
+    display = display_of(quiet, verbose=False, no_color=no_color)
     try:
         question = CulpritQuestion.model_validate(
             {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}
@@ -70,11 +71,14 @@ def culprit(
         wrong = error.errors()[0]
         fail(f"--{wrong['loc'][0]}: {wrong['msg']}, got {wrong['input']!r}")
     found = asked(
-        context, lambda: in_worker.find_culprits(target, question, timeout=timeout), to="compare"
+        context,
+        display,
+        lambda shown: in_worker.find_culprits(target, question, timeout=timeout, progress=shown),
+        to="compare",
     )
     if found is None:
         return
-    print_culprits(terminal.console(has_color=not no_color), found)
+    print_culprits(display.console(), found)
     context.obj.code = Exit.PARITY if exit_zero else code_of(found.verdict)
 
 

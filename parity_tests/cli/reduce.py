@@ -144,7 +144,9 @@ def _search(question: Question, console: Console) -> Reduced | None:
         found = reduced_of(
             question,
             on_try=lambda tries, left: advance(
-                tries, question.max_tries, f"{counted(left, 'equation')} left"
+                tries,
+                question.max_tries,
+                f"{question.target}: a smaller program; {counted(left, 'equation')} left",
             ),
         )
     if found is None:

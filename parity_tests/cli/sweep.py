@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor
+from parity_tests.cli.display import NoColor, Quiet, display_of
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.experiment_failures import asked
@@ -47,6 +47,7 @@ def sweep(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole sweep.")
     ] = 600.0,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     """Measure a program under several embed thresholds, and recommend one.
@@ -67,24 +68,25 @@ def sweep(
 
       constparity report result.json --report html:report.html
     """
-    from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import SweepQuestion
 
     check_engine_runs("sweep")
+    display = display_of(quiet, verbose=False, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     requests = checked_reports(context, report or (), formats=("json",))
     if into is not None:
         _check_result(into, target, requests)
     swept = asked(
         context,
-        lambda: in_worker.sweep_thresholds(target, question, timeout=timeout),
+        display,
+        lambda shown: in_worker.sweep_thresholds(target, question, timeout=timeout, progress=shown),
         to="measure",
     )
     if swept is None:
         return
-    console = terminal.console(has_color=not no_color)
+    console = display.console()
     print_sweep(console, swept)
     write_texts(context, console, requests, lambda _: swept.model_dump_json(indent=2) + "\n")
     if into is not None:

@@ -54,6 +54,7 @@ DRIFT_STYLES: dict[DriftCause, str] = {
 }
 _TEXT_LENGTH = 60  # of what is beside a progress bar
 _BAR_LENGTH = 70  # the bar itself, its numbers and its time
+_MOST_LINES = 40  # of progress without a terminal, for each phase
 LETTERS: dict[Side, str] = {
     "legacy": "L",
     "simplified": "S",
@@ -144,10 +145,11 @@ class _OnConsole(Shown):
 
 @contextmanager
 def progress(console: Console | None = None, *, every: float | None = None) -> Iterator[Shown]:
-    """Show a progress bar, or a plain line at every tenth where the console is no terminal.
+    """Show a progress bar, or plain lines with the same text where the console is no terminal.
 
-    What takes hours has a line with its text every so many seconds instead, and the text whole. It
-    goes to stderr unless a console is given: stdout has the results alone.
+    There is a line for each step, or for each fortieth where there are more steps. What takes hours
+    has a line every so many seconds instead, and the text whole. It goes to stderr unless a console
+    is given: stdout has the results alone.
     """
     console = console or error_console()
     if not (console.is_terminal and console.file.isatty()):
@@ -164,17 +166,24 @@ def progress(console: Console | None = None, *, every: float | None = None) -> I
         task = bar.add_task("loading the programs", total=None)
 
         def advance(done: int, total: int, text: str) -> None:
-            bar.update(
-                task, completed=done, total=total, description=visible(text)[:length].ljust(length)
-            )
+            description = visible(text)[:length].ljust(length)
+            bar.update(task, completed=done, total=total or None, description=description)
 
         yield _OnConsole(console, advance)
 
 
 def _plain(console: Console) -> Advance:
+    last = (0, 0)
+
     def advance(done: int, total: int, text: str) -> None:
-        if done and (done == total or done * 10 // total > (done - 1) * 10 // total):
-            console.print(f"{done}/{total}", highlight=False)
+        nonlocal last
+        lines = min(total, _MOST_LINES)
+        is_due = not total or done in (last[0], total) or total != last[1]
+        if is_due or done * lines // total > (done - 1) * lines // total:
+            count = f"{done}/{total} " if total else ""
+            if text or done:
+                say(console, f"{count}{text}".rstrip())
+        last = (done, total)
 
     return advance
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor
+from parity_tests.cli.display import NoColor, Quiet, display_of
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
@@ -50,6 +50,7 @@ def tune(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
     ] = 600.0,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     """Propose a constant policy for a program: which captured arrays to inline for faster calls.
@@ -64,12 +65,12 @@ def tune(
 
       constparity tune my_model.py:step --compile-factor 3 --report svg:curve.svg
     """
-    from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import TuneQuestion
 
     check_engine_runs("tune")
+    display = display_of(quiet, verbose=False, no_color=no_color)
     question = TuneQuestion(
         samples=samples,
         compile_factor=compile_factor,
@@ -78,11 +79,14 @@ def tune(
     )
     requests = checked_reports(context, report or (), formats=("json", "svg"))
     found = asked(
-        context, lambda: in_worker.tune_policy(target, question, timeout=timeout), to="measure"
+        context,
+        display,
+        lambda shown: in_worker.tune_policy(target, question, timeout=timeout, progress=shown),
+        to="measure",
     )
     if found is None:
         return
-    console = terminal.console(has_color=not no_color)
+    console = display.console()
     print_tuning(console, found)
     write_texts(context, console, requests, lambda format_: _rendered(format_, found))
 

@@ -76,6 +76,7 @@ def find_culprits(
 
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
+    progress = _of(target, progress)
     until = _Until(timeout, time.monotonic() + timeout)
     if question.metric != "outputs":
         return _culprits(FindCulprit(target=target, question=question), until, progress)
@@ -147,7 +148,7 @@ def _culprits(request: FindCulprit, until: _Until, progress: Progress) -> Culpri
 def _compared_before(folder: Path, lost: Lost) -> tuple[ComparedVariant, ...]:
     """Return the comparisons of a lost process; the last is the one that it was lost with."""
     file = ProcessFiles(folder).variants
-    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    lines = file.read_text("utf-8").split("\n")[:-1] if file.exists() else []
     if len(lines) % 2 == 0:  # each comparison has a line when it begins, and one when it ends
         return ()
     ended = tuple(ComparedVariant.model_validate_json(line) for line in lines[1::2])
@@ -176,7 +177,8 @@ def sweep_thresholds(
 
         sweep_thresholds("my_model.py:step", SweepQuestion(thresholds=(0, 32))).recommended
     """
-    return _answer(target, SweepThreshold(target=target, question=question), timeout, progress)
+    request = SweepThreshold(target=target, question=question)
+    return _answer(target, request, timeout, _of(target, progress))
 
 
 def tune_policy(
@@ -194,7 +196,19 @@ def tune_policy(
 
         tune_policy("my_model.py:step", TuneQuestion()).proposal
     """
-    return _answer(target, TunePolicy(target=target, question=question), timeout, progress)
+    request = TunePolicy(target=target, question=question)
+    return _answer(target, request, timeout, _of(target, progress))
+
+
+def _of(target: str, progress: Progress) -> Progress:
+    """Name the program in each step, and say at once that its process starts."""
+    name = target.rpartition(":")[2]
+
+    def named(done: int, total: int, text: str) -> None:
+        progress(done, total, f"{name}: {text}")
+
+    named(0, 0, "starting a process")
+    return named
 
 
 def _answer(

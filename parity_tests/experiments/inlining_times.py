@@ -11,7 +11,9 @@ from typing import Any
 from parity_tests.experiments.interleaved_timing import figures, interleaved, noise, seconds_of
 from parity_tests.experiments.policy_keys import KeyedArrays
 from parity_tests.experiments.variants import Variants
+from parity_tests.processes.protocol import Progress
 from reports.rows.experiments import TuneQuestion
+from reports.views.texts import counted
 
 CALL_SLACK = 0.05
 # Calls of one sample: at least 4, and as many as take 2 ms, but at most 40.
@@ -68,27 +70,42 @@ class InliningTimer:
     """Compiles and calls one program with sets of its arrays inlined, and times that."""
 
     def __init__(
-        self, variants: Variants, arrays: Sequence[KeyedArrays], question: TuneQuestion
+        self,
+        variants: Variants,
+        arrays: Sequence[KeyedArrays],
+        question: TuneQuestion,
+        tell: Progress = lambda done, total, text: None,
     ) -> None:
+        self._tell = tell
         self._variants, self._arrays, self._question = variants, arrays, question
         self._once: dict[Inlined, _BuiltVariant] = {}  # compiled once, and not for a median
+        tell(0, 0, "compiling with all arrays hoisted")
         # What XLA does once in a process is not charged to a variant.
         self._nothing = self._build(NOTHING).figures
 
     def measure(self, sets: Iterable[Inlined]) -> InliningTimes:
         """Time sets of inlined arrays in turns, the empty set first."""
         samples = self._question.samples
-        built = {each: self._variant(each) for each in dict.fromkeys([NOTHING, *sets])}
+        wanted = list(dict.fromkeys([NOTHING, *sets]))
+        built: dict[Inlined, _BuiltVariant] = {}
+        for number, each in enumerate(wanted):
+            self._tell(number, len(wanted), f"compiling, {_named(each)}")
+            built[each] = self._variant(each)
+        variants = counted(len(built), "variant")
         limit = HOPELESS * self._question.compile_factor * built[NOTHING].seconds
         self._once |= {each: v for each, v in built.items() if v.seconds > limit}
         firsts = interleaved(
             {each: partial(self._fresh, each) for each in built if each not in self._once},
             samples,
             lost=0,
+            tell=self._tell,
+            what=f"compiling {variants} again",
         )
         calls = interleaved(
             {each: partial(self._warm, variant.compiled) for each, variant in built.items()},
             samples * self._calls_per_sample(built[NOTHING]),
+            tell=self._tell,
+            what=f"calling {variants}",
         )
         return InliningTimes(
             figures={each: variant.figures for each, variant in built.items()},
@@ -104,6 +121,7 @@ class InliningTimer:
 
     def has_preamble(self) -> bool:
         """Say whether a preamble has work to do; it is built once, for later ones share results."""
+        self._tell(0, 0, "compiling with a preamble")
         self._once[PREAMBLE] = self._build(PREAMBLE)
         return self._once[PREAMBLE].figures != self._nothing
 
@@ -135,3 +153,11 @@ class InliningTimer:
 
     def _warm(self, compiled: Any) -> Callable[[], object]:
         return partial(self._variants.call, compiled)
+
+
+def _named(inlined: Inlined) -> str:
+    if inlined == PREAMBLE:
+        return "with a preamble"
+    if inlined == NOTHING:
+        return "all arrays hoisted"
+    return f"{', '.join(inlined) if len(inlined) == 1 else counted(len(inlined), 'key')} inlined"

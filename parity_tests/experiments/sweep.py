@@ -32,6 +32,7 @@ from parity_tests.experiments.interleaved_timing import (
 )
 from parity_tests.experiments.variants import Variants
 from parity_tests.observe.environment import describe
+from parity_tests.processes.protocol import Progress
 from parity_tests.program import Program
 from parity_tests.targets import digest_of
 from reports.rows.experiments import Sweep, SweepPoint, SweepQuestion
@@ -45,14 +46,16 @@ PREAMBLE = -1  # beside thresholds: the smallest of them, with a preamble
 
 
 @executable_cache.unshared()  # a threshold is compiled several times, to time it
-def sweep(program: Program, question: SweepQuestion) -> Sweep:
+def sweep(
+    program: Program, question: SweepQuestion, tell: Progress = lambda done, total, text: None
+) -> Sweep:
     """Measure a program under each threshold. Raises whatever the program raises.
 
     Example::
 
         sweep(targets.load_one("my_model.py:step"), SweepQuestion(thresholds=(0, 32, 1024)))
     """
-    timed = _timed(Variants(program), sorted(set(question.thresholds)), question.samples)
+    timed = _timed(Variants(program), sorted(set(question.thresholds)), question.samples, tell)
     call_noise, compile_noise = noise(timed.calls.values()), noise(timed.compiles.values())
     points, preamble = timed.points(), timed.preamble()
     chosen, reason = recommend(points, preamble, call_noise=call_noise, compile_noise=compile_noise)
@@ -105,14 +108,20 @@ class _Timed:
         )
 
 
-def _timed(variants: Variants, thresholds: Sequence[int], samples: int) -> _Timed:
+def _timed(variants: Variants, thresholds: Sequence[int], samples: int, tell: Progress) -> _Timed:
+    tell(0, 0, f"lowering under {counted(len(thresholds), 'threshold')}")
     lowered = {each: variants.lower_under(each) for each in thresholds}
     # A smaller threshold hoists all that a larger one does: an equal number is an equal program.
     first = {len(lowered[each].const_args): each for each in reversed(thresholds)}
     compiles = interleaved(
-        {each: partial(_fresh_compilation, variants, each) for each in first.values()}, samples
+        {each: partial(_fresh_compilation, variants, each) for each in first.values()},
+        samples,
+        tell=tell,
+        what=f"compiling {counted(len(first), 'variant')}",
     )
+    tell(0, 0, "compiling the variants that are called")
     compiled = {each: lowered[each].compile() for each in first.values()}
+    tell(0, 0, "compiling with a preamble")
     begun = time.perf_counter()
     with_preamble = variants.lower_with_preamble(thresholds[0])
     compiled_with_it = with_preamble.compile()
@@ -123,10 +132,14 @@ def _timed(variants: Variants, thresholds: Sequence[int], samples: int) -> _Time
     calls = interleaved(
         {each: partial(_warm_call, variants, compiled[each]) for each in compiled},
         samples * CALLS_PER_SAMPLE,
+        tell=tell,
+        what="calling",
     )
     dispatches = interleaved(
         {each: partial(_dispatch, variants, compiled[each]) for each in compiled},
         samples * CALLS_PER_SAMPLE,
+        tell=tell,
+        what="dispatching",
     )
     same_as = {each: first[len(lowered[each].const_args)] for each in thresholds}
     return _Timed(lowered, same_as, compiled, compiles, calls, dispatches)

@@ -34,6 +34,7 @@ from parity_tests.experiments.policy_keys import KeyedArrays, table, with_keys
 from parity_tests.experiments.variants import Variants
 from parity_tests.jaxpr.source_places import relative
 from parity_tests.observe.environment import describe
+from parity_tests.processes.protocol import Progress
 from parity_tests.program import Program
 from reports.rows.experiments import (
     TunedArrays,
@@ -48,7 +49,9 @@ from reports.views.texts import counted
 
 
 @executable_cache.unshared()  # a set of arrays is compiled several times, to time it
-def tune(program: Program, question: TuneQuestion) -> Tuning:
+def tune(
+    program: Program, question: TuneQuestion, tell: Progress = lambda done, total, text: None
+) -> Tuning:
     """Look for a constant policy of a program. Raises whatever the program raises.
 
     Example::
@@ -60,7 +63,7 @@ def tune(program: Program, question: TuneQuestion) -> Tuning:
     small = [each for each in arrays if each.largest <= question.most_bytes]
     singles = [frozenset([each.key]) for each in small[: question.most_arrays]]
     everything = NOTHING.union(*singles)
-    timer = InliningTimer(variants, arrays, question)
+    timer = InliningTimer(variants, arrays, question, tell)
     beside = [PREAMBLE] if timer.has_preamble() else []
     path = find_path(timer.measure, singles, everything, beside)
     best = _best(path, beside)

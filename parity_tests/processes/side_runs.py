@@ -6,6 +6,8 @@ that crashes must not take the campaign with it.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,8 @@ from parity_tests.processes.protocol import Job, Progress, RunJobs
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import PROCESSES, Lost, Worker, supervise
 from reports.rows import Observation, Side
+
+LONG_SECONDS = 5.0  # a stage that takes longer is told while it lasts
 
 
 def run_sides(
@@ -67,16 +71,19 @@ def run_sides(
             for each in runs:
                 each.stop()
 
+    def show(text: str) -> None:
+        progress(len(recorded), total, text)
+
     def keep(number: int, record: Recorded) -> None:
         observation = record.observation
         recorded[number, observation.side] = record
-        progress(len(recorded), total, f"{observation.side}: {observation.program}")
+        show(f"{observation.side}: {observation.program}")
         stop_if_asked(number)
 
     for side in sides:
         left = [job for job in jobs if (job.number, side) not in recorded]
         runs += [
-            SideRun(side, part, side_folder(folder, side), options, on_record=keep)
+            SideRun(side, part, side_folder(folder, side), options, keep, on_long=show)
             for part in _parts(left, len(sides), options.processes)
         ]
     for number in sorted({number for number, _ in recorded}):
@@ -142,7 +149,11 @@ class SideRun:
     folder: Path
     options: RunOptions
     on_record: Callable[[int, Recorded], object]
+    # Told the program and the stage that have taken `LONG_SECONDS`.
+    on_long: Callable[[str], object] = lambda text: None
     _worker: Worker | None = None
+    _stage: tuple[int, str] = (-1, "")
+    _stage_begun: float = 0.0
     _given: tuple[Job, ...] = ()  # to the process, which is let go of when it has done them
     _numbers_given: frozenset[int] = frozenset()
 
@@ -175,6 +186,8 @@ class SideRun:
         done = self._worker.listen()
         if done:
             self._take(done)
+        if self.jobs:
+            self._tell_of_stage(self.jobs[0], self._worker.stage)
         # Every poll comes by here, and there may be thousands of jobs: only the first is looked at.
         if not any(job.number in self._numbers_given for job in self.jobs):
             self.kill()  # it may not end by itself, for a thread of a program does not
@@ -182,6 +195,13 @@ class SideRun:
             self.kill()  # a program has changed it, and the next one is to run in a new process
         elif lost := self._worker.lost(self.options.limits):
             self._give_up(self._worker, lost)
+
+    def _tell_of_stage(self, job: Job, stage: str) -> None:
+        if (job.number, stage) != self._stage:
+            self._stage, self._stage_begun = (job.number, stage), time.monotonic()
+        elif time.monotonic() - self._stage_begun > LONG_SECONDS:
+            self._stage_begun = math.inf
+            self.on_long(f"{self.side}: {job.name}: {stage}")
 
     def stop(self) -> None:
         """Leave out the programs that are not done; the next poll ends the process."""

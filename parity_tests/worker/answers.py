@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -155,14 +156,19 @@ def find_culprit(
 ) -> CulpritFound | UnknownTarget | ProgramRaised:
     """Name the captured arrays that make a difference by being hoisted."""
     from parity_tests.experiments import culprit
+    from parity_tests.experiments.interleaved_timing import left_in_words
 
-    with events(desk) as say, open(desk.files.variants, "a", buffering=1) as journal:
+    begun = time.monotonic()
+    with events(desk) as say, open(desk.files.variants, "a", 1, "utf-8") as journal:
 
         class Told(culprit.Watch):
             def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
                 journal.write(f"{json.dumps(hoisted)}\n")
-                text = f"variant {number}: {len(hoisted)} of {counted(arrays, 'array')} hoisted"
-                say(f"step {protocol.Step(done=number - 1, total=0, text=text).model_dump_json()}")
+                # As many as find one array in halves; there may be more of either.
+                total = max(number, 2 + 2 * (arrays - 1).bit_length())
+                text = f"a variant with {len(hoisted)} of {counted(arrays, 'array')} hoisted"
+                each = (time.monotonic() - begun) / (number - 1) if number > 1 else 0.0
+                _step(say)(number - 1, total, text + left_in_words(each * (total - number + 1)))
 
             def stage(self, name: str) -> None:
                 say(f"stage {name}")
@@ -188,14 +194,30 @@ def sweep_threshold(
     """Measure one program under several embed thresholds."""
     from parity_tests.experiments import sweep
 
-    return _asked(request.target, lambda program: sweep.sweep(program, request.question))
+    with events(desk) as say:
+        return _asked(
+            request.target, lambda program: sweep.sweep(program, request.question, _step(say))
+        )
 
 
 def tune_policy(request: protocol.TunePolicy, desk: Desk) -> Tuning | UnknownTarget | ProgramRaised:
     """Look for the constant policy of one program."""
     from parity_tests.experiments import tune
 
-    return _asked(request.target, lambda program: tune.tune(program, request.question))
+    with events(desk) as say:
+        return _asked(
+            request.target, lambda program: tune.tune(program, request.question, _step(say))
+        )
+
+
+def _step(say: Callable[[str], object]) -> protocol.Progress:
+    """Return what tells the parent of each step of an answer."""
+
+    def tell(done: int, total: int, text: str) -> None:
+        step = protocol.Step(done=done, total=total, text=text)
+        say(f"step {json.dumps(step.model_dump())}")  # ASCII: the parent counts characters
+
+    return tell
 
 
 def read_draft(

@@ -6,9 +6,11 @@ from program_files import line_with, program_file
 
 from parity_tests import targets
 from parity_tests.cli import app
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.experiments import culprit, in_worker
 from parity_tests.experiments.repeated import NewFailure
 from parity_tests.processes.protocol import ComparedVariant
+from parity_tests.processes.worker_process import Lost
 from reports.rows import Failure
 from reports.rows.experiments import CulpritQuestion
 
@@ -127,6 +129,27 @@ def test_what_the_engine_mends_is_said_with_the_action_of_its_hazard(monkeypatch
         says,
         "m.py:1: to do: a copy",
     )
+
+
+@pytest.mark.parametrize(
+    ("journal", "compared"),
+    [
+        (None, []),
+        ("", []),
+        ("[]\n{ended}\n", []),  # it was lost between two variants
+        ("[]\n", [((), True)]),
+        ("[]\n{ended}\n[0, 1]\n", [((), False), ((0, 1), True)]),
+    ],
+)
+def test_what_a_lost_process_compared_is_known_to_the_next(tmp_path, journal, compared):
+    ended = ComparedVariant(hoisted=(), differs=False, text="a\u2028b").model_dump_json()
+    if journal is not None:
+        ProcessFiles(tmp_path).variants.write_text(journal.replace("{ended}", ended), "utf-8")
+    lost = Lost("crash", "signal SIGABRT", "compile", "the log")
+    found = in_worker._compared_before(tmp_path, lost)
+    assert [(each.hoisted, each.differs) for each in found] == compared
+    if compared:
+        assert found[-1].text == "crash in compile: signal SIGABRT: the process ended"
 
 
 def failing(type_, message="", **more):

@@ -1,6 +1,6 @@
 import pytest
 
-from parity_tests.campaign.estimates import by_rule, spoken
+from parity_tests.campaign.estimates import spoken
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,3 @@ from parity_tests.campaign.estimates import by_rule, spoken
 )
 def test_a_time_is_said_as_one_would_say_it(seconds, text):
     assert spoken(seconds) == text
-
-
-def test_the_rule_is_stated_with_its_counts():
-    text = by_rule("5 rounds", 40, 12, 3.0)
-    assert text.startswith("5 rounds will take about 10 min by a rule: 40 processes, ")
-    assert "start in 3 s each" in text
-    assert text.endswith("1 s for each of 12 programs")

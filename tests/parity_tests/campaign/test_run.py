@@ -223,7 +223,8 @@ def test_the_campaign_is_a_difference_and_reads_back(faults):
 
 def test_progress_is_told_of_every_step(faults, progress):
     total = 2 * len(faults.programs)
-    assert [done for done, _, _ in progress] == list(range(total + 1))
+    # A stage that takes long is told while it lasts.
+    assert list(dict.fromkeys(done for done, _, _ in progress)) == list(range(total + 1))
     assert {of for _, of, _ in progress} == {total}
 
 

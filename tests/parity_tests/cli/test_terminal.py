@@ -1,9 +1,14 @@
+import contextlib
 import io
+import os
+import pty
+import threading
 
 import pytest
 from rich.console import Console
 
-from parity_tests.cli import terminal
+from parity_tests.cli import app, terminal
+from parity_tests.experiments import in_worker
 
 
 @pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
@@ -17,12 +22,30 @@ def test_a_pipe_is_wide_also_where_it_is_coloured(variable, monkeypatch):
 
 
 @pytest.mark.parametrize("coloured", [False, True])
-def test_a_pipe_gets_every_tenth_step_on_a_line_of_its_own(coloured):
-    console = Console(file=io.StringIO(), width=140, force_terminal=coloured)
+def test_a_pipe_gets_each_step_with_its_text_on_a_line_of_its_own(coloured):
+    console = Console(file=io.StringIO(), width=10, force_terminal=coloured)
     with terminal.progress(console) as advance:
-        for done in range(41):
-            advance(done, 40, "legacy: p")
-    assert console.file.getvalue().split() == [f"{done}/40" for done in range(4, 41, 4)]
+        advance(0, 2, "")
+        advance(1, 2, "legacy: my_model.py:step")
+        advance(1, 2, "simplified: my_model.py:step: compile")  # it takes long
+        advance(2, 2, "simplified: my_model.py:step")
+        advance(0, 0, "step: compiling")
+        advance(0, 3, "round 1")
+    assert console.file.getvalue().splitlines() == [
+        "1/2 legacy: my_model.py:step",
+        "1/2 simplified: my_model.py:step: compile",
+        "2/2 simplified: my_model.py:step",
+        "step: compiling",
+        "0/3 round 1",
+    ]
+
+
+def test_a_pipe_gets_a_fortieth_of_many_steps():
+    console = Console(file=io.StringIO(), width=140)
+    with terminal.progress(console) as advance:
+        for done in range(401):
+            advance(done, 400, "")
+    assert console.file.getvalue().split() == [f"{done}/400" for done in range(10, 401, 10)]
 
 
 def test_what_takes_hours_has_a_line_with_its_text_now_and_then():
@@ -44,3 +67,50 @@ def test_a_line_does_not_come_sooner_than_asked_but_the_last_one():
         advance(1, 2, "not yet")
         advance(2, 2, "all")
     assert console.file.getvalue() == "2/2: all\n"
+
+
+def test_a_terminal_gets_a_bar_with_the_text_that_goes_away():
+    ours, theirs = pty.openpty()
+    shown = []
+
+    def read():
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 1 << 16):
+                shown.append(part.decode(errors="replace"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with open(theirs, "w") as file:
+        console = Console(file=file, width=120, force_terminal=True)
+        with terminal.progress(console) as advance:
+            advance(1, 4, "step: compiling")
+            advance(0, 0, "step: lowering")
+    reader.join()
+    os.close(ours)
+    text = "".join(shown)
+    assert "loading the programs" in text
+    assert "step: lowering" in text
+    assert text.endswith("\x1b[2K")  # the bar's line is erased
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [("culprit", "find_culprits"), ("tune", "tune_policy"), ("sweep", "sweep_thresholds")],
+)
+@pytest.mark.parametrize(
+    ("options", "steps"), [([], ["step: compiling", "1/2 step: calling"]), (["-q"], [])]
+)
+def test_experiments_say_what_they_do_on_stderr(
+    monkeypatch, capsys, command, asked, options, steps
+):
+    def ask(target, question, *, timeout, progress):
+        progress(0, 0, "step: compiling")
+        progress(1, 2, "step: calling")
+        raise in_worker.ExperimentError("it: done")
+
+    monkeypatch.setattr(in_worker, asked, ask)
+    assert app.main([command, "m.py:step", *options]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    *told, last = printed.err.splitlines()
+    assert (told, last.partition(": ")[0]) == (steps, "constparity")

@@ -167,9 +167,11 @@ def test_the_command_writes_a_table_and_a_report(planted, result, tmp_path, caps
     options = ["--thresholds", "0,32, 1024", "--samples", "1", "--report", f"json:{report}"]
     options += ["--into", str(result)]
     assert app.main(["sweep", f"{planted}:four_sizes", *options]) == 0
-    printed = capsys.readouterr().out
+    printed, told = capsys.readouterr()
     assert "recommended: " in printed
     assert "1,024" in printed
+    assert told.splitlines()[0] == "four_sizes: starting a process"
+    assert "four_sizes: " in told.splitlines()[-1]
     swept = Sweep.model_validate_json(report.read_text())
     assert [each.const_args for each in swept.points] == [4, 3, 0]
     assert swept.source.rpartition(":")[2].isdecimal()
