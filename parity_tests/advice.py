@@ -41,8 +41,7 @@ ADVICE: Mapping[str, str] = {
     "fused drift": f"accept it; or for the same bits keep the array inlined: {_INLINED}",
     "folded beyond": "compute what is folded before tracing, for values that the flip does not "
     f"change, or keep the array inlined for the values of today: {_INLINED}; the program "
-    "magnifies a rounding, or XLA folds an operation wrongly, so check which result is to be relied "
-    "on",
+    "magnifies a rounding, or XLA folds an operation wrongly, so check which result is right",
     "folded wrong": "nothing for the flip, which puts the values right: today XLA folds them to "
     "wrong ones, by double precision; to be right today as well, compute what is folded before "
     "tracing, or pass the array as an argument",

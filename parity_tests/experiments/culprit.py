@@ -145,7 +145,7 @@ def _policy(variants: Variants, arrays: Sequence[CapturedUse]) -> tuple[str]:
     """Say which policy of the engine keeps the arrays inlined."""
     from parity_tests.experiments.policy_keys import table, with_keys
 
-    keyed = with_keys(variants.constants())
+    keyed = with_keys(variants.constants(inlined=True))
     found = {use.array.identity for use in arrays}
     policy = table(keyed, [each.key for each in keyed if each.identities & found])
     jitted = f'engine.jit(f, constants="simplified", constant_policy={policy})'

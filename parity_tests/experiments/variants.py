@@ -48,11 +48,19 @@ class Variants:
 
         return self._lower(policy)
 
-    def constants(self) -> tuple[engine.CapturedConstant, ...]:
-        """Return the `arrays` that a policy is asked about, as it sees them, largest first."""
+    def constants(self, *, inlined: bool = False) -> tuple[engine.CapturedConstant, ...]:
+        """Return the `arrays` that a policy is asked about, as it sees them, largest first.
+
+        The program is lowered for that with all of them hoisted, or `inlined`.
+        """
         known = {use.array.identity for use in self.arrays}
         asked: list[engine.CapturedConstant] = []
-        self._lower(asked.append)
+
+        def policy(constant: engine.CapturedConstant) -> str | None:
+            asked.append(constant)
+            return "inline" if inlined else None
+
+        self._lower(policy)
         return tuple(constant for constant in asked if identity(constant.value) in known)
 
     def lower_under(self, embed_threshold: int) -> Any:

@@ -1,9 +1,9 @@
 """`culprit` names the arrays with which a program fails when they are hoisted."""
 
-import jax
 import pytest
 from program_files import line_with, program_file
 
+import engine
 from parity_tests import targets
 from parity_tests.cli import app
 from parity_tests.evidence.folder_layout import ProcessFiles
@@ -27,9 +27,9 @@ def lines_of(found):
 
 
 @pytest.fixture
-def guard():
+def strict():
     yield
-    jax.config.update("jax_transfer_guard_host_to_device", None)
+    engine.config.update("strict_placement", False)
 
 
 def test_a_crash_takes_its_process_and_the_search_goes_on(monkeypatch, capsys):
@@ -44,7 +44,7 @@ def test_a_crash_takes_its_process_and_the_search_goes_on(monkeypatch, capsys):
     assert """constant_policy={'int2[5,9]': 'inline'}""" in printed
 
 
-def test_each_array_that_fails_by_itself_is_named(guard):
+def test_each_array_that_fails_by_itself_is_named(strict):
     found = found_in("raises")
     assert (found.verdict, found.candidates) == ("difference", 3)
     assert lines_of(found) == [
@@ -52,7 +52,7 @@ def test_each_array_that_fails_by_itself_is_named(guard):
         line_with(FILE, "# the right one"),
     ]
     assert (
-        "exception in call: jax.errors.JaxRuntimeError: INVALID_ARGUMENT: Disallowed"
+        "exception in lower: ValueError: Received incompatible devices for jitted computation"
         in (found.reasons[0])
     )
     assert found.reasons[1:] == (
@@ -64,9 +64,7 @@ def test_each_array_that_fails_by_itself_is_named(guard):
     )
 
 
-def test_the_policy_that_is_told_makes_the_program_run(guard):
-    import engine
-
+def test_the_policy_that_is_told_makes_the_program_run(strict):
     [*_, advice] = found_in("raises").reasons
     fun, args, _ = targets.load_one(f"{FILE}:raises").build()
     told = eval(advice.removeprefix("to do: keep them inlined: "), {"engine": engine, "f": fun})

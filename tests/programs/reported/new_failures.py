@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import engine
 from parity_tests import program
 
 packed = jnp.asarray(np.arange(45).reshape(5, 9) % 2).astype(jnp.int2)
@@ -24,9 +25,10 @@ def crash(x):
 @program
 def raises():
     """Either of two arrays fails by itself, and a third does not."""
-    left, right = np.arange(64.0, dtype=np.float32), np.arange(65.0, dtype=np.float32)
-    ones, fine = jax.device_put(np.ones(64, np.float32)), jax.device_put(np.arange(64.0))
-    jax.config.update("jax_transfer_guard_host_to_device", "disallow")
+    here, there = jax.devices()[:2]
+    left, right = (jax.device_put(jnp.arange(size), there) for size in (64.0, 65.0))
+    ones, fine = jax.device_put(jnp.ones(64), here), jnp.arange(64.0)
+    engine.config.update("strict_placement", True)
 
     def shifted(x):
         a = x + left  # the left one
