@@ -57,12 +57,6 @@ class Variants(Protocol):
     def call(self, compiled: Any) -> Any:
         """Call a compiled variant, and wait for its results."""
 
-    def lower_with_preamble(self) -> Any:
-        """Lower the program with all arrays hoisted and a preamble, which stock JAX has not."""
-
-    def constants(self) -> tuple[Any, ...]:
-        """Return the `arrays` as a policy of the engine sees them; stock JAX has none."""
-
 
 class Watch:
     """Hears of each comparison, so that a lost process leaves what it was on. This one is deaf."""
@@ -141,8 +135,8 @@ def _variants(program: Program, side: Side) -> Variants:
     return StockVariants(program)
 
 
-def _policy(variants: Variants, arrays: Sequence[CapturedUse]) -> tuple[str]:
-    """Say which policy of the engine keeps the arrays inlined."""
+def _policy(variants: Any, arrays: Sequence[CapturedUse]) -> tuple[str]:
+    """Say which policy of the engine keeps the arrays inlined; `variants` are those of ours."""
     from parity_tests.experiments.policy_keys import table, with_keys
 
     keyed = with_keys(variants.constants(inlined=True))
@@ -153,8 +147,8 @@ def _policy(variants: Variants, arrays: Sequence[CapturedUse]) -> tuple[str]:
 
 
 def _preamble(staged: _Staged, question: CulpritQuestion) -> tuple[str, ...]:
-    """Say that a preamble makes calls faster, where it does."""
-    variants = staged.variants
+    """Say that a preamble makes calls faster, where it does; the variants are those of ours."""
+    variants: Any = staged.variants
     everything = frozenset(use.array.identity for use in variants.arrays)
     hoisted, preamble = variants.lower(everything), variants.lower_with_preamble()
     if preamble.as_text() == hoisted.as_text():

@@ -78,14 +78,6 @@ class StockVariants:
         handed = tuple(copies.get(id(each), each) for each in compiled.handed)
         return jax.block_until_ready(compiled.stage(handed, *fresh))
 
-    def lower_with_preamble(self) -> Any:
-        """Raise `NotImplementedError`: stock JAX has no preamble."""
-        raise NotImplementedError
-
-    def constants(self) -> tuple[()]:
-        """Return nothing: stock JAX has no policy to ask."""
-        return ()
-
 
 @dataclass(frozen=True)
 class _Handing:
