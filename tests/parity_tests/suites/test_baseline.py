@@ -218,15 +218,15 @@ def test_keys_are_the_same_in_another_checkout_environment_and_system(tmp_path):
         r"C:\\b\\Lib\\site-packages\\eqx\\_jit.py": "eqx/_jit.py",
         r"src\\model.py": "src/model.py",
         "src/model.py": "src/model.py",
-        "/root/src/model.py": "src/model.py",
+        "/srv/src/model.py": "src/model.py",
         str(package / "model.py"): "library/inner/model.py",
         "<string>": "<string>",
         "": "",
     }
     assert {file: NAMES.of_file(file) for file in same} == same
-    in_a_folder = PortableNames(Path("/root"), Path("/root/tests"))
+    in_a_folder = PortableNames(Path("/srv"), Path("/srv/tests"))
     assert in_a_folder.of_file("test_model.py") == "tests/test_model.py"
-    assert in_a_folder.of_file("../../root/src/model.py") == "src/model.py"
+    assert in_a_folder.of_file("../../srv/src/model.py") == "src/model.py"
 
 
 def test_a_baseline_with_paths_of_an_environment_is_read(tmp_path):
