@@ -14,7 +14,7 @@ from parity_tests.suites.known.selection import Selection
 HERE = baselines.platform_of(built.result().versions)
 STEP = "model.py:step(float32[4])"
 TEST = "test_model.py::test_step"
-NAMES = PortableNames(Path("/root"), Path("/root"))
+NAMES = PortableNames(Path("/srv"), Path("/srv"))
 
 
 def selection(*completed, **changes):
