@@ -57,7 +57,8 @@ class Program:
     """One target: a function and how to get example arguments for it.
 
     `target` is a string that loads the same program in another process. `source` is "file:line",
-    relative to the working directory where the file lies below it.
+    relative to the working directory where the file lies below it. `anew` is the program whose
+    factory runs at each build, where that of this one runs once.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Program:
     function: Callable[..., Any]
     mark: Mark
     tags: tuple[str, ...] = ()
+    anew: Program | None = None
 
     def build(self) -> Built:
         """Return `(fun, args, kwargs)`, with `fun` not jitted: the side decides how to jit it.

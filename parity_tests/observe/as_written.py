@@ -51,10 +51,11 @@ def failure(program: Program, built: Built, error: Exception, clock: StageClock)
     found = failures.exception(error, clock.current)
     if built.own.is_own or clock.current not in ("trace", "lower"):
         return found
-    # As in a measurement, a program may raise anything.
+    # As in a measurement, a program may raise anything. What failed may have left its objects in
+    # any state, so they are built anew.
     try:
         with clock(_STAGE):
-            fun, args, kwargs = program.build_as_written()
+            fun, args, kwargs = (program.anew or program).build_as_written()
             jax.block_until_ready(fun(*copied(args), **copied(kwargs)))
     except Exception as other:  # noqa: BLE001
         same = (type(other), said_by(other)) == (type(error), said_by(error))

@@ -46,6 +46,7 @@ def test_a_jit_within_a_wrapper_is_given_its_static_arguments(rows):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
+        ("broken_by_its_trace", "not within another jit"),
         ("branches_on_tracers", "step is jitted with donated arguments, and is not called while"),
         ("options_of_an_outermost_jit", "`compiler_options` can only be passed to top-level"),
     ],

@@ -33,10 +33,10 @@ class BuiltOnce:
         self._records = records
         args = program.mark.args
         if args is None:
-            self.program = replace(program, function=self._once(program.function))
+            self.program = replace(program, function=self._once(program.function), anew=program)
         elif callable(args):
             mark = replace(program.mark, args=self._once(args))
-            self.program = replace(program, mark=mark)
+            self.program = replace(program, mark=mark, anew=program)
         else:
             self.program = program
 

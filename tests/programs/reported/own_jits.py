@@ -58,6 +58,21 @@ def wrapper_static():
 
 
 @program
+def broken_by_its_trace():
+    """Raises within another jit, and leaves its object without a state."""
+    held = {"count": jnp.zeros(64)}
+
+    def counts(x):
+        count = held.pop("count")
+        if isinstance(x, jax.core.Tracer):
+            raise TypeError("not within another jit")
+        held["count"] = count + x
+        return step(count)
+
+    return counts, (STATE,)
+
+
+@program
 def branches_on_tracers():
     """Leaves the jit to an outer one, as some wrappers do."""
     jitted = jax.jit(step, donate_argnums=0)
