@@ -25,11 +25,12 @@ from parity_tests.jax_defaults import jax_defaults
 
 def is_jitted(fun: Any) -> bool:
     """Say whether `jax.jit` or `engine.jit` returned this function."""
-    return isinstance(fun, _jitted_type())
+    return isinstance(fun, jitted_type())
 
 
 @functools.cache
-def _jitted_type() -> type:
+def jitted_type() -> type:
+    """Return the type of what `jax.jit` returns; to be asked before a program may replace it."""
     import jax  # here, because a command that measures nothing starts without it
 
     return type(jax.jit(lambda: None))

@@ -13,11 +13,12 @@ import jax
 import numpy as np
 
 from parity_tests.jaxpr.donating_jits import calls_own_jit
-from parity_tests.own_jit import OwnJit
+from parity_tests.own_jit import OwnJit, jitted_type
 from reports.rows import Side
 
 # JAX's own, whatever a program puts in its place while it is built.
 STOCK_JIT = jax.jit
+jitted_type()
 
 
 def is_ours(side: Side) -> TypeGuard[Literal["legacy", "simplified"]]:

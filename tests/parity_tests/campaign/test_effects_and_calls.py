@@ -97,7 +97,8 @@ def test_an_effect_that_a_flip_changes_is_named(rows, name, flip, said, where):
 def test_what_later_calls_do_is_compared(rows, name, flip, said):
     row = rows[name]
     assert (row.verdict, row.flip.outcome) == ("difference", flip)
-    assert said in row.flip.reasons[0].what
+    # Calls that are slower as well may come first.
+    assert any(said in each.what for each in row.flip.reasons if each.outcome == flip)
 
 
 @pytest.mark.parametrize(

@@ -82,15 +82,21 @@ def test_times_by_a_clock_of_our_own(planted, metric, monkeypatch):
             clock.now += self.seconds
             return self
 
+        def as_text(self):
+            return f"takes {self.seconds}"
+
     def call_planted(variants, compiled):
         clock.now += compiled.seconds
 
     monkeypatch.setattr(Variants, "lower", lambda self, hoisted: Lowered(cost(self, hoisted)))
+    monkeypatch.setattr(Variants, "lower_with_preamble", lambda self: Lowered(0.5))
     monkeypatch.setattr(Variants, "call", call_planted)
     found = find(planted, "one_folds", metric=metric)
     assert found.verdict == "difference"
     assert len(found.arrays) == 1
     assert "(3.00 times)" in found.reasons[0]
+    told = any('precompute_constants="auto"' in each for each in found.reasons)
+    assert told is (metric == "call")
     assert find(planted, "one_folds", metric=metric, factor=4.0).verdict == "parity"
 
 
