@@ -200,6 +200,8 @@ class _Attribution:
     ) -> DriftAttribution:
         left, right = self.drift.sides
         equation = first.equation if first else None
+        # A rounding that the program magnifies makes no side wrong.
+        wrong = self._wrong() if first and first.beyond_rounding else None
         return DriftAttribution(
             left=left,
             right=right,
@@ -208,7 +210,7 @@ class _Attribution:
             equation=named(equation) if equation else "",
             file=equation.file if equation else "",
             line=equation.line if equation else 0,
-            wrong=wrong.side if (wrong := self._wrong()) else None,
+            wrong=wrong.side if wrong else None,
         )
 
     def _repeated(self, found: _Found) -> _Found:

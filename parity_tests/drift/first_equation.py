@@ -18,6 +18,7 @@ class FirstDifference:
     equation: EquationValue | None = None
     written: str = ""  # how the two sides write that equation, where they write it differently
     misfit: bool = False  # the other side has another equation in its place, or none
+    beyond_rounding: bool = False
 
     @property
     def is_seen(self) -> bool:
@@ -62,6 +63,7 @@ def first_difference(
                     f"{among}, the first that differs is that of {named(a)} ({apart})",
                     a,
                     written,
+                    beyond_rounding=leaf.rung == "mismatch",
                 )
     longer, shorter = sorted((left.equations, right.equations), key=len, reverse=True)
     if len(longer) > len(shorter):

@@ -28,7 +28,8 @@ class DriftAttribution(Row):
     line: int = 0
     unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
     unrepeated_side: Side | None = None  # that side
-    wrong: Side | None = None  # the side whose outputs double precision contradicts, it alone
+    # The side whose outputs double precision contradicts, it alone; and not for a rounding.
+    wrong: Side | None = None
 
 
 FlipOutcome = Literal[

@@ -76,13 +76,13 @@ def test_a_side_that_the_arbiter_finds_wrong_is_no_bug_where_folding_explains_it
     [found] = rows["equal_to_what_is_folded"].drift
     assert found.cause == "constant folding"
     assert "jax-legacy is wrong at the only output" in found.evidence
-    assert found.wrong == "jax-legacy"
+    assert found.wrong is None  # the program magnifies a rounding of the logarithm
     assert found.line == line_with(PLANTED, "    same = jnp.log(jnp.asarray(RAMP)) == jnp.log(x)")
     [reason] = (
         each for each in rows["equal_to_what_is_folded"].flip.reasons if each.kind == "outputs"
     )
     assert reason.outcome == "different"
-    assert reason.action == advice("folded wrong")
+    assert reason.action == advice("folded beyond")
 
 
 @pytest.mark.parametrize("delivers", [True, False])
