@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import re
 from collections.abc import Iterator
@@ -40,6 +41,9 @@ def connected(address: str, patience: float = PATIENCE_SECONDS) -> Iterator[Clie
             f"{address!r} is no address of a scheduler; write one as tcp://node-1:8786"
         )
     with _quiet():
+        # A client that found no scheduler closes when it is garbage. If that is while a thread of
+        # the next one starts, the two wait for each other for ever.
+        gc.collect()
         try:
             client = Client(address, timeout=patience, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:  # the last, where TLS is not set up
