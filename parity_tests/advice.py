@@ -61,6 +61,9 @@ ADVICE: Mapping[str, str] = {
     "one mode": "find out first what tells {left} from {right}: constparity run --sides "
     "{left},{right}",
     "fails today": "make the program run before the flip, then compare again",
+    "between calls": "find out what its Python does between the calls: a captured array that it "
+    "writes to or donates needs a copy of its own, made before tracing, jnp.array(a)",
+    "on the device": "capture jax.device_put(a), made before the trace",
     "jitted apart": "name the functions that it jits as programs of their own, or make it one that "
     "jax.jit takes",
     "works after": "nothing for the flip, which does not break it; to compare the two, make the "

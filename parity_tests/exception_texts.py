@@ -19,6 +19,11 @@ def are_alike(one: str, other: str) -> bool:
     return _ADDRESS.sub("", one) == _ADDRESS.sub("", other)
 
 
+def first_line(text: str) -> str:
+    """Return the first line of what an exception says; "" where it says nothing."""
+    return next(iter(text.strip().splitlines()), "")
+
+
 def said_by(error: BaseException) -> str:
     """Return the text of an exception, or why it has none.
 

@@ -55,7 +55,8 @@ def unjitted(fun: Callable[..., Any]) -> Callable[..., Any]:
 class OwnJit:
     """A function that is not jitted, its example arguments, and its own options of `jax.jit`.
 
-    `is_own` says that the program is jitted as it is written, and by `jax.jit` itself.
+    `is_own` says that the program is jitted as it is written, and by `jax.jit` itself; `was_called`
+    that it has been called before, so that JAX has an executable of it.
     """
 
     fun: Callable[..., Any]
@@ -63,6 +64,7 @@ class OwnJit:
     kwargs: dict[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     is_own: bool = False
+    was_called: bool = False
 
     @classmethod
     def of(cls, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> OwnJit:
@@ -70,7 +72,9 @@ class OwnJit:
         under = _without_bindings(fun, args, kwargs)
         if is_jitted(under[0]):
             jitted, args, kwargs = under
-            return cls(unjitted(jitted), args, kwargs, options_of(jitted), is_own=True)
+            was_called = jitted._cache_size() > 0
+            options = options_of(jitted)
+            return cls(unjitted(jitted), args, kwargs, options, is_own=True, was_called=was_called)
         if is_wrapper(under[0]):
             return cls(*_of_arrays_alone(*under))
         return cls(fun if _is_hashable(fun) else _calling(fun), args, kwargs)
@@ -237,20 +241,26 @@ def _is_value(leaf: Any) -> bool:
     return _is_array(leaf) or isinstance(leaf, (bool, int, float, complex))
 
 
-def donating_jit_held_by(fun: Any) -> Any:
-    """Return a jitted function with donated arguments that a function has in its closure, or None.
+def jits_held_by(fun: Any) -> list[Any]:
+    """Return the jitted functions that a function names: in its closure, or in its module.
 
-    Of an object that is called, it is one among the attributes that its `__call__` names.
+    Of an object that is called, they are those among the attributes that its `__call__` names.
+    JAX's own are left out.
     """
     called = fun
     if not isinstance(fun, types.FunctionType):
         called = inspect.getattr_static(type(fun), "__call__", None)
     if not isinstance(called, types.FunctionType):
-        return None
-    held = [*_in_closure(called)]
+        return []
+    names = called.__code__.co_names
+    held = [*_in_closure(called), *map(called.__globals__.get, names)]
     if called is not fun:
-        held += [getattr(fun, "__dict__", {}).get(name) for name in called.__code__.co_names]
-    return next((each for each in held if is_jitted(each) and _donates(options_of(each))), None)
+        held += map(getattr(fun, "__dict__", {}).get, names)
+    return [each for each in held if is_jitted(each) and not _is_of_jax(each)]
+
+
+def _is_of_jax(jitted: Any) -> bool:
+    return str(getattr(jitted, "__module__", "")).partition(".")[0] == "jax"
 
 
 def _in_closure(fun: types.FunctionType) -> Iterator[Any]:

@@ -31,6 +31,9 @@ from reports.rows import LeafComparison, Rung
 # An arbiter can tell up to this many tolerances from the truth, relative to its largest element.
 ARBITER_REACH = 1000
 
+# What is known to differ explains a difference that is at most this many times larger.
+REACH = 20.0
+
 Shape = tuple[int, ...]
 
 RUNGS: tuple[Rung, ...] = get_args(Rung)  # from the strictest to the worst

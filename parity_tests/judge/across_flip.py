@@ -19,6 +19,7 @@ from reports.rows import (
     StageTimes,
     TimeComparison,
 )
+from reports.rows.check_names import AS_WRITTEN
 from reports.views.ledger import grouped, listed, place
 
 _WHAT_IS_READ: dict[HazardKind, str] = {
@@ -51,6 +52,11 @@ class AcrossFlip:
     def comparisons(self) -> list[Comparison]:
         """The comparisons across the flip."""
         return [each for each in self.findings.comparisons if self._is_across(each)]
+
+    @property
+    def as_written(self) -> Comparison | None:
+        """The comparison of the calls as written; None where they were not made on both sides."""
+        return next((each for each in self.comparisons if each.metric == AS_WRITTEN), None)
 
     @property
     def times(self) -> list[TimeComparison]:

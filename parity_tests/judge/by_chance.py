@@ -12,6 +12,7 @@ from parity_tests.judge.comparison import worst_in_words
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
 from reports.rows import Comparison, DriftAttribution
+from reports.rows.check_names import AS_WRITTEN
 
 
 def finding_of(findings: Findings) -> NotRepeatable | None:
@@ -34,13 +35,13 @@ def _is_of_writes(findings: Findings, found: NotRepeatable) -> bool:
     Stock simplified may compute in the memory of the array, and races with who writes to it. Stock
     legacy has the value that was traced, so the chance is what the flip brings.
     """
-    written = any(
-        array.written
-        for each in findings.observed
-        if each.side == found.side == "jax-simplified"
-        for array in each.ledger
-    )
-    return written and FAILURE not in found.explained
+    if found.side != "jax-simplified" or FAILURE in found.explained:
+        return False
+    of_side = [each for each in findings.observed if each.side == found.side]
+    if any(array.written for each in of_side for array in each.ledger):
+        return True
+    is_captured = any(each.kind == "writeable NumPy array" for each in findings.hazards)
+    return is_captured and (AS_WRITTEN, "") in found.explained
 
 
 def _of_drift(findings: Findings) -> NotRepeatable | None:

@@ -14,7 +14,7 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
-from parity_tests.judge import effects, later_calls
+from parity_tests.judge import calls_as_written, effects, later_calls
 from parity_tests.judge.captured_values import CAPTURED_VALUES, told_apart
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
@@ -65,7 +65,7 @@ class PairComparison:
     def comparisons(self) -> list[Comparison]:
         """Compare outputs, structure, counters, checks, times and, in one mode, printed jaxprs."""
         if self.pair.left.failure or self.pair.right.failure:
-            return [self._failures()]
+            return [self._failures(), *self._as_written(())]
         found = [
             *self._structure(),
             *self._counters(),
@@ -76,7 +76,7 @@ class PairComparison:
         alike = all(each.outcome == "equal" for each in found if is_of_types(each.metric))
         outputs = self._outputs() if alike else self._no_outputs("the outputs do not correspond")
         more = self._left_inlined() if self.pair.across_modes else [self._printed_jaxprs()]
-        return [outputs, *found, *more]
+        return [outputs, *found, *more, *self._as_written(outputs.leaves)]
 
     def _comparison(
         self,
@@ -223,6 +223,13 @@ class PairComparison:
             return []
         inlined = f"{counted(len(arrays), 'array')} inlined"
         return [self._comparison(LEFT_INLINED, "different", inlined, inlined, named(arrays))]
+
+    def _as_written(self, traced: Sequence[LeafComparison]) -> Iterator[Comparison]:
+        left, right = (
+            counted(len(each.as_written), "call") for each in (self.pair.left, self.pair.right)
+        )
+        for found in calls_as_written.compare(self.pair, traced):
+            yield self._comparison(found.metric, found.outcome, left, right, found.detail)
 
     # -- what stays out of the observations: output arrays and printed jaxprs ----------------------
 

@@ -8,9 +8,10 @@ from packaging.version import Version
 
 from parity_tests.advice import advice
 from parity_tests.evidence.tolerance_ladder import worst_rung
-from parity_tests.exception_texts import are_alike
-from parity_tests.judge import effect_reasons, effects
+from parity_tests.exception_texts import are_alike, first_line
+from parity_tests.judge import effect_reasons, effects, reasons_as_written
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.calls_as_written import PLACED
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
 from parity_tests.judge.limits_exceeded import is_beyond_doubt
@@ -25,12 +26,11 @@ from reports.rows import (
     FlipOutcome,
     FlipReason,
     Hazard,
-    HazardKind,
     Observation,
     Side,
     metrics,
 )
-from reports.rows.check_names import OF_SPEED
+from reports.rows.check_names import AS_WRITTEN, OF_SPEED
 from reports.rows.observation import OF_LIMITS
 from reports.views.ledger import place
 
@@ -40,8 +40,6 @@ _OF_XLA: dict[DriftCause, tuple[str, str]] = {
     "constant folding": ("folded drift", "folded beyond"),
     "layout or fusion": ("fused drift", "fused beyond"),
 }
-
-_FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 
 # XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
 _PASSES_TOO_FEW = "but compiled program expected"
@@ -53,11 +51,16 @@ _FLAG_WORKS = Version("0.10.0")
 
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
+    compared = flip.as_written
+    if compared is not None and compared.outcome == "different":
+        return reasons_as_written.of_calls(flip, compared)
+    failed = before.failure or after.failure
+    assert failed is not None
+    if (reason := reasons_as_written.of_failure(flip, failed)) is not None:
+        return reason
     for each in (before, after):
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
-    if before.failure is not None and before.failure.runs_as_written:
-        return _of_program_as_written(flip, before.failure, after.failure)
     if before.failure is not None:
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if not then or are_alike(then, today):
@@ -82,7 +85,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
-    cause = flip.hazard(*_hazards_behind(failure)) if broken else None
+    cause = flip.hazard(*reasons_as_written.hazards_behind(failure)) if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
     read = None
     if broken and not cause:
@@ -110,34 +113,6 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     )
 
 
-def _hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
-    """Return the kinds of hazards for which a side fails so."""
-    if _FORBIDDEN in failure.message:
-        return ("implicit transfer",)
-    return "captured and donated", "incompatible devices"
-
-
-def _of_program_as_written(flip: AcrossFlip, before: Failure, after: Failure | None) -> FlipReason:
-    """Return the reason where only constparity's jit of a program fails before the flip."""
-    if after is not None and not after.runs_as_written and after.kind in ("exception", "crash"):
-        return FlipReason(
-            outcome="different",
-            kind="failure",
-            what=f"as it is written, works on {flip.left} and fails on {flip.right}: "
-            + _said(after),
-            where=after.where,
-            action=flip.how_to_find_the_culprit,
-        )
-    return FlipReason(
-        outcome="could not compare",
-        kind="failure",
-        what="was not compared as its user runs it: as it is written it runs, and within a jit of "
-        f"constparity's it does not: {_said(before)}",
-        where=before.where,
-        action=advice("jitted apart"),
-    )
-
-
 def _with_a_broken_flag(after: Observation) -> str:
     """Name the release of JAX that a side ran on if its flag is broken; "" where it works."""
     jax = after.measured_with.jax if after.measured_with else ""
@@ -145,7 +120,7 @@ def _with_a_broken_flag(after: Observation) -> str:
 
 
 def _said(failure: Failure) -> str:
-    return f"{failure.kind} in {failure.stage}: {failure.type}: {_first_line(failure)}"
+    return f"{failure.kind} in {failure.stage}: {failure.type}: {first_line(failure.message)}"
 
 
 def _of_wrong_side(side: Side, failure: Failure) -> FlipReason:
@@ -153,14 +128,10 @@ def _of_wrong_side(side: Side, failure: Failure) -> FlipReason:
     return FlipReason(
         outcome="could not compare",
         kind="failure",
-        what=f"{side} ran in the other mode: {_first_line(failure)}",
+        what=f"{side} ran in the other mode: {first_line(failure.message)}",
         where=failure.where,
         action=advice("wrong side"),
     )
-
-
-def _first_line(failure: Failure) -> str:
-    return next(iter(failure.message.strip().splitlines()), "")
 
 
 def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReason]:
@@ -168,9 +139,12 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     outcome, metric = comparison.outcome, comparison.metric
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
-    placement = any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
+    placement = _tells_placement(flip, metric)
     read = read_that_changes(flip) if outcome == "different" and not placement else None
-    if metric in effects.METRICS:
+    if metric == AS_WRITTEN:
+        if outcome == "different":
+            yield reasons_as_written.of_calls(flip, comparison)
+    elif metric in effects.METRICS:
         yield from effect_reasons.of_effects(flip, metric)
     elif read and metric not in OF_SPEED and not is_told_here(metric):
         if metric == "outputs":
@@ -200,6 +174,13 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             what=f"{what}; {what_differs_too(alike)}" if alike else what,
             action=what_helps(alike) if alike else flip.how_to_find_the_culprit,
         )
+
+
+def _tells_placement(flip: AcrossFlip, metric: str) -> bool:
+    """Say whether a metric tells where a user finds outputs: as it is written, if it is called."""
+    if any(each.metric == PLACED for each in flip.comparisons):
+        return metric == PLACED
+    return any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
 
 
 def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from parity_tests.advice import advice
+from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.judge.across_flip import AcrossFlip
-from parity_tests.judge.repetition import REACH
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import Comparison
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.not_repeatable import FAILURE, Difference
@@ -17,9 +18,6 @@ from reports.rows import Comparison, Failure, Rung
 
 # How far apart the values of each difference are; what is no number counts as 1.
 Differences = Mapping[Difference, float]
-
-# Runs of one side explain a difference between sides that is at most this many times larger.
-REACH = 20.0
 
 # Failures that belong to the campaign and not to the program.
 _LIMITS = ("timeout", "memory", "unavailable", "wrong side")
@@ -71,12 +69,12 @@ def differs_in_one_mode_too(findings: Findings, pair: Sides, pairs: Sequence[Sid
 def across(findings: Findings, pair: Sides) -> Differences:
     """Return what differs between two sides of a program, its own checks left out."""
     observed = {each.side: each for each in findings.observed}
+    found: dict[Difference, float] = {}
     if pair[0] in observed and pair[1] in observed:
         left, right = (observed[side].failure for side in pair)
-        if left or right:
-            return {FAILURE: 1.0} if _one_breaks(left, right) else {}
+        found = {FAILURE: 1.0} if _one_breaks(left, right) else {}
     of_pair = [each for each in findings.comparisons if (each.left, each.right) == pair]
-    return _differences(of_pair, _MISMATCH, findings.checks)
+    return {**found, **_differences(of_pair, _MISMATCH, findings.checks)}
 
 
 def within(first: Evidence, other: Evidence) -> Differences:
@@ -84,10 +82,10 @@ def within(first: Evidence, other: Evidence) -> Differences:
     failures = [each.observation.failure for each in (first, other)]
     if any(failure and failure.kind in _LIMITS for failure in failures):
         return {}
-    if any(failures):
-        return {} if _alike(*failures) else {FAILURE: 1.0}
+    found = {} if _alike(*failures) else {FAILURE: 1.0}
     checks = {check.name for each in (first, other) for check in each.observation.checks}
-    return _differences(PairComparison(first, other).comparisons(), _NOT_BITWISE, checks)
+    comparisons = PairComparison(first, other).comparisons()
+    return {**found, **_differences(comparisons, _NOT_BITWISE, checks)}
 
 
 def between_two_sides(left: Evidence, right: Evidence) -> Differences:

@@ -21,6 +21,8 @@ def are_due(built: Built, observation: Observation, flips: Flips) -> bool:
 
     With flips of the "first" program of a process, this program is another, and has none either.
     """
+    if observation.failure is not None:
+        return False
     captured = observation.jaxpr.captured_arrays if observation.jaxpr else 0
     # Without captured arrays the two sides are one.
     return built.side == "legacy" and captured > 0 and flips != "first"

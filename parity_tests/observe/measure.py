@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 
@@ -97,7 +98,7 @@ def measure(
     try:
         effects.install()
         built = stages.build(program, side, clock)
-        built, found = _measure(
+        built, found, closed = _measure(
             name,
             built,
             clock,
@@ -108,20 +109,32 @@ def measure(
             reload=reload,
         )
     except failures.WrongSideError as error:
-        failure = failures.wrong_side(error, clock.current)
-        return Measured(_failed(name, side, failure).model_copy(update={"proof": error.proof}))
+        failed = _failed(name, side, failures.wrong_side(error, clock.current))
+        found, closed = Measured(failed.model_copy(update={"proof": error.proof})), None
     except Exception as error:  # noqa: BLE001
-        if built is None:
-            failure = failures.exception(error, clock.current)
-        else:
-            failure = as_written.failure(program, built, error, clock)
-        return Measured(_failed(name, side, failure))
-    if not last_checks.are_due(built, found.observation, flips):
+        failure = failures.exception(error, clock.current)
+        found, closed = Measured(_failed(name, side, failure)), None
+    return _with_last(program, built, found, closed, clock, on_measured, flips)
+
+
+def _with_last(
+    program: Program, built: Built | None, found: Measured, closed: Any, clock: StageClock,
+    on_measured: Callable[[Measured], object], flips: Flips,
+) -> Measured:  # fmt: skip
+    """Add what comes last and may take the process along: the other form, and calls as written."""
+    if built is None:
         return found
-    on_measured(found)
-    last = last_checks.take(built, found.observation, clock, flips)
-    checks = (*found.observation.checks, *last)
-    return replace(found, observation=found.observation.model_copy(update={"checks": checks}))
+    observation = found.observation
+    flag_flips = last_checks.are_due(built, observation, flips)
+    calls = as_written.is_due(built.own, closed)
+    if flag_flips or calls:
+        on_measured(found)
+    if flag_flips:
+        last = last_checks.take(built, observation, clock, flips)
+        observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
+    if calls:
+        observation = as_written.added(program, built, observation, clock)
+    return replace(found, observation=observation)
 
 
 def _failed(name: str, side: Side, failure: Failure) -> Observation:
@@ -133,12 +146,11 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 def _measure(
     name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
     exact_peaks: bool, fresh: bool, reload: bool,
-) -> tuple[Built, Measured]:  # fmt: skip
+) -> tuple[Built, Measured, Any]:  # fmt: skip
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
     peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
     built, lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
-    as_written.check(built, lowered)
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock, peaks)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
@@ -163,7 +175,8 @@ def _measure(
         cached=cached,
         fresh=fresh,
     )
-    return built, Measured(observation, called.first.arrays, counted.jaxpr)
+    measured = Measured(observation, called.first.arrays, counted.jaxpr)
+    return built, measured, lowered.traced.jaxpr
 
 
 def _ledger_rows(

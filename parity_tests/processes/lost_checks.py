@@ -1,7 +1,7 @@
-"""A program that was measured, and whose process was lost in a check that comes last.
+"""A program that was measured, and whose process was lost in what comes last.
 
-Such a check traces the program in its other form. The program may crash, hang or take all memory
-there alone, and the side is none the worse for it.
+A check traces the program in its other form. The program may crash, hang or take all memory there
+alone, and the side is none the worse for it. Or the program is called as it is written.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from parity_tests.evidence.records import Recorded, record_of
 from parity_tests.processes.kept_files import finish
 from parity_tests.processes.protocol import to_json, write
 from parity_tests.processes.worker_process import KILLED, Lost
-from reports.rows import Check, Observation
-from reports.rows.check_names import FLIPS
+from reports.rows import CallAsWritten, Check, Observation
+from reports.rows.check_names import AS_WRITTEN, FLIPS
 
 
 def keep_measured(files: ProgramFiles, lost: Lost, *, hazards: bool, first: bool) -> Recorded:
@@ -32,6 +32,9 @@ def keep_measured(files: ProgramFiles, lost: Lost, *, hazards: bool, first: bool
     if lost.stage == FLIPS:
         check = Check(name=FLIPS, holds=True, measured=False, statement=said)
         observation = observation.model_copy(update={"checks": (*observation.checks, check)})
+    if lost.stage == AS_WRITTEN:
+        calls = (*observation.as_written, CallAsWritten(failure=lost.failure()))
+        observation = observation.model_copy(update={"as_written": calls})
     finish(files, observation)
     return record_of(files)
 

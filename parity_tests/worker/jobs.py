@@ -164,7 +164,7 @@ def run_job(
     times = measured.observation.times
     if times and times.processor is not None:
         say(f"staging {times.processor:.6f}")
-    changed = process.changes_of_program()
+    changed = process.changes_of_program(measured.observation.changed_process)
     found = measured.observation.model_copy(update={"changed_process": changed})
     with leaving(desk.files):
         if not files.measured.exists():

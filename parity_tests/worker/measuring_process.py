@@ -24,6 +24,7 @@ class MeasuringProcess:
         self._import_changes: tuple[str, ...] = ()
         self._said: set[str] = set()
         self._by_program: tuple[str, ...] = ()
+        self._seen: tuple[str, ...] = ()
 
     def has_imported(self, target: str) -> None:
         """Note what the process is like when the module of a program is imported.
@@ -37,13 +38,18 @@ class MeasuringProcess:
         self._before = ProcessState.now()
         self._import_changes = self._at_start.apart_from_path(self._before)
 
-    def changes_of_program(self) -> tuple[str, ...]:
-        """Return who changed what since the last call: the program, or the import of its module."""
+    def changes_of_program(self, seen: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return who changed what since the last call: the program, or the import of its module.
+
+        `seen` is what else the program was seen to change for its process.
+        """
+        self._seen = seen
         self._by_program = self._before.changes(ProcessState.now())
         new = [each for each in self._import_changes if each not in self._said]
         self._said.update(new)
         by = {f"the import of {self._module}": new, "the program": self._by_program}
-        return tuple(f"{who} {', '.join(changes)}" for who, changes in by.items() if changes)
+        found = tuple(f"{who} {', '.join(changes)}" for who, changes in by.items() if changes)
+        return (*found, *seen)
 
     def changes_of_checks(self) -> tuple[str, ...]:
         """Return what the program has changed since then, when it was traced in the other form."""
@@ -54,6 +60,6 @@ class MeasuringProcess:
 
     def may_go_on_with(self, target: str) -> bool:
         """Say whether a program would run as if it were the first of its process."""
-        if self._by_program:
+        if self._by_program or self._seen:
             return False
         return not self._import_changes or targets.split(target)[0] == self._module

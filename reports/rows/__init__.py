@@ -49,6 +49,7 @@ from reports.rows.kept_text import (
 )
 from reports.rows.observation import (
     ArgumentLeaf,
+    CallAsWritten,
     Check,
     ExecutableCounts,
     Failure,
@@ -84,6 +85,7 @@ __all__ = [
     "TIME_METRICS",
     "VERDICTS",
     "ArgumentLeaf",
+    "CallAsWritten",
     "Campaign",
     "CapturedArray",
     "Check",

@@ -21,4 +21,6 @@ VALUES = "const arg values"
 BUFFERS = "const arg buffers"
 SHARDINGS = "const arg shardings"
 FLIPS = "flag flips"
+# No check: the stage in which stock sides call a program that is not one jitted function.
+AS_WRITTEN = "calls as written"
 SETTINGS = "settings left alone"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from reports.rows.calls import CallResults, Growth
 from reports.rows.captured_array import CapturedArray
-from reports.rows.effects import Effects
+from reports.rows.effects import Effects, KeptArray
 from reports.rows.kept_text import ProgramTexts
 from reports.rows.row import Row, Side
 
@@ -191,6 +191,19 @@ class Failure(Row):
     runs_as_written: bool = False
 
 
+class CallAsWritten(Row):
+    """One call of a program as its user writes it: it fails, or gives a result.
+
+    A leaf that is no array has its Python type as `dtype`. `kept` has the values of the leaves in
+    order; it is empty where an earlier call gave the same ones.
+    """
+
+    failure: Failure | None = None
+    tree: str = ""
+    outputs: tuple[OutputLeaf, ...] = ()
+    kept: tuple[KeptArray, ...] = ()
+
+
 class Observation(Row):
     """One program on one side; either `failure` is set or the measurements are."""
 
@@ -218,6 +231,8 @@ class Observation(Row):
     ledger: tuple[CapturedArray, ...] = ()  # what became of each captured array
     effects: Effects | None = None  # callbacks and prints, by what they do
     calls: CallResults | None = None  # whether the results of all calls are the same bits
+    # The calls of a program as it is written, where that is not one jitted function; stock sides.
+    as_written: tuple[CallAsWritten, ...] = ()
     growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
     texts: ProgramTexts | None = None  # its jaxpr and its StableHLO, as printed

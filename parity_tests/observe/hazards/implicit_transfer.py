@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from parity_tests.advice import advice
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, is_committed
 from reports.rows import Hazard
 
@@ -24,7 +25,7 @@ def find(traced: TracedProgram) -> Iterator[Hazard]:
     for use in traced.uses:
         value = use.array.value
         if isinstance(value, np.ndarray):
-            where, fix = "host to device", "capture jax.device_put(a), made before the trace"
+            where, fix = "host to device", advice("on the device")
         elif devices and not is_committed(value) and value.devices() != devices:
             where, fix = "device to device", "capture jax.device_put(a, device of the arguments)"
         else:

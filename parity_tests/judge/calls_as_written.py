@@ -1,0 +1,165 @@
+"""Compare two sides of stock JAX by their calls of a program as it is written.
+
+A call that fails on both sides, or before the flip alone, says nothing of the flip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from parity_tests.evidence import kept_arrays, tolerance_ladder
+from parity_tests.evidence.tolerance_ladder import REACH
+from parity_tests.exception_texts import are_alike, first_line
+from parity_tests.judge.sides import Pair
+from reports.rows import (
+    CallAsWritten,
+    ComparisonOutcome,
+    Failure,
+    LeafComparison,
+    Observation,
+    OutputLeaf,
+)
+from reports.rows.check_names import AS_WRITTEN
+from reports.rows.effects import KeptArray
+from reports.views.texts import counted
+
+PLACED = "placement as written"
+
+_TYPES = ("shape", "dtype", "weak_type")
+_PLACES = ("sharding", "committed")
+_OF_PROGRAMS = ("exception", "crash")  # other failures are limits of the campaign
+
+
+class Found(NamedTuple):
+    """What the calls of two sides come to in one metric, in words."""
+
+    metric: str
+    outcome: ComparisonOutcome
+    detail: str = ""
+
+
+def compare(pair: Pair, traced: Sequence[LeafComparison] = ()) -> list[Found]:
+    """Compare the calls that both sides made; nothing where one of them made none.
+
+    `traced` compares the outputs of the traced program: values that are no further apart there say
+    nothing else here.
+
+    Example::
+
+        compare(Pair(of_jax_legacy, of_jax_simplified))[0].outcome == "equal"
+    """
+    both = list(zip(pair.left.as_written, pair.right.as_written, strict=False))
+    if not both:
+        return []
+    apart = next(filter(None, _apart(pair, traced)), "")
+    placed = next(filter(None, (_placed(n, *each) for n, each in enumerate(both, 1))), "")
+    placed_outcome: ComparisonOutcome = "expected difference" if pair.across_modes else "different"
+    return [
+        Found(AS_WRITTEN, "different", apart)
+        if apart
+        else Found(AS_WRITTEN, "equal", f"{counted(len(both), 'call')} alike"),
+        Found(PLACED, placed_outcome, placed) if placed else Found(PLACED, "equal"),
+    ]
+
+
+def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:
+    """Return the first call that fails on the right side alone, by its number from 1.
+
+    Example::
+
+        failure_after(of_jax_legacy, of_jax_simplified)[1].type == "ValueError"
+    """
+    for number, (one, two) in enumerate(zip(left.as_written, right.as_written, strict=False), 1):
+        if not one.failure and two.failure and two.failure.kind in _OF_PROGRAMS:
+            return number, two.failure
+    return None
+
+
+def works_on_both(left: Observation, right: Observation) -> bool:
+    """Say whether all calls of both sides work."""
+    made = (*left.as_written, *right.as_written)
+    return bool(left.as_written and right.as_written) and not any(each.failure for each in made)
+
+
+def _apart(pair: Pair, traced: Sequence[LeafComparison]) -> Iterator[str]:
+    left, right = pair.left, pair.right
+    kept = [_kept_by_digests(each.as_written) for each in (left, right)]
+    for number, (one, two) in enumerate(zip(left.as_written, right.as_written, strict=False), 1):
+        if one.failure or two.failure:
+            yield _failures(pair, number, one.failure, two.failure)
+            continue
+        arrays = _arrays(one, kept[0]), _arrays(two, kept[1])
+        said = _types(one, two) or _values(one.outputs, *arrays, traced)
+        yield f"call {number} gives {said}" if said else ""
+
+
+def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | None) -> str:
+    failures = [each for each in (left, right) if each]
+    if any(each.kind not in _OF_PROGRAMS for each in failures):
+        return ""
+    if pair.is_one_side:
+        alike = len(failures) == 2 and are_alike(left.message, right.message)  # type: ignore[union-attr]
+        return "" if alike else f"call {number} fails in one run"
+    if left or not right:
+        return ""
+    said = first_line(right.message)
+    works, fails = pair.left.side, pair.right.side
+    return f"call {number} works on {works} and fails on {fails}: {right.type}: {said}"
+
+
+def _types(one: CallAsWritten, two: CallAsWritten) -> str:
+    if one.tree != two.tree:
+        return f"another structure: {one.tree} against {two.tree}"
+    return _property_apart(one, two, _TYPES)
+
+
+def _placed(number: int, one: CallAsWritten, two: CallAsWritten) -> str:
+    if one.failure or two.failure or one.tree != two.tree:
+        return ""
+    said = _property_apart(one, two, _PLACES)
+    return f"call {number} gives {said}" if said else ""
+
+
+def _property_apart(one: CallAsWritten, two: CallAsWritten, names: Sequence[str]) -> str:
+    for a, b in zip(one.outputs, two.outputs, strict=True):
+        for name in names:
+            left, right = getattr(a, name), getattr(b, name)
+            if left != right:
+                what = name.replace("_", " ")
+                return f"another {what} at {a.path or 'the only output'}: {left} against {right}"
+    return ""
+
+
+def _values(
+    outputs: Sequence[OutputLeaf], left: Sequence[KeptArray], right: Sequence[KeptArray],
+    traced: Sequence[LeafComparison],
+) -> str:  # fmt: skip
+    explained = max((leaf.max_abs for leaf in traced), default=0.0) * REACH
+    for leaf, one, two in zip(outputs, left, right, strict=True):
+        if one == two:
+            continue
+        path = leaf.path or "the only output"
+        if (one.dtype, one.shape) != (two.dtype, two.shape):  # of texts
+            return f"another {leaf.dtype} at {path}"
+        found = tolerance_ladder.compare(path, kept_arrays.values(one), kept_arrays.values(two))
+        if found.rung == "mismatch" and (found.is_lost or found.max_abs > explained):
+            return f"other values at {path}: {found.note}"
+    return ""
+
+
+_Digests = tuple[str, ...]
+
+
+def _digests(call: CallAsWritten) -> _Digests:
+    return tuple(leaf.sha256 for leaf in call.outputs)
+
+
+def _kept_by_digests(calls: Sequence[CallAsWritten]) -> Mapping[_Digests, Sequence[KeptArray]]:
+    return {_digests(each): each.kept for each in reversed(calls) if each.kept}
+
+
+def _arrays(
+    call: CallAsWritten, kept: Mapping[_Digests, Sequence[KeptArray]]
+) -> Sequence[KeptArray]:
+    return kept.get(_digests(call), ())

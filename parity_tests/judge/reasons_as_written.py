@@ -1,0 +1,78 @@
+"""The rules of the flip verdict for a program that is called as it is written."""
+
+from __future__ import annotations
+
+from parity_tests.advice import advice
+from parity_tests.exception_texts import first_line
+from parity_tests.judge import calls_as_written
+from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge.reading_reasons import of_read, read_that_changes
+from reports.rows import Comparison, Failure, FlipReason, HazardKind
+from reports.rows.check_names import AS_WRITTEN
+
+_FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
+
+
+def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
+    """Return the kinds of hazards for which a side fails so."""
+    if _FORBIDDEN in failure.message:
+        return ("implicit transfer",)
+    return "captured and donated", "incompatible devices"
+
+
+def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
+    """Return the reason for calls as written that differ across the flip.
+
+    Example::
+
+        of_calls(flip, comparison).what
+        # "as it is written, call 2 gives other values at the only output: ..."
+    """
+    assert flip.before is not None
+    assert flip.after is not None
+    failing = calls_as_written.failure_after(flip.before, flip.after)
+    what = f"as it is written, {comparison.detail}"
+    if (read := read_that_changes(flip)) is not None:
+        return of_read("failure" if failing else "outputs", what, read)
+    where = action = ""
+    if failing:
+        cause = flip.hazard(*hazards_behind(failing[1]))
+        where = failing[1].where
+        if _FORBIDDEN in failing[1].message:
+            action = advice("on the device")
+    else:
+        cause = flip.hazard("writeable NumPy array")
+    return FlipReason(
+        outcome="different",
+        kind="failure" if failing else "outputs",
+        subject=AS_WRITTEN,
+        what=what,
+        where=lines_of(cause) if cause else where,
+        action=cause[0].fix if cause else action or advice("between calls"),
+    )
+
+
+def of_failure(flip: AcrossFlip, failure: Failure) -> FlipReason | None:
+    """Return the reason where constparity's jit of a program fails; None if that of it is told.
+
+    So it is where the program fails as it is written too, or was not called.
+    """
+    assert flip.before is not None
+    assert flip.after is not None
+    compared = flip.as_written
+    if compared is None or not calls_as_written.works_on_both(flip.before, flip.after):
+        if failure.runs_as_written:
+            return _not_compared(failure, "as it is written it runs")
+        return None
+    return _not_compared(failure, f"as it is written it runs, {compared.detail} on both sides")
+
+
+def _not_compared(failure: Failure, runs: str) -> FlipReason:
+    return FlipReason(
+        outcome="could not compare",
+        kind="failure",
+        what=f"what it costs is not known: {runs}, and within a jit of constparity's it does not: "
+        f"{failure.kind} in {failure.stage}: {failure.type}: {first_line(failure.message)}",
+        where=failure.where,
+        action=advice("jitted apart"),
+    )
