@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from parity_tests.judge.calls_as_written import failure_after
 from parity_tests.judge.repetition import within
 from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of
 from parity_tests.processes.options import RunOptions
@@ -57,12 +58,13 @@ def new_failure(target: str, folder: Path, *, timeout: float) -> NewFailure | No
     sides: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
     how = RunOptions(timeout=timeout, steady_calls=0, hazards_on="jax-simplified")
     recorded = run_sides([job], sides, folder / "stock", how)
-    before, after = (recorded[0, side].observation.failure for side in sides)
-    if before is not None or after is None:
+    before, after = (recorded[0, side].observation for side in sides)
+    _, failure = failure_after(before, after) or (0, after.failure)
+    if before.failure is not None or failure is None:
         return None
     hazards = recorded[0, "jax-simplified"].hazards().hazards
     return NewFailure(
-        after,
+        failure,
         tuple(
             f"{place(each.file, each.line)} ({each.array}): {each.kind}; to do: {each.fix}"
             for each in hazards

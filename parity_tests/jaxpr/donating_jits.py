@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parity_tests.jaxpr.bodies import Call, bodies_of, inner, structure_of
+from parity_tests.jaxpr.bodies import Call, inner, structure_of
 from parity_tests.jaxpr.captured import unwrapped
 from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.jaxpr.source_places import kind_of_file
@@ -46,18 +46,10 @@ def donating_jits(closed: Any, inputs: Sequence[Any]) -> list[DonatingJit]:
     return found
 
 
-def calls_donating_jit(body: Any) -> bool:
-    """Say whether a jit that donates is called anywhere in a program, within other bodies too."""
-    return any(
-        _donates(equation) or any(calls_donating_jit(each.jaxpr) for each in bodies_of(equation))
-        for equation in inner(body).eqns
-    )
-
-
 def calls_own_jit(closed: Any) -> bool:
     """Say whether a program calls a jitted function of a user or a library; JAX has its own."""
     return any(
-        is_jit(equation) and kind_of_file(_file_of(equation.params["jaxpr"])) != "machinery"
+        _is_jit(equation) and kind_of_file(_file_of(equation.params["jaxpr"])) != "machinery"
         for equation in inner(closed).eqns
     )
 
@@ -68,24 +60,24 @@ def _file_of(body: Any) -> str:
     return str(source.rpartition(":")[0])
 
 
-def body_called_eagerly(equation: Any) -> Any:
+def _is_jit(equation: Any) -> bool:
+    """Say whether an equation calls a jitted function."""
+    return bool(equation.primitive.name == "jit")
+
+
+def _body_called_eagerly(equation: Any) -> Any:
     """Return the body that JAX evaluates one equation at a time outside of a jit; None without one.
 
     So do checkpoints and functions with rules for derivatives.
     """
     structure = structure_of(equation)
-    if isinstance(structure, Call) and not structure.is_opaque and not is_jit(equation):
+    if isinstance(structure, Call) and not structure.is_opaque and not _is_jit(equation):
         return structure.body
     return None
 
 
-def is_jit(equation: Any) -> bool:
-    """Say whether an equation calls a jitted function."""
-    return bool(equation.primitive.name == "jit")
-
-
 def _donates(equation: Any) -> bool:
-    return is_jit(equation) and any(equation.params["donated_invars"])
+    return _is_jit(equation) and any(equation.params["donated_invars"])
 
 
 @dataclass(frozen=True)
@@ -108,6 +100,6 @@ class _Donations:
             pairs = zip(equation.params["donated_invars"], operands, strict=True)
             donated = tuple(v for is_donated, v in pairs if is_donated and v is not None)
             self.found.append(DonatingJit(equation, donated))
-        elif (body := body_called_eagerly(equation)) is not None:
+        elif (body := _body_called_eagerly(equation)) is not None:
             return evaluate(body, operands, self)
         return [None] * len(equation.outvars)

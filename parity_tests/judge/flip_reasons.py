@@ -41,6 +41,8 @@ _OF_XLA: dict[DriftCause, tuple[str, str]] = {
     "layout or fusion": ("fused drift", "fused beyond"),
 }
 
+_OF_PLACEMENT = frozenset(each.name for each in metrics.LEAF_PROPERTIES if each.is_placement)
+
 # XLA says so of an executable that is called without what `jax.stages.Compiled` passes by itself.
 _PASSES_TOO_FEW = "but compiled program expected"
 
@@ -139,7 +141,9 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     outcome, metric = comparison.outcome, comparison.metric
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
-    placement = _tells_placement(flip, metric)
+    placement = metric == PLACED or metric in _OF_PLACEMENT
+    if placement and not _tells_placement(flip, metric):
+        return
     read = read_that_changes(flip) if outcome == "different" and not placement else None
     if metric == AS_WRITTEN:
         if outcome == "different":
@@ -177,10 +181,11 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
 
 
 def _tells_placement(flip: AcrossFlip, metric: str) -> bool:
-    """Say whether a metric tells where a user finds outputs: as it is written, if it is called."""
-    if any(each.metric == PLACED for each in flip.comparisons):
-        return metric == PLACED
-    return any(each.is_placement and each.name == metric for each in metrics.LEAF_PROPERTIES)
+    """Say whether a metric of placement tells where a user finds outputs.
+
+    Where the program is called as it is written, these calls do.
+    """
+    return metric == PLACED or all(each.metric != PLACED for each in flip.comparisons)
 
 
 def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:

@@ -11,6 +11,7 @@ from reports.rows import Comparison, Failure, FlipReason, HazardKind
 from reports.rows.check_names import AS_WRITTEN
 
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
+_DONATED = "Attempt to donate a buffer"  # and so of one that is an argument of the call as well
 
 
 def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
@@ -34,22 +35,27 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
     what = f"as it is written, {comparison.detail}"
     if (read := read_that_changes(flip)) is not None:
         return of_read("failure" if failing else "outputs", what, read)
-    where = action = ""
     if failing:
         cause = flip.hazard(*hazards_behind(failing[1]))
-        where = failing[1].where
-        if _FORBIDDEN in failing[1].message:
-            action = advice("on the device")
+        where, action = failing[1].where, _action(failing[1])
     else:
         cause = flip.hazard("writeable NumPy array")
+        where, action = "", advice("between calls")
     return FlipReason(
         outcome="different",
         kind="failure" if failing else "outputs",
         subject=AS_WRITTEN,
         what=what,
         where=lines_of(cause) if cause else where,
-        action=cause[0].fix if cause else action or advice("between calls"),
+        action=cause[0].fix if cause else action,
     )
+
+
+def _action(failure: Failure) -> str:
+    """Return what helps where no hazard of the traced program is behind a failure."""
+    if _FORBIDDEN in failure.message:
+        return advice("on the device")
+    return advice("donated" if _DONATED in failure.message else "between calls")
 
 
 def of_failure(flip: AcrossFlip, failure: Failure) -> FlipReason | None:

@@ -15,11 +15,12 @@ import numpy as np
 
 from parity_tests.evidence import kept_arrays, values
 from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import calls_own_jit
-from parity_tests.observe import device_buffers, failures
+from parity_tests.observe import device_buffers, donating_call, failures
 from parity_tests.observe.calls import without_addresses
 from parity_tests.observe.jit_on_side import is_ours
-from parity_tests.observe.stages import Built, StageClock
+from parity_tests.observe.stages import Built, Lowered, StageClock
 from parity_tests.own_jit import OwnJit, copied, jits_held_by
 from parity_tests.program import Program
 from reports.rows import CallAsWritten, Observation, OutputLeaf
@@ -31,16 +32,25 @@ ENOUGH = 10.0  # seconds; after these, two calls are enough
 DELETES = "deletes arrays that were there before it, as it is written"
 
 
-def is_due(own: OwnJit, closed: Any) -> bool:
+def is_due(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
     """Say whether a call as written may do what a call of the traced program does not.
 
-    `closed` is the closed_jaxpr of the program, None where the tester's jit of it fails. One jitted
-    function is called alike, unless it has been called while it was built, or JAX is told to jit
-    nothing.
+    One jitted function is called alike, unless it has been called while it was built, JAX is told
+    to jit nothing, or it donates memory that it has captured under another name.
     """
+    own = built.own
     if own.is_own:
-        return own.was_called or bool(jax.config.values["jax_disable_jit"])
-    return closed is None or calls_own_jit(closed) or bool(jits_held_by(own.fun))
+        return (
+            own.was_called
+            or bool(jax.config.values["jax_disable_jit"])
+            or donating_call.shares_memory(built, lowered, facts)
+        )
+    return calls_own_jit(lowered.traced.jaxpr) or bool(jits_held_by(own.fun))
+
+
+def is_due_after_failure(own: OwnJit) -> bool:
+    """Say whether a program that fails in the tester's jit may run as it is written."""
+    return own.was_called or not own.is_own
 
 
 def added(program: Program, built: Built, found: Observation, clock: StageClock) -> Observation:

@@ -3,7 +3,8 @@
 All other calls are given copies of donated arguments, because a call consumes them. So none of them
 passes the buffer twice, which stock simplified refuses. This call does: the program is run with one
 copy in both places, so that the array itself, which other programs may use, survives. A program
-that is not one jitted function is called as it is written instead (`as_written`).
+that is not one jitted function is called as it is written instead (`as_written`), and so is one
+whose donated argument only shares the memory of what it captured.
 """
 
 from __future__ import annotations
@@ -40,8 +41,19 @@ def types_donated(built: Built, lowered: Lowered) -> set[Any]:
 
 def is_needed(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
     """Say whether a captured array is a donated argument too."""
-    donated = Held(built.inputs[number] for number in donated_leaves(built, lowered))
-    return any(each.value in donated for each in facts.captured)
+    donated = {id(built.inputs[number]) for number in donated_leaves(built, lowered)}
+    return any(id(each.value) in donated for each in facts.captured)
+
+
+def shares_memory(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
+    """Say whether a donated argument is another array in the memory of a captured one.
+
+    What XLA makes of that depends on how the two came to share it, so no copy tells.
+    """
+    donated = [built.inputs[number] for number in donated_leaves(built, lowered)]
+    others = {id(each) for each in donated}
+    held = Held(donated)
+    return any(each.value in held and id(each.value) not in others for each in facts.captured)
 
 
 def make(built: Built, lowered: Lowered) -> None:
@@ -49,10 +61,10 @@ def make(built: Built, lowered: Lowered) -> None:
     numbers = donated_leaves(built, lowered)
     donated = [built.inputs[number] for number in numbers]
     with jax_defaults():
-        copies = [(Held([each]), each.copy()) for each in donated if isinstance(each, _ARRAYS)]
+        copies = {id(each): each.copy() for each in donated if isinstance(each, _ARRAYS)}
 
     def copy_of(value: Any) -> Any:
-        return next((copy for held, copy in copies if value in held), value)
+        return copies.get(id(value), value)
 
     closed = replace_captured(lowered.traced.jaxpr, copy_of)
     # Without the signature of the user's function, which takes trees: this one takes their leaves.

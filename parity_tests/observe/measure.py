@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import jax
 
@@ -98,7 +97,7 @@ def measure(
     try:
         effects.install()
         built = stages.build(program, side, clock)
-        built, found, closed = _measure(
+        built, found, is_due = _measure(
             name,
             built,
             clock,
@@ -110,29 +109,30 @@ def measure(
         )
     except failures.WrongSideError as error:
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
-        found, closed = Measured(failed.model_copy(update={"proof": error.proof})), None
+        found = Measured(failed.model_copy(update={"proof": error.proof}))
+        is_due = built is not None and built.own.was_called
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
-        found, closed = Measured(_failed(name, side, failure)), None
-    return _with_last(program, built, found, closed, clock, on_measured, flips)
+        found = Measured(_failed(name, side, failure))
+        is_due = built is not None and as_written.is_due_after_failure(built.own)
+    if built is None:
+        return found
+    return _with_last(program, built, found, is_due, clock, on_measured, flips)
 
 
 def _with_last(
-    program: Program, built: Built | None, found: Measured, closed: Any, clock: StageClock,
+    program: Program, built: Built, found: Measured, as_it_is_written: bool, clock: StageClock,
     on_measured: Callable[[Measured], object], flips: Flips,
 ) -> Measured:  # fmt: skip
     """Add what comes last and may take the process along: the other form, and calls as written."""
-    if built is None:
-        return found
     observation = found.observation
     flag_flips = last_checks.are_due(built, observation, flips)
-    calls = as_written.is_due(built.own, closed)
-    if flag_flips or calls:
+    if flag_flips or as_it_is_written:
         on_measured(found)
     if flag_flips:
         last = last_checks.take(built, observation, clock, flips)
         observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
-    if calls:
+    if as_it_is_written:
         observation = as_written.added(program, built, observation, clock)
     return replace(found, observation=observation)
 
@@ -146,7 +146,7 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 def _measure(
     name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
     exact_peaks: bool, fresh: bool, reload: bool,
-) -> tuple[Built, Measured, Any]:  # fmt: skip
+) -> tuple[Built, Measured, bool]:  # fmt: skip
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
     peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
@@ -176,7 +176,7 @@ def _measure(
         fresh=fresh,
     )
     measured = Measured(observation, called.first.arrays, counted.jaxpr)
-    return built, measured, lowered.traced.jaxpr
+    return built, measured, as_written.is_due(built, lowered, counted.facts)
 
 
 def _ledger_rows(

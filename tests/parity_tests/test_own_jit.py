@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
-from parity_tests.own_jit import OwnJit, donating_jit_held_by, is_jitted, is_wrapper, options_of
+from parity_tests.own_jit import OwnJit, is_jitted, is_wrapper, jits_held_by, options_of
 
 
 def power(x, n, scale=1.0, *, negative=False):
@@ -140,8 +140,11 @@ def test_an_object_without_a_hash_is_called_by_a_function():
     np.testing.assert_array_equal(jax.jit(OwnJit.of(Unhashable(), (X,), {}).fun)(X), X * 2)
 
 
-def test_a_jit_that_donates_is_known_to_who_holds_it():
-    jitted, plain = jax.jit(power, donate_argnums=0), jax.jit(power)
+jitted = jax.jit(power, donate_argnums=0)
+
+
+def test_jits_are_known_to_who_holds_them():
+    in_closure = jax.jit(power)
 
     class Holder:
         def __init__(self, fun):
@@ -153,9 +156,18 @@ def test_a_jit_that_donates_is_known_to_who_holds_it():
     def later(x):
         return not_there_yet(x)
 
-    assert donating_jit_held_by(lambda x: jitted(x, 2)) is jitted
-    assert donating_jit_held_by(Holder(jitted)) is jitted
-    for fun in (lambda x: plain(x, 2), Holder(plain), functools.partial(power), len, later):
-        assert donating_jit_held_by(fun) is None
-    not_there_yet = jitted
-    assert donating_jit_held_by(later) is jitted
+    assert jits_held_by(lambda x: in_closure(x, 2)) == [in_closure]
+    assert jits_held_by(lambda x: jitted(x, 2)) == [jitted]
+    assert jits_held_by(Holder(in_closure)) == [in_closure]
+    of_jax = jax.nn.relu
+    for fun in (power, Holder(power), functools.partial(power), len, later, lambda x: of_jax(x)):
+        assert jits_held_by(fun) == []
+    not_there_yet = in_closure
+    assert jits_held_by(later) == [in_closure]
+
+
+def test_a_jit_that_was_called_is_known():
+    own = jax.jit(lambda x: x * 2)
+    assert not OwnJit.of(own, (X,), {}).was_called
+    own(X)
+    assert OwnJit.of(own, (X,), {}).was_called

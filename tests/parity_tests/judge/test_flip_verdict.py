@@ -463,29 +463,6 @@ def test_a_program_that_fails_today_cannot_be_compared():
     )
 
 
-def as_written(side):
-    found = failed(side)
-    return found.model_copy(
-        update={"failure": found.failure.model_copy(update={"runs_as_written": True})}
-    )
-
-
-def test_where_only_the_jit_around_a_program_fails_the_program_is_not_blamed():
-    for after in (as_written(AFTER), None):
-        reason = worst(FAILED, before=as_written(BEFORE), after=after)
-        assert (reason.outcome, reason.what) == (
-            "could not compare",
-            "was not compared as its user runs it: as it is written it runs, and within a jit of "
-            "constparity's it does not: exception in call: ValueError: no",
-        )
-    reason = worst(FAILED, before=as_written(BEFORE), after=failed(AFTER))
-    assert (reason.outcome, reason.what) == (
-        "different",
-        "as it is written, works on jax-legacy and fails on jax-simplified: exception in call: "
-        "ValueError: no",
-    )
-
-
 @pytest.mark.parametrize(
     ("jax", "of_jax", "is_told"),
     [

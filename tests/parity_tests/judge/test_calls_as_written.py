@@ -1,0 +1,197 @@
+"""Calls of a program as it is written, across the flip: what counts, and what it comes to."""
+
+import numpy as np
+import pytest
+
+from parity_tests.advice import advice
+from parity_tests.evidence import kept_arrays, values
+from parity_tests.evidence.records import Evidence
+from parity_tests.judge.calls_as_written import PLACED, compare
+from parity_tests.judge.comparison import PairComparison
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.flip_verdict import decide
+from parity_tests.judge.repetition import across, within
+from parity_tests.judge.sides import Pair
+from reports.rows import CallAsWritten, Failure, Hazard, LeafComparison, Observation, OutputLeaf
+from reports.rows.check_names import AS_WRITTEN
+
+STOCK = ("jax-legacy", "jax-simplified")
+ONE, TWO = np.float32([1, 1]), np.float32([2, 1])
+
+
+def gives(array=ONE, *, tree="*", committed=False, kept=True, weak_type=False):
+    leaf = OutputLeaf(
+        path="", shape=array.shape, dtype=str(array.dtype), weak_type=weak_type,
+        sha256=values.digest(values.Value("", array)), sharding="cpu:0", committed=committed,
+    )  # fmt: skip
+    return CallAsWritten(
+        tree=tree, outputs=(leaf,), kept=(kept_arrays.keep(array),) if kept else ()
+    )
+
+
+def raises(kind="exception", message="Array has been deleted.\nmore", type_="ValueError"):
+    failure = Failure(kind=kind, stage=AS_WRITTEN, type=type_, message=message, where="m.py:3")
+    return CallAsWritten(failure=failure)
+
+
+def observation(side, *calls, failure=None):
+    return Observation(program="p", side=side, as_written=calls, failure=failure)
+
+
+def found(before, after, traced=()):
+    both = map(observation, STOCK, (), ())
+    both = (observation(side, *calls) for side, calls in zip(STOCK, (before, after), strict=True))
+    return [(each.outcome, each.detail) for each in compare(Pair(*both), traced)]
+
+
+ALIKE = [("equal", "1 call alike"), ("equal", "")]
+
+
+def test_calls_that_do_the_same_are_equal():
+    assert found([gives()], [gives()]) == ALIKE
+    assert found([gives(), gives(kept=False)], [gives(), gives(kept=False)])[0] == (
+        "equal",
+        "2 calls alike",
+    )
+    assert compare(Pair(*(observation(side) for side in STOCK))) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            [gives(), gives(kept=False)],
+            [gives(), gives(TWO)],
+            "call 2 gives other values at the only output: 1 of 2 elements are beyond rtol = atol "
+            "= 1e-06; the first at [0]: 1.0 and 2.0",
+        ),
+        (
+            [gives(), gives()],
+            [gives(), raises()],
+            "call 2 works on jax-legacy and fails on jax-simplified: ValueError: Array has been "
+            "deleted.",
+        ),
+        ([gives()], [gives(tree="(*,)")], "call 1 gives another structure: * against (*,)"),
+        (
+            [gives()],
+            [gives(np.float64([1, 1]))],
+            "call 1 gives another dtype at the only output: float32 against float64",
+        ),
+        (
+            [gives()],
+            [gives(weak_type=True)],
+            "call 1 gives another weak type at the only output: False against True",
+        ),
+    ],
+)
+def test_the_first_call_that_differs_is_told(before, after, said):
+    assert found(before, after)[0] == ("different", said)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([raises()], [raises()]),
+        ([raises()], [raises(message="another")]),
+        ([raises()], [gives()]),
+        ([gives()], [raises("timeout")]),
+        ([gives()], [raises("memory")]),
+        ([gives()], [gives(np.float32([1.0000001, 1]))]),  # a rounding
+    ],
+)
+def test_what_fails_before_the_flip_or_meets_a_limit_says_nothing(before, after):
+    assert found(before, after) == ALIKE
+
+
+def test_values_that_are_as_far_apart_in_the_traced_program_are_told_there():
+    apart = LeafComparison(
+        path="", rung="mismatch", max_abs=0.1, max_rel=0.1, max_ulp=9, mismatch_share=1.0,
+        first_index=(0,), passing_rtol=None,
+    )  # fmt: skip
+    assert found([gives()], [gives(TWO)], [apart]) == ALIKE
+    nearer = apart.model_copy(update={"max_abs": 0.01})
+    assert found([gives()], [gives(TWO)], [nearer])[0][0] == "different"
+
+
+def test_placement_is_a_difference_of_its_own():
+    said = "call 1 gives another committed at the only output: False against True"
+    assert found([gives()], [gives(committed=True)]) == [
+        ALIKE[0],
+        ("expected difference", said),
+    ]
+
+
+# -- what it comes to ------------------------------------------------------------------------------
+
+
+def decided(before, after, hazards=()):
+    comparisons = PairComparison(Evidence(before), Evidence(after)).comparisons()
+    findings = Findings((before, after), tuple(comparisons), hazards=hazards)
+    return decide(findings, (), [STOCK])
+
+
+WRITEABLE = Hazard(
+    kind="writeable NumPy array", file="m.py", line=7, array="float32[2]", what="is written",
+    fix=advice("capture a copy"),
+)  # fmt: skip
+FORBIDDEN = "INVALID_ARGUMENT: Disallowed host-to-device transfer: aval"
+
+
+@pytest.mark.parametrize(
+    ("call", "hazards", "where", "kind", "name"),
+    [
+        (gives(TWO), (), "", "outputs", "between calls"),
+        (gives(TWO), (WRITEABLE,), "m.py:7 (float32[2])", "outputs", "capture a copy"),
+        (raises(), (WRITEABLE,), "m.py:3", "failure", "between calls"),
+        (raises(message=FORBIDDEN), (), "m.py:3", "failure", "on the device"),
+    ],
+)
+def test_a_difference_has_what_helps(call, hazards, where, kind, name):
+    flip = decided(observation(STOCK[0], gives()), observation(STOCK[1], call), hazards)
+    first = flip.reasons[0]
+    assert (flip.outcome, first.where, first.kind) == ("different", where, kind)
+    assert (first.subject, first.action) == (AS_WRITTEN, advice(name))
+
+
+NOT_TRACED = Failure(kind="exception", stage="trace", type="TypeError", message="no tracer")
+
+
+@pytest.mark.parametrize("today", [NOT_TRACED, None])
+def test_where_only_the_jit_around_a_program_fails_its_costs_are_not_known(today):
+    runs = NOT_TRACED.model_copy(update={"runs_as_written": True})
+    before = observation(STOCK[0], gives(), failure=today and runs)
+    flip = decided(before, observation(STOCK[1], gives(), failure=runs))
+    assert (flip.outcome, flip.reasons[0].what) == (
+        "could not compare",
+        "what it costs is not known: as it is written it runs, 1 call alike on both sides, and "
+        "within a jit of constparity's it does not: exception in trace: TypeError: no tracer",
+    )
+    changed = decided(before, observation(STOCK[1], gives(TWO), failure=runs))
+    assert changed.outcome == "different"
+
+
+def test_outputs_are_where_a_call_as_written_finds_them():
+    """Within the tester's jit they may be elsewhere: a program may move them at the end."""
+    placed = gives(committed=True)
+    for traced, called, outcome in ((True, False, "safe"), (False, True, "placed otherwise")):
+        leaf = placed.outputs[0]
+        after = observation(STOCK[1], placed if called else gives())
+        after = after.model_copy(update={"outputs": (leaf,) if traced else gives().outputs})
+        before = observation(STOCK[0], gives())
+        before = before.model_copy(update={"outputs": gives().outputs})
+        comparisons = [
+            each
+            for each in PairComparison(Evidence(before), Evidence(after)).comparisons()
+            if each.metric in ("output committed", PLACED)
+        ]
+        assert decide(Findings((before, after), tuple(comparisons)), (), [STOCK]).outcome == outcome
+
+
+def test_calls_that_change_from_run_to_run_are_chance():
+    first, other = (observation(STOCK[0], gives(array)) for array in (ONE, TWO))
+    assert set(within(Evidence(first), Evidence(other))) == {(AS_WRITTEN, "")}
+    failed = observation(STOCK[0], raises())
+    assert set(within(Evidence(first), Evidence(failed))) == {(AS_WRITTEN, "")}
+    after = observation(STOCK[1], gives(TWO))
+    comparisons = PairComparison(Evidence(first), Evidence(after)).comparisons()
+    assert set(across(Findings((first, after), tuple(comparisons)), STOCK)) == {(AS_WRITTEN, "")}

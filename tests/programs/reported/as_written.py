@@ -1,0 +1,112 @@
+"""Programs that are not one jitted function: what their Python does around their jits counts."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests import program
+
+X = jnp.ones(64)
+ON_HOST = np.arange(64, dtype=np.float32)
+
+
+def aligned(value):
+    """Return a NumPy array whose memory stock JAX may compute in: it is 64-byte aligned."""
+    memory = np.empty(64 * 4 + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    array = memory[start : start + 64 * 4].view(np.float32)
+    array[:] = value
+    return array
+
+
+@program
+def writes_between_calls():
+    offset = aligned(1.0)
+    add = jax.jit(lambda x: x + offset)
+
+    def step(x):
+        y = jax.block_until_ready(add(x))
+        if not isinstance(x, jax.core.Tracer):
+            offset[:] += 1
+        return y
+
+    return step, (X,)
+
+
+@program
+def written_after_a_warm_up():
+    offset = aligned(1.0)
+    add = jax.jit(lambda x: x + offset)
+    add(X).block_until_ready()
+    offset[:] = 5.0
+    return add, (X,)
+
+
+@program
+def donates_what_another_captured():
+    first = jnp.arange(64.0)
+    state = {"weights": first}
+    baseline = jax.jit(lambda x: x @ first)
+    update = jax.jit(lambda w: w * 1.5, donate_argnums=0)
+
+    def step(x):
+        y = baseline(x)
+        if not isinstance(x, jax.core.Tracer):
+            state["weights"] = update(state["weights"])
+        return y
+
+    return step, (X,)
+
+
+@program
+def hands_an_alias_to_a_donating_jit():
+    weights = jnp.arange(64.0)
+    add = jax.jit(lambda w, x: w + x * weights, donate_argnums=0)
+    return lambda x: add(jax.device_put(weights), x), (X,)
+
+
+@program
+def holds_a_guard():
+    scale = jax.jit(lambda x: x * ON_HOST)
+
+    def step(x):
+        with jax.transfer_guard("disallow"):
+            return scale(x)
+
+    return step, (X,)
+
+
+@program
+def puts_its_result_somewhere():
+    """Within the tester's jit the result is committed after the flip alone."""
+    weights = jax.device_put(X, jax.devices()[0])
+    scale = jax.jit(lambda x: x * weights)
+    return lambda x: jax.device_put(scale(x), jax.devices()[0]), (X,)
+
+
+@program
+def gives_a_number():
+    weights = jnp.arange(64.0)
+    dot = jax.jit(lambda x: x @ weights)
+    return lambda x: float(dot(x)), (X,)
+
+
+@program
+def counts_its_calls():
+    """Gives another result at each call, alike in both forms."""
+    weights, calls = jnp.arange(64.0), []
+    scale = jax.jit(lambda x, n: x * weights + n)
+
+    def step(x):
+        calls.append(None)
+        return scale(x, len(calls))
+
+    return step, (X,)
+
+
+@program
+def draws_at_each_call():
+    """Does not repeat itself, and is not traced otherwise: the numbers are arguments of its jit."""
+    weights = jnp.arange(64.0)
+    scale = jax.jit(lambda x, n: x * weights + n)
+    return lambda x: scale(x, np.random.default_rng().normal()), (X,)

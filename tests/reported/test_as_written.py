@@ -1,0 +1,56 @@
+"""Programs that are not one jitted function, whose Python does something between calls.
+
+The expected outcomes are those of stock JAX, which called each program four times as it is written,
+in a process for each mode.
+"""
+
+import pytest
+from program_files import program_file
+
+from parity_tests.advice import advice
+from parity_tests.campaign import run
+from parity_tests.campaign.options import CampaignOptions
+
+
+@pytest.fixture(scope="module")
+def rows():
+    sides = ("jax-legacy", "jax-simplified")
+    options = CampaignOptions(sides=sides, timeout=60.0, attribute=False, steady_calls=0)
+    programs = run.run([str(program_file("reported/as_written"))], options).programs
+    return {row.name: row for row in programs}
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "action"),
+    [
+        ("writes_between_calls", "call 2 gives other values", "capture a copy"),
+        ("written_after_a_warm_up", "call 1 gives other values", "capture a copy"),
+        ("donates_what_another_captured", "call 2 works on jax-legacy and fails", "between calls"),
+        ("hands_an_alias_to_a_donating_jit", "call 1 works on jax-legacy and fails", "donated"),
+        ("holds_a_guard", "call 1 works on jax-legacy and fails", "on the device"),
+    ],
+)
+def test_what_python_does_around_a_jit_breaks_after_the_flip(rows, name, said, action):
+    row = rows[name]
+    first = row.flip.reasons[0]
+    assert (row.flip.outcome, first.action) == ("different", advice(action))
+    assert first.what.startswith(f"as it is written, {said}")
+
+
+@pytest.mark.parametrize("name", ["puts_its_result_somewhere", "counts_its_calls"])
+def test_a_program_that_does_the_same_as_it_is_written_is_safe(rows, name):
+    row = rows[name]
+    assert (row.verdict, row.flip.outcome) == ("parity", "safe")
+    assert [len(each.as_written) for each in row.observations] == [4, 4]
+
+
+def test_a_program_that_no_jit_takes_is_called_all_the_same(rows):
+    row = rows["gives_a_number"]
+    assert row.flip.outcome == "could not compare"
+    assert row.flip.reasons[0].what.startswith(
+        "what it costs is not known: as it is written it runs, 4 calls alike on both sides"
+    )
+
+
+def test_a_program_that_does_not_repeat_itself_as_it_is_written_blames_nobody(rows):
+    assert rows["draws_at_each_call"].flip.outcome == "not repeatable"
