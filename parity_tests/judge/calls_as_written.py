@@ -1,6 +1,7 @@
 """Compare two sides of stock JAX by their calls of a program as it is written.
 
-A call that fails on both sides, or before the flip alone, says nothing of the flip.
+A call that fails on both sides, or before the flip alone, says nothing of the flip. Where the
+first one does, the program was not compared.
 """
 
 from __future__ import annotations
@@ -56,11 +57,17 @@ def compare(pair: Pair, traced: Sequence[LeafComparison] = ()) -> list[Found]:
     placed = next(filter(None, (_placed(n, *each) for n, each in enumerate(both, 1))), "")
     placed_outcome: ComparisonOutcome = "expected difference" if pair.across_modes else "different"
     return [
-        Found(AS_WRITTEN, "different", apart)
-        if apart
-        else Found(AS_WRITTEN, "equal", f"{counted(len(both), 'call')} alike"),
+        Found(AS_WRITTEN, "different", apart) if apart else _not_apart(pair.left, len(both)),
         Found(PLACED, placed_outcome, placed) if placed else Found(PLACED, "equal"),
     ]
+
+
+def _not_apart(left: Observation, calls: int) -> Found:
+    failure = left.as_written[0].failure
+    if failure is None:
+        return Found(AS_WRITTEN, "equal", f"{counted(calls, 'call')} alike")
+    said = f"call 1 fails on {left.side} today: {failure.type}: {first_line(failure.message)}"
+    return Found(AS_WRITTEN, "not compared", said)
 
 
 def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:

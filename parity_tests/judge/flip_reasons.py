@@ -54,7 +54,8 @@ _FLAG_WORKS = Version("0.10.0")
 def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> FlipReason:
     """Return the reason where a side failed, before the flip or after it."""
     compared = flip.as_written
-    if compared is not None and compared.outcome == "different":
+    told = ("different",) if before.failure else ("different", "not compared")
+    if compared is not None and compared.outcome in told:
         return reasons_as_written.of_calls(flip, compared)
     failed = before.failure or after.failure
     assert failed is not None
@@ -146,7 +147,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
         return
     read = read_that_changes(flip) if outcome == "different" and not placement else None
     if metric == AS_WRITTEN:
-        if outcome == "different":
+        if outcome != "equal":
             yield reasons_as_written.of_calls(flip, comparison)
     elif metric in effects.METRICS:
         yield from effect_reasons.of_effects(flip, metric)

@@ -22,7 +22,7 @@ def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
 
 
 def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
-    """Return the reason for calls as written that differ across the flip.
+    """Return the reason for calls as written that differ across the flip, or say nothing of it.
 
     Example::
 
@@ -33,6 +33,10 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
     assert flip.after is not None
     failing = calls_as_written.failure_after(flip.before, flip.after)
     what = f"as it is written, {comparison.detail}"
+    if comparison.outcome == "not compared":
+        return FlipReason(
+            outcome="could not compare", kind="failure", what=what, action=advice("fails today")
+        )
     if (read := read_that_changes(flip)) is not None:
         return of_read("failure" if failing else "outputs", what, read)
     if failing:
