@@ -39,7 +39,7 @@ def module(programs: Mapping[str, Recipe], header: str = "A generated program.")
     """Write a module with a factory for each program, under its name.
 
     A factory can be called without arguments and returns `(fun, args)`, as targets of
-    `constparity run` do. Its `jit` is the jit within the program and under its outer
+    `constparity run` do. Its `jit` is the jit around the program, within it and under its outer
     transformation.
 
     Example::
@@ -68,7 +68,7 @@ def _program(name: str, recipe: Recipe) -> str:
         *_block(recipe.pieces, arrays, recipe.size, 2, count(1)),
         f"return (x{returned or ','})",
     ]
-    result = f"return {_OUTSIDE[recipe.outside]}, (draw(1000, {recipe.size}, {recipe.size}),)"
+    result = f"return jit({_OUTSIDE[recipe.outside]}), (draw(1000, {recipe.size}, {recipe.size}),)"
     docstring = textwrap.wrap(f'"""{summary(recipe)}."""', 92)
     inner = [*docstring, *made, "", "def fun(x):", *_indented(body), "", result]
     return "\n".join([f"def {name}(jit=jax.jit):", *_indented(inner)]) + "\n"

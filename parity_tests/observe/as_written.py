@@ -40,17 +40,13 @@ def is_due(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
     """
     own = built.own
     if own.is_own:
-        return (
-            own.was_called
-            or bool(jax.config.values["jax_disable_jit"])
-            or donating_call.shares_memory(built, lowered, facts)
-        )
+        return is_due_after_failure(own) or donating_call.shares_memory(built, lowered, facts)
     return calls_own_jit(lowered.traced.jaxpr) or bool(jits_held_by(own.fun))
 
 
 def is_due_after_failure(own: OwnJit) -> bool:
     """Say whether a program that fails in the tester's jit may run as it is written."""
-    return own.was_called or not own.is_own
+    return own.was_called or not own.is_own or bool(jax.config.values["jax_disable_jit"])
 
 
 def added(program: Program, built: Built, found: Observation, clock: StageClock) -> Observation:
