@@ -73,11 +73,16 @@ def _not_apart(left: Observation, calls: int) -> Found:
 def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:
     """Return the first call that fails on the right side alone, by its number from 1.
 
+    A program that cannot be built there fails in its first call.
+
     Example::
 
         failure_after(of_jax_legacy, of_jax_simplified)[1].type == "ValueError"
     """
-    for number, (one, two) in enumerate(zip(left.as_written, right.as_written, strict=False), 1):
+    calls = right.as_written
+    if not calls and right.failure and right.failure.stage in ("import", "build"):
+        calls = (CallAsWritten(failure=right.failure),)
+    for number, (one, two) in enumerate(zip(left.as_written, calls, strict=False), 1):
         if not one.failure and two.failure and two.failure.kind in _OF_PROGRAMS:
             return number, two.failure
     return None

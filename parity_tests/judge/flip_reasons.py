@@ -9,9 +9,8 @@ from packaging.version import Version
 from parity_tests.advice import advice
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.exception_texts import are_alike, first_line
-from parity_tests.judge import effect_reasons, effects, reasons_as_written
+from parity_tests.judge import calls_as_written, effect_reasons, effects, reasons_as_written
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from parity_tests.judge.calls_as_written import PLACED
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
 from parity_tests.judge.limits_exceeded import is_beyond_doubt
@@ -57,6 +56,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     told = ("different",) if before.failure else ("different", "not compared")
     if compared is not None and compared.outcome in told:
         return reasons_as_written.of_calls(flip, compared)
+    if before.failure and (new := calls_as_written.failure_after(before, after)):
+        return reasons_as_written.of_new_failure(flip, *new)
     failed = before.failure or after.failure
     assert failed is not None
     if (reason := reasons_as_written.of_failure(flip, failed)) is not None:
@@ -142,7 +143,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     outcome, metric = comparison.outcome, comparison.metric
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
-    placement = metric == PLACED or metric in _OF_PLACEMENT
+    placement = metric == calls_as_written.PLACED or metric in _OF_PLACEMENT
     if placement and not _tells_placement(flip, metric):
         return
     read = read_that_changes(flip) if outcome == "different" and not placement else None
@@ -186,7 +187,9 @@ def _tells_placement(flip: AcrossFlip, metric: str) -> bool:
 
     Where the program is called as it is written, these calls do.
     """
-    return metric == PLACED or all(each.metric != PLACED for each in flip.comparisons)
+    return metric == calls_as_written.PLACED or all(
+        each.metric != calls_as_written.PLACED for each in flip.comparisons
+    )
 
 
 def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:

@@ -31,27 +31,43 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
     """
     assert flip.before is not None
     assert flip.after is not None
-    failing = calls_as_written.failure_after(flip.before, flip.after)
     what = f"as it is written, {comparison.detail}"
     if comparison.outcome == "not compared":
         return FlipReason(
             outcome="could not compare", kind="failure", what=what, action=advice("fails today")
         )
-    if (read := read_that_changes(flip)) is not None:
-        return of_read("failure" if failing else "outputs", what, read)
+    failing = calls_as_written.failure_after(flip.before, flip.after)
     if failing:
-        cause = flip.hazard(*hazards_behind(failing[1]))
-        where, action = failing[1].where, _action(failing[1])
-    else:
-        cause = flip.hazard("writeable NumPy array")
-        where, action = "", advice("between calls")
+        return of_new_failure(flip, *failing)
+    if (read := read_that_changes(flip)) is not None:
+        return of_read("outputs", what, read)
+    cause = flip.hazard("writeable NumPy array")
     return FlipReason(
         outcome="different",
-        kind="failure" if failing else "outputs",
+        kind="outputs",
         subject=AS_WRITTEN,
         what=what,
-        where=lines_of(cause) if cause else where,
-        action=cause[0].fix if cause else action,
+        where=lines_of(cause) if cause else "",
+        action=cause[0].fix if cause else advice("between calls"),
+    )
+
+
+def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReason:
+    """Return the reason for a call as written that fails after the flip alone."""
+    what = (
+        f"as it is written, call {number} works on {flip.left} and fails on {flip.right}: "
+        f"{failure.type}: {first_line(failure.message)}"
+    )
+    if (read := read_that_changes(flip)) is not None:
+        return of_read("failure", what, read)
+    cause = flip.hazard(*hazards_behind(failure))
+    return FlipReason(
+        outcome="different",
+        kind="failure",
+        subject=AS_WRITTEN,
+        what=what,
+        where=lines_of(cause) if cause else failure.where,
+        action=cause[0].fix if cause else _action(failure),
     )
 
 

@@ -176,6 +176,18 @@ def test_where_only_the_jit_around_a_program_fails_its_costs_are_not_known(today
     assert changed.outcome == "different"
 
 
+def test_a_program_that_cannot_be_built_after_the_flip_breaks():
+    runs = NOT_TRACED.model_copy(update={"runs_as_written": True})
+    before = observation(STOCK[0], gives(), failure=runs)
+    not_built = NOT_TRACED.model_copy(update={"stage": "build", "message": "no const_args"})
+    flip = decided(before, observation(STOCK[1], failure=not_built))
+    assert (flip.outcome, flip.reasons[0].what) == (
+        "different",
+        "as it is written, call 1 works on jax-legacy and fails on jax-simplified: TypeError: no "
+        "const_args",
+    )
+
+
 def test_outputs_are_where_a_call_as_written_finds_them():
     """Within the tester's jit they may be elsewhere: a program may move them at the end."""
     placed = gives(committed=True)
