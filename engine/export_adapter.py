@@ -59,13 +59,18 @@ class ExportAdapter(jax.stages.Wrapped):
         """The name of the function."""
         return self.traced.fun_name
 
-    def lower(self, **options: Any) -> Lowered:
+    def lower(
+        self,
+        *,
+        lowering_platforms: tuple[str, ...],
+        _private_parameters: jax_internals.LoweringParameters,
+    ) -> Lowered:
         """Lower with the constants as inputs; `jax.export.export` calls this second.
 
         Raises ValueError for incompatible devices, as a call does.
         """
         traced, lojax = self.traced, self.traced.lojax
-        params = lojax._params
+        params = jax_internals.params_of(lojax)
         plan = traced._pipeline.hoist_for_export(
             params["jaxpr"], embedded_constants_max_bytes.value, params["name"].choices
         )
@@ -73,8 +78,8 @@ class ExportAdapter(jax.stages.Wrapped):
             traced._pipeline,
             plan,
             lojax,
-            lowering_platforms=options["lowering_platforms"],
-            lowering_parameters=options["_private_parameters"],
+            lowering_platforms=lowering_platforms,
+            lowering_parameters=_private_parameters,
         )
         operands = list(computation.const_args)
         hoisted_by_jax = operands[: len(operands) - plan.num_const_args]

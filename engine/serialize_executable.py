@@ -12,6 +12,7 @@ the kind of device and, for CPUs, the instruction set that XLA uses are those it
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Sequence, Set
 from typing import Any
@@ -81,9 +82,9 @@ def serialize(compiled: Compiled) -> bytearray:
     infos, _ = jax.tree.flatten(compiled.args_info)
     args, kwargs = compiled.args_info
     const_args = tuple(compiled.const_args)
-    executable: Any = compiled._executable
+    called_with = jax_internals.call_params(compiled)
     parts = jax_internals.executable_parts(
-        executable,
+        called_with.executable,
         writable(jax.tree.structure(((const_args, *args), kwargs))),
         writable(compiled.out_tree),
     )
@@ -93,7 +94,7 @@ def serialize(compiled: Compiled) -> bytearray:
         "sha256": {name: hashlib.sha256(data[name]).hexdigest() for name in _TENSORS},
         "num_const_args": len(const_args),
         "donated": [info.donated for info in infos],
-        "no_kwargs": compiled._no_kwargs,
+        "no_kwargs": called_with.no_kwargs,
         "parts": {name: getattr(parts, name) for name in _PARTS},
     }
     metadata = {
@@ -154,7 +155,7 @@ def deserialize_and_load(
     avals = jax_internals.all_input_avals(executable)[count:]
     infos = list(map(jax_internals.argument_info, avals, manifest["donated"]))
     args, kwargs = jax.tree.unflatten(interface.in_tree, [None] * count + infos)
-    donated = {jax_internals.buffer_type(info._aval) for info in infos if info.donated}
+    donated = set(map(jax_internals.buffer_type, itertools.compress(avals, manifest["donated"])))
     return _Loaded(
         executable,
         [_held(const_arg, donated) for const_arg in const_args],

@@ -104,7 +104,7 @@ class Traced(jax.stages.Traced):
         Raises ValueError for incompatible devices, as `jax.jit` does.
         """
         lojax = self.lojax
-        params = lojax._params
+        params = jax_internals.params_of(lojax)
         lowering_platforms = lowering_platforms or jax_internals.platforms_of_context(params)
         for_export = _private_parameters is not None and _private_parameters.for_export
         if hoist_constants_as_args is None:
@@ -112,7 +112,7 @@ class Traced(jax.stages.Traced):
         plan = plan_of(
             self._pipeline,
             params["jaxpr"],
-            self._params["name"].choices,
+            jax_internals.params_of(self)["name"].choices,
             hoist=hoist_constants_as_args,
         )
         computation = lower_traced(
@@ -122,12 +122,13 @@ class Traced(jax.stages.Traced):
             lowering_platforms=lowering_platforms,
             lowering_parameters=_private_parameters,
         )
+        in_types, out_types = jax_internals.types_beside(lojax)
         lowered = Lowered(
             computation,
             lojax.args_info,
             lojax.out_tree,
-            in_types=lojax._in_types,
-            out_types=lojax._out_types,
+            in_types=in_types,
+            out_types=out_types,
         )
         if not for_export:
             lowered._execution_of = functools.partial(self._execution_of, params=params)
@@ -157,18 +158,18 @@ class Lowered(jax.stages.Lowered):
     @property
     def const_args(self) -> list[Any]:
         """The constants that come first among the arguments of main, each array once."""
-        return list(self._lowering.const_args)
+        return list(jax_internals.lowering_of(self).const_args)
 
     @property
     def num_const_args(self) -> int:
         """The number of const args of main."""
-        return len(self._lowering.const_args)
+        return len(jax_internals.lowering_of(self).const_args)
 
     @property
     def in_avals(self) -> Any:
         """The avals of the user's arguments, as a tree."""
         # JAX's own property counts const args as arguments and fails on them (jax 0.10.2).
-        return jax.tree.map(lambda info: info._aval, self.args_info)
+        return jax.tree.map(jax_internals.aval_of, self.args_info)
 
     def compile(
         self,
@@ -177,17 +178,18 @@ class Lowered(jax.stages.Lowered):
         device_assignment: tuple[jax.Device, ...] | None = None,
     ) -> Compiled:
         """Compile for the devices that the lowering was made for, or for `device_assignment`."""
+        computation = jax_internals.lowering_of(self)
         executable = compile_shared(
-            self._lowering, compiler_options=compiler_options, device_assignment=device_assignment
+            computation, compiler_options=compiler_options, device_assignment=device_assignment
         )
+        in_types, out_types = jax_internals.types_beside(self)
         compiled = Compiled(
             executable,
-            self._lowering.const_args,
+            computation.const_args,
             self.args_info,
             self.out_tree,
-            self._no_kwargs,
-            self._in_types,
-            self._out_types,
+            in_types=in_types,
+            out_types=out_types,
         )
         if device_assignment is None and self._execution_of is not None:
             compiled._execution_of = functools.partial(
@@ -213,8 +215,8 @@ class Compiled(jax.stages.Compiled):
     Source: `jax.stages.Compiled`.
     """
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         del self._call  # so the first call finds the method below
         self._execution_of: Callable[..., Execution] | None = None
 
@@ -230,22 +232,24 @@ class Compiled(jax.stages.Compiled):
         reference to this object: a cycle would keep the captured arrays until garbage collection.
         """
         captured = self.const_args
-        on_devices = place(self._params.executable, captured) if captured else captured
+        executable = jax_internals.call_params(self).executable
+        on_devices = place(executable, captured) if captured else captured
         # JAX checks the type of each const arg, and a placed PRNG key, raw data, would fail: pass
         # the key itself. Stock JAX has no keys among its const args (jax 0.10.2).
         is_key = [jax.dtypes.issubdtype(const.dtype, jax.dtypes.extended) for const in captured]
-        self._params = params = self._params._replace(
-            const_args=[
+        params = jax_internals.replace_const_args(
+            self,
+            [
                 const if key else array
                 for const, array, key in zip(captured, on_devices, is_key, strict=True)
-            ]
+            ],
         )
 
         def call_in_python(*args: Any, **kwargs: Any) -> Any:
             results, _, _ = jax.stages.Compiled.call(params, *args, **kwargs)
             return results
 
-        in_c = None if any(is_key) else params.executable.create_cpp_call(params)
+        in_c = None if any(is_key) else executable.create_cpp_call(params)
         call = in_c or call_in_python
         if self._execution_of is not None and watching.watcher() is not None:
             call = _watched(call, self._execution_of, self.in_tree, self.out_tree)
@@ -255,7 +259,7 @@ class Compiled(jax.stages.Compiled):
     @property
     def const_args(self) -> list[Any]:
         """The constants that a call passes before the user's arguments, each array once."""
-        return list(self._params.const_args)
+        return list(jax_internals.call_params(self).const_args)
 
 
 def _watched(

@@ -1,8 +1,7 @@
 """A program's own jit: its options, and example arguments as these options take them.
 
 A target that is jitted already keeps its options on every side: static and donated arguments,
-shardings, and what else `jax.jit` takes. JAX has no public way to read them off a jitted function;
-`_jit_info` is an attribute of that function (jax 0.10.2). Without it there are no options.
+shardings, and what else `jax.jit` takes. JAX has no public way to read them off a jitted function.
 
 A wrapper of a library that ends in `jax.jit`, such as `flax.nnx.jit`, has its options where nobody
 else finds them. It is called as it is, within a jit of the side, and is given as Python values what
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_internals import attribute, jit_info
 
 
 def is_jitted(fun: Any) -> bool:
@@ -288,12 +288,16 @@ def options_of(jitted: Any) -> dict[str, Any]:
     Example::
 
         options_of(jax.jit(f, donate_argnums=0)) == {"donate_argnums": (0,), ...}
+
+    Raises `PrivateNameError` where JAX has these options elsewhere.
     """
-    info = getattr(jitted, "_jit_info", None)
-    found = {name: getattr(info, name, None) for name in _PLAIN}
+    info = jit_info(jitted)
+    if info is None:
+        return {}
+    found = {name: attribute(info, name) for name in _PLAIN}
     found["in_shardings"] = _shardings(info, "in")
     found["out_shardings"] = _shardings(info, "out")
-    found["compiler_options"] = dict(getattr(info, "compiler_options_kvs", ()))
+    found["compiler_options"] = dict(attribute(info, "compiler_options_kvs"))
     return {name: value for name, value in found.items() if _is_given(value)}
 
 
@@ -317,9 +321,9 @@ def _shardings(info: Any, end: str) -> Any:
     """Return the shardings at one end; None where there are none, or layouts beside them."""
     import jax
 
-    leaves = getattr(info, f"{end}_shardings_leaves", ())
-    layouts = getattr(info, f"{end}_layouts_leaves", ())
+    leaves = attribute(info, f"{end}_shardings_leaves")
+    layouts = attribute(info, f"{end}_layouts_leaves")
     given = [None if type(leaf).__name__ == "UnspecifiedValue" else leaf for leaf in leaves]
     if all(leaf is None for leaf in given) or any(layout is not None for layout in layouts):
         return None
-    return jax.tree.unflatten(getattr(info, f"{end}_shardings_treedef"), given)
+    return jax.tree.unflatten(attribute(info, f"{end}_shardings_treedef"), given)

@@ -131,6 +131,15 @@ from engine.jax_internals.source_info import (
     names_inside,
     user_frames,
 )
+from engine.jax_internals.stages import (
+    argument_types_of,
+    aval_of,
+    call_params,
+    lowering_of,
+    params_of,
+    replace_const_args,
+    types_beside,
+)
 from engine.jax_internals.tracing import (
     ProgramName,
     argument_types,

@@ -89,9 +89,9 @@ def lower_traced(
 
     Raises ValueError for incompatible devices, as `jax.jit` does.
     """
-    types = lojax._meta_tys_flat
+    types = jax_internals.argument_types_of(lojax)
     try:
-        return lower_plan(pipeline, plan, types, lojax._params, **options)
+        return lower_plan(pipeline, plan, types, jax_internals.params_of(lojax), **options)
     except jax_internals.PlacementError as error:
         names = jax_internals.argument_names(lojax.jaxpr)
         raise jax_internals.with_arguments(error, lojax.fun_name, types, names) from None

@@ -32,7 +32,7 @@ def _problems(found: Diagnosis, engine_error: str, names_error: str) -> Iterator
         yield Problem(what=f"`import engine` raises: {engine_error}", to_do=to_do)
     if found.engine_refuses is None and broken:
         of_jax = counted(len(broken), "private name")
-        what = f"{of_jax} of JAX that the engine rests on gone or changed"
+        what = f"{of_jax} of JAX that constparity rests on gone or changed"
         yield Problem(what=what, to_do=f"install another release of jax, and {_REPORT}")
     if names_error:
         yield Problem(what=f"no private name was looked at: {names_error}", to_do=_REPORT)

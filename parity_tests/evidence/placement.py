@@ -18,7 +18,7 @@ def sharding_of(array: Any) -> str | None:
 
         sharding_of(jnp.ones(3)) == "cpu:0"
     """
-    sharding = getattr(array, "sharding", None)
+    sharding = _sharding(array)
     if sharding is None:
         return None
     held = {
@@ -37,13 +37,21 @@ def sharding_of(array: Any) -> str | None:
 
 def is_committed(array: Any) -> bool | None:
     """Say whether an array is committed to its devices; None if it is not a JAX array."""
-    return getattr(array, "committed", None)
+    import jax
+
+    return array.committed if isinstance(array, jax.Array) else None
 
 
 def devices_of(array: Any) -> int:
     """Count the devices that an array is on, 0 for what is no array of JAX."""
-    sharding = getattr(array, "sharding", None)
+    sharding = _sharding(array)
     return 0 if sharding is None else len(sharding.device_set)
+
+
+def _sharding(array: Any) -> Any:
+    import jax
+
+    return array.sharding if isinstance(array, jax.Array) else None
 
 
 def _default_kinds(sharding: Any) -> set[str]:

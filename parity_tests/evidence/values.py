@@ -49,7 +49,8 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
     else:
         host = np.asarray(leaf)
     value = Value(path, host)
-    weak = bool(getattr(leaf, "weak_type", False))
+    is_extended = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended)  # which has no weak types
+    weak = isinstance(leaf, jax.Array) and not is_extended and leaf.weak_type
     row = OutputLeaf(
         path=path,
         shape=tuple(leaf.shape),

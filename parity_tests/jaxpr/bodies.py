@@ -203,12 +203,13 @@ def _linear_solve(equation: Any) -> LinearSolve:
 
 
 def _hijax(equation: Any) -> Call | None:
-    """Read a hijax primitive, an object that may hold one body, as such or as a traced stage.
+    """Read a hijax primitive, the one param: an object that may hold a body or a traced stage.
 
     With `jax_custom_jvp3`, `jax_custom_vjp3` and `jax_remat3` (jax 0.12.0), functions with rules
     for derivatives and checkpointed ones are such primitives.
     """
-    held = vars(equation.params["_prim"]).values()
+    [primitive] = equation.params.values()
+    held = vars(primitive).values()
     found = [value if is_body(value) else getattr(value, "jaxpr", None) for value in held]
     bodies = [value for value in found if is_body(value)]
     return Call(bodies[0], len(equation.invars)) if len(bodies) == 1 else None

@@ -25,6 +25,7 @@ import numpy as np
 from jax.interpreters import mlir
 
 from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_internals import PrivateNameError, lowering_rules
 from parity_tests.jaxpr.source_places import place_in
 from parity_tests.observe.calls import without_addresses
 from parity_tests.program import source_of
@@ -32,6 +33,7 @@ from parity_tests.program import source_of
 # The primitives that call Python (jax 0.10.2).
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback")
 _PRINT = "debug_print"
+_PRINT_SINCE = (0, 7, 2)  # before, `jax.debug.print` is a debug_callback
 _MARK = "__constparity_told__"  # of a rule that is wrapped
 
 
@@ -135,9 +137,14 @@ def _on_host(value: Any) -> Any:
 
 
 def install() -> None:
-    """Wrap the lowering rules of callbacks in this process; once, whoever asks for it."""
-    for platform, rules in _tables():
+    """Wrap the lowering rules of callbacks in this process; once, whoever asks for it.
+
+    Raises `PrivateNameError` where JAX has no rule for one of them.
+    """
+    missing = {*_CALLBACKS, *([_PRINT] if jax.__version_info__ >= _PRINT_SINCE else [])}
+    for platform, rules in lowering_rules():
         by_name = {primitive.name: primitive for primitive in rules}
+        missing -= by_name.keys()
         for name in (_PRINT, *_CALLBACKS):
             primitive = by_name.get(name)
             if primitive is None or hasattr(rules[primitive].rule, _MARK):
@@ -148,11 +155,8 @@ def install() -> None:
             elif "debug_callback" in by_name:
                 rule = rules[by_name["debug_callback"]].rule
                 _register(primitive, _told_of_prints(primitive, rule), platform, entry)
-
-
-def _tables() -> Iterator[tuple[str | None, Any]]:
-    yield None, getattr(mlir, "_lowerings", {})
-    yield from list(getattr(mlir, "_platform_specific_lowerings", {}).items())
+    if missing:
+        raise PrivateNameError(f"lowering rule of {', '.join(sorted(missing))}")
 
 
 def _register(primitive: Any, rule: Any, platform: str | None, entry: Any) -> None:

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import jax
 from jax.extend import core
 
+from parity_tests.jax_internals import attribute, setting_readers
 from parity_tests.jaxpr.bodies import const_count
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
 from parity_tests.observe import environments
@@ -199,10 +200,10 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
     if read_flag is None:
         return []
     read_all, read_variable = vars(config)["values"], type(os.environ).__getitem__
-    read_named: Any = vars(config).get("_read")
     # What `jax.config` reads, and code that imports private modules of JAX reads by itself.
-    holder: Any = getattr(jax.config, "_value_holders", {}).get(FLAG)
-    read_value: Any = getattr(type(holder), "value", None)
+    holder, reader_by_name = setting_readers(FLAG)
+    read_named: Any = attribute(*reader_by_name)
+    read_value: Any = attribute(type(holder), "value")
 
     def flag(self: Any) -> Any:
         value = read_flag.__get__(self)
@@ -253,11 +254,9 @@ def _flag_readers(reads: Reads) -> list[tuple[type, str, Any]]:
                 return self[key]
             return default
 
-    of_holder = [(type(holder), "value", property(held))] if read_value is not None else []
-    named = [(config, "_read", read_by_name)] if read_named is not None else []
     return [
-        *of_holder,
-        *named,
+        (type(holder), "value", property(held)),
+        (*reader_by_name, read_by_name),
         (config, FLAG, property(flag)),
         (config, "values", property(lambda self: Values(read_all.__get__(self)))),
         (type(os.environ), "__getitem__", variable),

@@ -48,8 +48,10 @@ def warm_up(side: Side) -> None:
 
         warm_up("simplified")
     """
-    captured = np.ones(64, np.float32)
-    jitted_on(lambda x: x * captured, side).trace(captured).lower()
+    argument = np.ones(64, np.float32)
+    # Some releases before 0.10.0 fail on a captured NumPy array that is no scalar, in simplified.
+    captured = argument if jax.__version_info__ >= (0, 10, 0) else np.float32(1)
+    jitted_on(lambda x: x * captured, side).trace(argument).lower()
 
 
 def traced_as_it_takes(

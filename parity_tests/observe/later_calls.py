@@ -91,7 +91,7 @@ def _same_array(a: Any, b: Any) -> bool:
     if jax.dtypes.issubdtype(a.dtype, jax.dtypes.extended):
         return False
     alike = all(
-        getattr(a, name, None) == getattr(b, name, None)
+        getattr(a, name) == getattr(b, name)
         for name in ("shape", "dtype", "weak_type", "sharding", "committed")
     )
     return alike and _same_bytes(np.asarray(a), np.asarray(b))

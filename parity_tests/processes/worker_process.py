@@ -60,7 +60,7 @@ class Lost:
     def failure(self) -> Failure:
         """Return the failure of the program that the process was on."""
         if self.kind == "crash":
-            type_, message = self.ending, _ENDED_BY.get(self.ending, "the process ended")
+            type_, message = self.ending, _ENDED_BY.get(self.ending) or _ended_by(self.log)
         else:
             type_ = {"timeout": "TimeLimit", "memory": "MemoryLimit"}[self.kind]
             message = self.ending
@@ -84,6 +84,12 @@ _ENDED_BY = {
     KILLED: "the process was killed from outside, or by the kernel because memory ran out; a "
     "campaign with --resume runs the program again",
 }
+
+
+def _ended_by(log: str) -> str:
+    """Return the error of ours that ended a process, which is the last line that it printed."""
+    last = log.strip().rpartition("\n")[2]
+    return last if last.startswith("parity_tests.") else "the process ended"
 
 
 class Supervised(Protocol):

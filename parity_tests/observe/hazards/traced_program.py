@@ -164,7 +164,7 @@ def _donated(leaves: tuple[Any, ...], args_info: Any) -> tuple[Any, ...]:
 
 def is_committed(value: Any) -> bool:
     """Say whether a value is a `jax.Array` that is committed to its devices."""
-    return isinstance(value, jax.Array) and bool(getattr(value, "committed", False))
+    return isinstance(value, jax.Array) and value.committed
 
 
 def named(devices: set[Any]) -> str:

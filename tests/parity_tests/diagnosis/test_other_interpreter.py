@@ -96,7 +96,7 @@ def test_a_private_name_that_is_gone_where_the_engine_runs(doctor, tmp_path):
     status, found, _ = doctor(planted(tmp_path / "old", ("jax", "pydantic"), text))
     assert status == 1
     [problem] = found["problems"]
-    assert problem["what"] == "1 private name of JAX that the engine rests on gone or changed"
+    assert problem["what"] == "1 private name of JAX that constparity rests on gone or changed"
 
 
 def test_a_jax_that_does_not_start_there(doctor, tmp_path):

@@ -37,7 +37,7 @@ def test_a_new_optional_parameter_is_no_problem():
 @pytest.mark.parametrize("what", ["gone", "changed"])
 def test_a_private_name_that_is_gone_or_changed(what):
     [(said, to_do)] = wrong(WELL.model_copy(update={"names": (finding(what),)}))
-    assert said == "1 private name of JAX that the engine rests on gone or changed"
+    assert said == "1 private name of JAX that constparity rests on gone or changed"
     assert "install another release of jax" in to_do
 
 

@@ -3,9 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
-from parity_tests.evidence import placement
+from parity_tests.evidence import placement, values
 
 
 def test_a_sharding_is_described_by_what_each_device_holds():
@@ -16,3 +17,11 @@ def test_a_sharding_is_described_by_what_each_device_holds():
     assert placement.sharding_of(np.ones(3)) is None
     assert placement.is_committed(jnp.ones(3)) is False
     assert placement.devices_of(split) == 8
+
+
+@pytest.mark.parametrize("name", ["sharding", "committed", "weak_type"])
+def test_an_attribute_that_jax_has_no_more_is_not_taken_for_a_plain_one(monkeypatch, name):
+    array = jnp.ones(3)
+    monkeypatch.delattr(type(array), name)
+    with pytest.raises((AttributeError, NotImplementedError)):
+        values.to_host("", array)

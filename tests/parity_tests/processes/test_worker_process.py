@@ -70,6 +70,12 @@ def test_a_lost_process_is_the_failure_of_its_program(lost, type_, message, last
     assert lost.last_words == last_words
 
 
+def test_an_error_of_ours_that_ended_a_process_is_told():
+    last = "parity_tests.jax_internals.PrivateNameError: jax 0.99.0 has no planted"
+    lost = Lost("crash", "exit status 1", "import", f"Traceback (most recent call last):\n{last}\n")
+    assert lost.failure().message == last
+
+
 def test_a_process_gets_a_folder_of_its_own_and_its_programs_are_found(tmp_path):
     folders = [next_free(tmp_path / "legacy") for _ in range(2)]
     folders.append(next_free(tmp_path / "legacy", "serve-"))

@@ -1,5 +1,6 @@
 """What a program changes for its process is noticed, and said; the next program is spared."""
 
+import inspect
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from program_files import program_file
 
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.observe import jit_on_side
 from parity_tests.observe.process_state import ProcessState
 
 RANKS = "jax_numpy_rank_promotion"
@@ -107,3 +109,17 @@ table = sys.modules["jax"].numpy.arange(64.0)
 jitted_on(lambda x: x @ table, sys.argv[1]).trace(table).lower().compile()(table)
 print(sorted(set(sys.modules) - before))
 """
+
+
+@pytest.mark.parametrize(("release", "shape"), [((0, 9, 2), ()), ((0, 10, 0), (64,))])
+def test_a_side_warms_up_where_stock_jax_fails_on_captured_arrays(monkeypatch, release, shape):
+    captured = []
+    monkeypatch.setattr(jax, "__version_info__", release)
+    monkeypatch.setattr(jit_on_side, "STOCK_JIT", lambda fun: jax.jit(noted(fun)))
+
+    def noted(fun):
+        captured.append(inspect.getclosurevars(fun).nonlocals["captured"].shape)
+        return fun
+
+    jit_on_side.warm_up("jax-simplified")
+    assert captured == [shape]

@@ -1,0 +1,70 @@
+"""The private names of JAX that the tester reads; no other file of it reads any.
+
+Stock JAX has to run as if the engine did not exist, and an import of `engine.jax_internals` imports
+the engine, which puts hooks into JAX. So the tester has a file of its own. JAX has each name from
+0.7.0 to 0.12.0.1. One that is gone is an error: with a default, a comparison would end, and nobody
+would hear of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class PrivateNameError(RuntimeError):
+    """JAX has a private name no more; the message has the name and the version of JAX."""
+
+    def __init__(self, name: str) -> None:
+        import jax  # here, because a command that measures nothing starts without it
+
+        super().__init__(
+            f"jax {jax.__version__} has no {name}, a private name that constparity reads: compare "
+            "another release of jax"
+        )
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """Return an attribute of an object that JAX keeps private.
+
+    Raises `PrivateNameError` where there is none.
+    """
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        of = getattr(owner, "__name__", type(owner).__name__)
+        raise PrivateNameError(f"{of}.{name}") from None
+
+
+def jit_info(jitted: Any) -> Any:
+    """Return JAX's record of the options of a jitted function; None for one made by `copy.copy`.
+
+    Such a copy has lost it, and JAX itself can only call it.
+    """
+    import jax
+
+    attribute(jax.numpy.sin, "_jit_info")  # a jitted function of JAX's own
+    return getattr(jitted, "_jit_info", None)
+
+
+def lowering_rules() -> Iterator[tuple[str | None, Mapping[Any, Any]]]:
+    """Yield JAX's tables of lowering rules by primitive: that of all platforms, then one for each.
+
+    A rule is an entry with the attributes `rule` and `inline`.
+    """
+    from jax.interpreters import mlir
+
+    yield None, attribute(mlir, "_lowerings")
+    yield from list(attribute(mlir, "_platform_specific_lowerings").items())
+
+
+def setting_readers(setting: str) -> tuple[Any, tuple[type, str]]:
+    """Return how private code reads a setting of `jax.config`: its holder, and a method by name.
+
+    The holder has the setting as its `value`; the method is given as its class and its name.
+    """
+    import jax
+
+    method = type(jax.config), "_read"
+    attribute(*method)
+    return attribute(jax.config, "_value_holders")[setting], method
