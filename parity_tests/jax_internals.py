@@ -47,6 +47,11 @@ def jit_info(jitted: Any) -> Any:
     return getattr(jitted, "_jit_info", None)
 
 
+def has_executable(jitted: Any) -> bool:
+    """Say whether JAX has an executable of a jitted function: it has been called."""
+    return bool(attribute(jitted, "_cache_size")() > 0)
+
+
 def lowering_rules() -> Iterator[tuple[str | None, Mapping[Any, Any]]]:
     """Yield JAX's tables of lowering rules by primitive: that of all platforms, then one for each.
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jax_internals import attribute, jit_info
+from parity_tests.jax_internals import attribute, has_executable, jit_info
 
 
 def is_jitted(fun: Any) -> bool:
@@ -72,9 +72,8 @@ class OwnJit:
         under = _without_bindings(fun, args, kwargs)
         if is_jitted(under[0]):
             jitted, args, kwargs = under
-            was_called = jitted._cache_size() > 0
-            options = options_of(jitted)
-            return cls(unjitted(jitted), args, kwargs, options, is_own=True, was_called=was_called)
+            options, called = options_of(jitted), has_executable(jitted)
+            return cls(unjitted(jitted), args, kwargs, options, is_own=True, was_called=called)
         if is_wrapper(under[0]):
             return cls(*_of_arrays_alone(*under))
         return cls(fun if _is_hashable(fun) else _calling(fun), args, kwargs)
