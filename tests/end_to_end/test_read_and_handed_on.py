@@ -52,7 +52,7 @@ EXPECTED = {
 @pytest.fixture(scope="module")
 def campaign():
     sides = ("jax-legacy", "jax-simplified")
-    return run.run([str(FILE)], CampaignOptions(sides=sides, timeout=15.0, attribute=True))
+    return run.run([str(FILE)], CampaignOptions(sides=sides, timeout=8.0, attribute=True))
 
 
 @pytest.fixture(scope="module")
