@@ -13,7 +13,10 @@ SIDES = ("jax-legacy", "jax-simplified")
 
 
 def test_no_process_runs_in_another_interpreter(monkeypatch, tmp_path):
-    """A program that differs runs again, alone, in the arbiter, and for the cause of its drift."""
+    """A program that differs runs again, alone, in the arbiter, and for the cause of its drift.
+
+    Another one is timed.
+    """
     started = []
     start = Worker.start
 
@@ -24,10 +27,8 @@ def test_no_process_runs_in_another_interpreter(monkeypatch, tmp_path):
     monkeypatch.setattr(Worker, "start", recorded)
     monkeypatch.setenv("CONSTPARITY_TEST_MARK", str(tmp_path / "mark"))
     python = Path(sys.executable)
-    file = program_file("trust/unrepeatable")
-    options = CampaignOptions(sides=SIDES, attribute=True, python=python)
-    run.run([f"{file}:unseeded_at_import"], options)
-    rounds = options.model_copy(update={"rounds": 1})
-    run.run([f"{program_file('slower_on_one_side')}"], rounds)
+    files = program_file("trust/unrepeatable"), program_file("slower_on_one_side")
+    options = CampaignOptions(sides=SIDES, attribute=True, rounds=1, python=python)
+    run.run([f"{files[0]}:unseeded_at_import", str(files[1])], options)
     assert {name for name, used in started if used != python} == set()
     assert len(started) > 8
