@@ -94,7 +94,7 @@ FILES = ["engine/stages.py", "simplified_consts/lowering.py", "parity_tests/obse
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """Copies the source, with violations planted in it."""
+    """Copy the source into a new folder, and plant violations in it."""
 
     def build(*plants):
         folder = tmp_path_factory.mktemp("house")
