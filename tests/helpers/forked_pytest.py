@@ -76,7 +76,8 @@ class PytestServer:
             killing = threading.Timer(timeout, os.kill, (process, signal.SIGKILL))
             killing.start()
             with ThreadPoolExecutor() as threads:  # until the last process has closed them
-                stdout, stderr = threads.map(Path.read_text, output)
+                texts = [threads.submit(file.read_text) for file in output]
             status = int(self._server.stdout.readline())
             killing.cancel()
+            stdout, stderr = (each.result() for each in texts)
             return subprocess.CompletedProcess(options, status, stdout, stderr)
