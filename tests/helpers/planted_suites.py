@@ -8,6 +8,11 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from forked_pytest import PytestServer
+
+# Without plugins that have nothing to do with ours, and take a second to import.
+QUIETLY = ["-q", "-pno:cacheprovider", "-pno:hypothesispytest", "-pno:jaxtyping"]
+
 # A fault of the simplified pipeline: it passes other const args than the program captured.
 FAULT = """
 import jax.numpy as jnp
@@ -73,10 +78,11 @@ class Run:
 
 
 class Suite:
-    """A folder with test files."""
+    """A folder with test files. Pytest runs in it by a server, or in a process that is all new."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, server: PytestServer):
         self.folder = folder
+        self.server = server
         (folder / "pytest.ini").write_text("[pytest]\n")
 
     def write(self, tests, *, head=HEAD, name="test_planted.py"):
@@ -87,13 +93,18 @@ class Suite:
         (self.folder / "conftest.py").write_text(code)
         return self
 
-    def run(self, *options, timeout=300):
-        found = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
-            cwd=self.folder,
-            env={**os.environ, "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+    def run(self, *options, timeout=300, is_new=False):
+        options = [*QUIETLY, *options]
+        environment = {**os.environ, "COLUMNS": "200"}
+        if is_new:
+            found = subprocess.run(
+                [sys.executable, "-m", "pytest", *options],
+                cwd=self.folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+            )
+        else:
+            found = self.server.run(options, self.folder, environment, timeout)
         return Run(found.returncode, found.stdout, found.stderr)

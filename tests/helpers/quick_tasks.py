@@ -79,7 +79,7 @@ def main(folder):
         while name.startswith("follows ") and not (marks / name.removeprefix("follows ")).exists():
             time.sleep(0.05)
         if name.startswith("slow"):
-            time.sleep(1.0)
+            time.sleep(0.5)
         if name.startswith("waits"):
             parent = os.getppid()
             while os.getppid() == parent and not (marks / f"go {parent}").exists():

@@ -43,8 +43,13 @@ def environment():
     return {**kept, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
-def command(*arguments):
+def asked(*arguments):
+    """The options of a pytest that compares both sides."""
     return [
-        *(sys.executable, "-m", "pytest", "-p", "parity_tests.suites.plugin"),
+        *("-p", "parity_tests.suites.plugin"),
         *("--constparity=jax-both", "--constparity-report=json:suite.json", *arguments),
     ]
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "pytest", *asked(*arguments)]

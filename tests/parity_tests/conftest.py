@@ -30,7 +30,7 @@ def faults(faults_file: Path, progress: list[tuple[int, int, str]]) -> Campaign:
     """The planted faults on both stock sides, as an idle machine has them."""
     found = run.run(
         [str(faults_file)],
-        CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=30.0),
+        CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=8.0),
         progress=lambda *step: progress.append(step),
     )
     return found.model_copy(update={"provenance": ()})

@@ -10,7 +10,7 @@ SLOW = os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "1"
 
 @program(args=(1.0,))
 def slower_to_trace(x):
-    time.sleep(0.5 if SLOW else 0.01)
+    time.sleep(0.2 if SLOW else 0.01)
     return x + 1
 
 

@@ -52,7 +52,7 @@ def test_what_waiting_processes_of_a_killed_campaign_left_is_deleted_by_the_next
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     folder = tmp_path / "kept"
     targets = [f"{module}:program_{number}" for number in range(12)]

@@ -170,7 +170,7 @@ def test_a_signal_is_named(rows):
 def test_a_program_that_hangs_meets_its_time_limit(rows):
     found = failure(rows["hangs"], "jax-simplified")
     assert (found.kind, found.stage) == ("timeout", "trace")
-    assert found.message == "no result in 30 seconds"
+    assert found.message == "no result in 8 seconds"
 
 
 def test_programs_after_a_crash_still_run(rows):

@@ -177,8 +177,8 @@ def test_a_process_finds_what_its_interpreter_has_and_what_is_the_users(
     }
 
 
-def test_every_process_of_a_campaign_runs_there(other, monkeypatch):
-    """Drift, what runs again, and the sides themselves: nothing starts in this interpreter."""
+def test_every_process_of_a_campaign_runs_there(other, monkeypatch, tmp_path):
+    """Drift, the arbiter, what runs again and alone, rounds, and the sides themselves."""
     started = []
     start = Worker.start
 
@@ -187,11 +187,15 @@ def test_every_process_of_a_campaign_runs_there(other, monkeypatch):
         return start(request, folder, side, **how)
 
     monkeypatch.setattr(Worker, "start", recorded)
-    options = CampaignOptions(sides=STOCK, attribute=True, python=other)
-    file = program_file("planted_drift")
-    result = run.run([f"{file}:folded", f"{file}:a_bug_after_folding"], options)
-    assert set(started) == {other}
-    assert [row.drift[0].cause for row in result.programs] == ["constant folding", "a bug"]
+    monkeypatch.setenv("CONSTPARITY_TEST_MARK", str(tmp_path / "mark"))
+    options = CampaignOptions(sides=STOCK, attribute=True, rounds=1, python=other)
+    drift, chance = program_file("planted_drift"), program_file("trust/unrepeatable")
+    targets = [f"{drift}:folded", f"{drift}:a_bug_after_folding", f"{chance}:unseeded_at_import"]
+    result = run.run(targets, options)
+    assert (set(started), len(started) > 8) == ({other}, True)
+    *drifts, unseeded = result.programs
+    assert [row.drift[0].cause for row in drifts] == ["constant folding", "a bug"]
+    assert (unseeded.verdict, bool(unseeded.times)) == ("not repeatable", True)
     measured = [each.measured_with for row in result.programs for each in row.observations]
     assert {each.jax for each in measured} == {describe().jax} == {result.environment.jax}
 

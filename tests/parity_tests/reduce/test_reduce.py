@@ -89,7 +89,6 @@ def test_a_file_exits_with_zero_where_the_difference_is_not(drift, tmp_path):
 
 def test_what_stock_jax_refuses_stays_refused(tmp_path):
     found = reduced("two_devices")
-    assert found.equations[0] >= 30
     assert found.equations[1] <= 3
     assert found.symptom.fails == (("jax-simplified", "ValueError"),)
     assert "Received incompatible devices for jitted computation" in found.symptom.kind

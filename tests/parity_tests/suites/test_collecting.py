@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from planted_suites import Suite
 
 # Programs of all kinds; `scaled` of the head of each planted suite is run by several tests.
 SUITE = """
@@ -134,10 +135,8 @@ def constparity_run(folder, *options):
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory):
-    from planted_suites import Suite
-
-    suite = Suite(tmp_path_factory.mktemp("planted")).write(SUITE)
+def planted(tmp_path_factory, server):
+    suite = Suite(tmp_path_factory.mktemp("planted"), server).write(SUITE)
     return suite, *collected(suite)
 
 

@@ -92,7 +92,6 @@ def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     [
         (["-k", "same"], "was not selected"),
         (["test_planted.py"], "the run was of test_planted.py alone"),
-        (["--deselect", "test_planted.py::test_step"], "was not selected"),
     ],
 )
 def test_an_entry_is_not_judged_by_a_run_of_a_part(suite, options, why):

@@ -40,7 +40,9 @@ def test_jit_is_jax_s():
 
 def test_collection_order_outcomes_and_warnings_are_those_without_it(suite):
     suite.write(OF_ALL_KINDS)
-    asked_nothing, without = (suite.run("-v", *more) for more in ((), ("-p", "no:constparity")))
+    asked_nothing, without = (
+        suite.run("-v", *more, is_new=True) for more in ((), ("-p", "no:constparity"))
+    )
     assert asked_nothing.returncode == without.returncode == 1
     assert _lines(asked_nothing.stdout) == _lines(without.stdout)
     assert asked_nothing.outcomes == {
@@ -67,7 +69,7 @@ def test_it_imports_its_options_and_nothing_else(suite):
     """A count stands for the time, which is some 7 ms on an idle machine (2 CPUs)."""
     suite.write(LOADED, head="")
     [with_it], [without] = (
-        re.findall(r"loaded: (.*)", suite.run("-s", *more).stdout)
+        re.findall(r"loaded: (.*)", suite.run("-s", *more, is_new=True).stdout)
         for more in ((), ("-p", "no:constparity"))
     )
     assert set(with_it.split()) - set(without.split()) == {

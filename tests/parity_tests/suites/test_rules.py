@@ -61,7 +61,8 @@ def test_rules_judge_what_the_suite_collected(suite):
 def test_jax_is_not_imported_before_the_first_conftest(suite):
     suite.write("def test_nothing():\n    pass\n")
     suite.plant("import sys\n\nassert 'jax' not in sys.modules\n")
-    run = suite.run(*BOTH, "--constparity-fail=different", "--constparity-report=md:a.md")
+    asked = (*BOTH, "--constparity-fail=different", "--constparity-report=md:a.md")
+    run = suite.run(*asked, is_new=True)
     assert run.outcomes == {"passed": 1}, run.output
 
 

@@ -1,10 +1,7 @@
 """Small suites, planted in a folder, and run on both sides of stock JAX."""
 
-import subprocess
-import sys
-
 import pytest
-from stock_suites import HEAD, Done, command, environment
+from stock_suites import HEAD, Done, asked, environment
 
 from reports.rows.suite_runs import SuiteRuns
 
@@ -27,16 +24,14 @@ def plant(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run():
+def run(server):
     """Run pytest in a folder."""
 
     def ran(folder, *arguments, plain=False):
         report = folder / "suite.json"
         report.unlink(missing_ok=True)
-        given = [sys.executable, "-m", "pytest", *arguments] if plain else command(*arguments)
-        done = subprocess.run(
-            given, cwd=folder, env=environment(), capture_output=True, text=True, timeout=300
-        )
+        options = arguments if plain else asked(*arguments)
+        done = server.run(options, folder, environment(), timeout=300)
         result = SuiteRuns.from_json(report.read_text("utf-8")) if report.exists() else None
         return Done(done.returncode, done.stdout + done.stderr, result, folder)
 
