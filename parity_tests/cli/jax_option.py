@@ -50,7 +50,6 @@ def pythons_of(
     `typer.BadParameter` where an option is wrong.
     """
     from parity_tests.environments.find_python import NoPythonError
-    from parity_tests.environments.installers import installer_found
     from parity_tests.environments.making import MakingError, environment_of, planned
     from parity_tests.environments.requirements import RequirementError
 
@@ -59,12 +58,11 @@ def pythons_of(
         raise typer.BadParameter("--jax names no version: write it as 0.12.0.1,0.11.2")
     if with_ and not versions:
         raise typer.BadParameter("--with needs --jax: it installs into environments of that only")
-    installer = installer_found()
     try:
-        plans = [planned(each, with_ or (), installer=installer, say=complain) for each in versions]
+        plans = [planned(each, with_ or (), say=complain) for each in versions]
         plans = list({plan.path: plan for plan in plans}.values())
         _announce(plans)
-        return tuple(environment_of(plan, installer, complain).python for plan in plans)
+        return tuple(environment_of(plan, complain).python for plan in plans)
     except (NoPythonError, RequirementError) as error:
         raise typer.BadParameter(str(error)) from error
     except MakingError as error:

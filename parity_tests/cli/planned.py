@@ -309,7 +309,6 @@ def _environments(
 ) -> tuple[NamedEnvironment, ...]:
     """Return each environment with its Python; make what is missing."""
     from parity_tests.environments.find_python import NoPythonError
-    from parity_tests.environments.installers import installer_found
     from parity_tests.environments.making import MakingError, environment_of, planned
     from parity_tests.environments.requirements import RequirementError
     from parity_tests.planned.plan import NamedEnvironment
@@ -319,10 +318,9 @@ def _environments(
     found: list[NamedEnvironment] = []
     for each in given:
         if each.jax:
-            installer = installer_found()
             try:
-                plan = planned(each.jax, each.packages, installer=installer, say=shown.say)
-                made = environment_of(plan, installer, shown.say)
+                plan = planned(each.jax, each.packages, say=shown.say)
+                made = environment_of(plan, shown.say)
             except (NoPythonError, RequirementError, MakingError) as error:
                 raise SpecError(f"environment {each.jax}: {error}") from error
             limits = [f"-c {each.constraints.file}"] if each.constraints else []

@@ -41,7 +41,6 @@ class Environment(BaseModel):
     with_: tuple[str, ...]
     packages: tuple[str, ...]
     made: datetime
-    made_with: str
 
     @property
     def name(self) -> str:
