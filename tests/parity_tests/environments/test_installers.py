@@ -133,9 +133,9 @@ def test_the_newest_release_is_that_for_the_python(wheels):
 
 def test_settings_of_pip_are_those_of_its_files_and_of_the_environment(settings, monkeypatch):
     settings(
-        "[global]\nindex-url = https://one.example/simple\nproxy = http://proxy.example:3128\n"
+        "[global]\nindex-url = https://global.example/simple\nproxy = http://proxy.example:3128\n"
         "cert = /etc/company.pem\ntimeout = 60\n"
-        "[install]\nextra-index-url =\n    https://two.example/simple\n"
+        "[install]\nindex-url = https://one.example/simple\nextra-index-url =\n    https://two.example/simple\n"
         "    https://three.example/simple\ntrusted-host = two.example three.example\n"
         "constraint = /etc/limits.txt\n[freeze]\ntimeout = 10\n"
     )
