@@ -114,26 +114,16 @@ def _proposed(
     folder: Path, wanted: tuple[System, ...], constparity: tuple[str, ...]
 ) -> tuple[Facts, list[Change | Kept]]:
     """Find out about the project, and return what would be written; leaves where that fails."""
-    from parity_tests.jobs.declared import DeclarationError
-    from parity_tests.jobs.facts import ProjectError, facts
-    from parity_tests.jobs.gitlab_include import PipelineError
-    from parity_tests.jobs.known_releases import NoVersionError
-    from parity_tests.jobs.origin import Origin, OriginError, installed_origin
+    from parity_tests.jobs import ProjectError
+    from parity_tests.jobs.facts import facts
+    from parity_tests.jobs.origin import Origin, installed_origin
     from parity_tests.jobs.proposals import proposals
-    from parity_tests.jobs.pyproject_section import SectionError
 
     try:
         origin = Origin(constparity, "--constparity") if constparity else installed_origin()
         found = facts(folder, origin, wanted)
         return found, proposals(found)
-    except (
-        DeclarationError,
-        NoVersionError,
-        OriginError,
-        PipelineError,
-        ProjectError,
-        SectionError,
-    ) as error:
+    except ProjectError as error:
         fail(str(error))
 
 

@@ -70,18 +70,20 @@ def sweep(
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.experiments import in_worker
+    from parity_tests.processes.protocol import SweepThreshold
     from reports.rows.experiments import SweepQuestion
 
     check_engine_runs("sweep")
     display = display_of(quiet, verbose=False, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
+    request = SweepThreshold(target=target, question=question)
     requests = checked_reports(context, report or (), formats=("json",))
     if into is not None:
         _check_result(into, target, requests)
     swept = asked(
         context,
         display,
-        lambda shown: in_worker.sweep_thresholds(target, question, timeout=timeout, progress=shown),
+        lambda shown: in_worker.answer(target, request, timeout=timeout, progress=shown),
         to="measure",
     )
     if swept is None:

@@ -67,6 +67,7 @@ def tune(
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.experiments import in_worker
+    from parity_tests.processes.protocol import TunePolicy
     from reports.rows.experiments import TuneQuestion
 
     check_engine_runs("tune")
@@ -77,11 +78,12 @@ def tune(
         most_bytes=most_bytes,
         most_arrays=most_arrays,
     )
+    request = TunePolicy(target=target, question=question)
     requests = checked_reports(context, report or (), formats=("json", "svg"))
     found = asked(
         context,
         display,
-        lambda shown: in_worker.tune_policy(target, question, timeout=timeout, progress=shown),
+        lambda shown: in_worker.answer(target, request, timeout=timeout, progress=shown),
         to="measure",
     )
     if found is None:

@@ -284,14 +284,14 @@ def _sentence(failure: Failure) -> str:
 
 
 @dataclass(frozen=True)
-class _Finding:
+class _Ending:
     verdict: Verdict
     reasons: tuple[str, ...]
     arrays: tuple[CapturedUse, ...] = ()
     is_failure: bool = False  # with these arrays hoisted the program fails
 
 
-def _search(comparing: _Comparing, stock_failure: str) -> _Finding:
+def _search(comparing: _Comparing, stock_failure: str) -> _Ending:
     """Search the arrays for culprits, after the comparisons that show that there are any.
 
     The variant that inlines all arrays is first compared with itself: a metric that differs there
@@ -299,39 +299,39 @@ def _search(comparing: _Comparing, stock_failure: str) -> _Finding:
     """
     arrays = comparing.arrays
     if not arrays:
-        return _Finding("parity", ("no captured array is above the embed threshold",))
+        return _Ending("parity", ("no captured array is above the embed threshold",))
     itself = comparing.with_inlined(())
     if itself.failure:
-        return _Finding(
+        return _Ending(
             "could not compare",
             (f"no array is the culprit: with all arrays inlined the program fails: {itself.text}",),
         )
     if itself.differs:
-        return _Finding(
+        return _Ending(
             "could not compare",
             (f"the program that inlines all arrays differs from itself: {itself.text}",),
         )
     everything = comparing.with_inlined(arrays)
     if not everything.differs:
-        return _Finding("parity", (f"hoisting every array makes no difference: {everything.text}",))
+        return _Ending("parity", (f"hoisting every array makes no difference: {everything.text}",))
     if stock_failure and everything.failure and everything.failure.type != stock_failure:
-        return _Finding("parity", (f"as arguments the arrays fail otherwise: {everything.text}",))
+        return _Ending("parity", (f"as arguments the arrays fail otherwise: {everything.text}",))
     if everything.failure:
         return _search_failure(comparing, everything)
     culprits = _smallest(comparing, arrays, everything)
     shown = everything if len(culprits) == len(arrays) else comparing.with_inlined(culprits)
     if not _alike(shown, everything):  # a time that came and went: naming an array would be a guess
-        return _Finding(
+        return _Ending(
             "could not compare",
             (
                 f"a difference was seen and not seen again: {shown.text}; try more --samples or a "
                 "larger --factor",
             ),
         )
-    return _Finding("difference", (shown.text,), _uses(comparing, culprits))
+    return _Ending("difference", (shown.text,), _uses(comparing, culprits))
 
 
-def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Finding:
+def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Ending:
     """Find sets of arrays that fail alike, until the program no longer does without them."""
     reasons = [f"with all arrays inlined the program runs; hoisted it fails: {everything.text}"]
     found: list[tuple[int, ...]] = []
@@ -349,7 +349,7 @@ def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Find
     elif rest:
         reasons.append("with these inlined and all others hoisted it runs")
     culprits = tuple(sorted(each for part in found for each in part))
-    return _Finding("difference", tuple(reasons), _uses(comparing, culprits), is_failure=True)
+    return _Ending("difference", tuple(reasons), _uses(comparing, culprits), is_failure=True)
 
 
 def _smallest(

@@ -23,8 +23,6 @@ from parity_tests.processes.protocol import (
     ProgramRaised,
     Progress,
     Question,
-    SweepThreshold,
-    TunePolicy,
     UnknownTarget,
 )
 from parity_tests.processes.worker_process import Lost
@@ -34,8 +32,6 @@ from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
     Sweep,
-    SweepQuestion,
-    TuneQuestion,
     Tuning,
 )
 from reports.views import texts
@@ -162,42 +158,24 @@ def _compared_before(folder: Path, lost: Lost) -> tuple[ComparedVariant, ...]:
     return (*ended, failed)
 
 
-def sweep_thresholds(
+def answer(
     target: str,
-    question: SweepQuestion,
+    question: Question[Found | UnknownTarget | ProgramRaised],
     *,
     timeout: float = TIMEOUT,
     progress: Progress = lambda done, total, text: None,
-) -> Sweep:
-    """Ask for a sweep of one program; `timeout` is in seconds for the whole sweep.
+) -> Found:
+    """Ask a question about one program in one process; `timeout` is in seconds for all of it.
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
 
     Example::
 
-        sweep_thresholds("my_model.py:step", SweepQuestion(thresholds=(0, 32))).recommended
+        answer(target, TunePolicy(target=target, question=TuneQuestion())).proposal
     """
-    request = SweepThreshold(target=target, question=question)
-    return _answer(target, request, timeout, _of(target, progress))
-
-
-def tune_policy(
-    target: str,
-    question: TuneQuestion,
-    *,
-    timeout: float = TIMEOUT,
-    progress: Progress = lambda done, total, text: None,
-) -> Tuning:
-    """Ask for a constant policy of one program; `timeout` is in seconds for the whole search.
-
-    Raises `TargetError` where the target names no program, and `ExperimentError`.
-
-    Example::
-
-        tune_policy("my_model.py:step", TuneQuestion()).proposal
-    """
-    request = TunePolicy(target=target, question=question)
-    return _answer(target, request, timeout, _of(target, progress))
+    with temporary_folder() as folder:
+        said = ask(question, _SIDE, folder, Limits(timeout), _of(target, progress))
+    return _read(target, said)
 
 
 def _of(target: str, progress: Progress) -> Progress:
@@ -209,17 +187,6 @@ def _of(target: str, progress: Progress) -> Progress:
 
     named(0, 0, "starting a process")
     return named
-
-
-def _answer(
-    target: str,
-    question: Question[Found | UnknownTarget | ProgramRaised],
-    timeout: float,
-    progress: Progress,
-) -> Found:
-    with temporary_folder() as folder:
-        answer = ask(question, _SIDE, folder, Limits(timeout), progress)
-    return _read(target, answer)
 
 
 def _read(target: str, answer: Found | UnknownTarget | ProgramRaised | Lost) -> Found:

@@ -14,6 +14,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
+from parity_tests.jobs import ProjectError
+
 # The names that projects give to what their tests need, the most special one first.
 _FOR_TESTS = ("test", "tests", "testing", "dev", "develop", "development")
 _REQUIREMENT_FILES = tuple(
@@ -28,10 +30,6 @@ _REQUIREMENT_FILES = tuple(
 )
 _JAX = ("jax", "jaxlib")
 _MINOR = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
-
-
-class DeclarationError(ValueError):
-    """A file of the project cannot be read; the message names it and says why."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Declared:
 def declared(folder: Path) -> Declared:
     """Read what a project declares in pyproject.toml, setup.cfg and its requirement files.
 
-    A setup.py is not run. Raises `DeclarationError`.
+    A setup.py is not run. Raises `ProjectError`.
 
     Example::
 
@@ -153,7 +151,7 @@ def _specifiers(text: str, what: str) -> SpecifierSet:
     try:
         return SpecifierSet(text)
     except InvalidSpecifier as error:
-        raise DeclarationError(f"{what} cannot be read: {error}") from error
+        raise ProjectError(f"{what} cannot be read: {error}") from error
 
 
 def _toml(file: Path) -> dict[str, Any]:
@@ -162,7 +160,7 @@ def _toml(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise DeclarationError(f"{file} cannot be read: {error}") from error
+        raise ProjectError(f"{file} cannot be read: {error}") from error
 
 
 def _ini(file: Path) -> dict[str, dict[str, str]]:
@@ -170,7 +168,7 @@ def _ini(file: Path) -> dict[str, dict[str, str]]:
     try:
         parser.read(file, "utf-8")
     except (OSError, configparser.Error, UnicodeDecodeError) as error:
-        raise DeclarationError(f"{file} cannot be read: {error}") from error
+        raise ProjectError(f"{file} cannot be read: {error}") from error
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 

@@ -11,15 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.ci_systems import git
 
 _NAME = "constparity"
 # As git and ssh write a remote without a scheme: git@github.com:owner/name.git
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]{2,}):(?!//)(.+)")
-
-
-class OriginError(ValueError):
-    """No other machine can install this constparity; the message says why, and what to name."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Origin:
 
 
 def installed_origin() -> Origin:
-    """Return what installs the constparity that is installed here, pinned. Raises `OriginError`.
+    """Return what installs the constparity that is installed here, pinned. Raises `ProjectError`.
 
     pip and uv leave a `direct_url.json` (PEP 610) unless they installed from an index.
 
@@ -107,8 +104,8 @@ def _over_https(url: str) -> str | None:
     return f"https://{parts.hostname}{parts.path}"
 
 
-def _error(where: str) -> OriginError:
-    return OriginError(
+def _error(where: str) -> ProjectError:
+    return ProjectError(
         f"a CI job cannot install this constparity: it runs from {where}. Name what the job "
         "installs, as pip takes it: --constparity 'constparity @ git+https://...@COMMIT'"
     )

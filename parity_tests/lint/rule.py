@@ -22,4 +22,3 @@ class Rule:
     explanation: str
     trigger: re.Pattern[str]
     check: Callable[[Kinds], Iterator[Match]]
-    has_fix: bool = False

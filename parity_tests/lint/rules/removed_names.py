@@ -72,5 +72,4 @@ RULE = Rule(
     explanation=_EXPLANATION,
     trigger=re.compile(r"\bcore\b"),
     check=_check,
-    has_fix=True,
 )

@@ -107,5 +107,4 @@ RULE = Rule(
     explanation=_EXPLANATION,
     trigger=re.compile(r"\bjaxpr\b"),
     check=_check,
-    has_fix=True,
 )

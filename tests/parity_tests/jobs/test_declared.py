@@ -2,7 +2,8 @@
 
 import pytest
 
-from parity_tests.jobs.declared import DeclarationError, declared
+from parity_tests.jobs import ProjectError
+from parity_tests.jobs.declared import declared
 
 PROJECT = '[project]\nname = "p"\nversion = "1"\n'
 
@@ -94,5 +95,5 @@ def test_setup_cfg_is_read(plant):
     ],
 )
 def test_what_cannot_be_read_is_named(plant, files, said):
-    with pytest.raises(DeclarationError, match=said):
+    with pytest.raises(ProjectError, match=said):
         declared(plant(files))
