@@ -29,6 +29,7 @@ from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.merge import merge
 from parity_tests.cli.planned import campaign
+from parity_tests.cli.records import with_options
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report
 from parity_tests.cli.run import run
@@ -159,7 +160,7 @@ for command in (
     doctor,
     schema,
 ):
-    app.command()(command)
+    app.command()(with_options(command))
 app.add_typer(export, name="export")
 app.add_typer(history, name="history")
 app.add_typer(environments, name="environments")

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
+    from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
     from reports import ReportRequest
     from reports.rows import Campaign, ProgramRow
-    from reports.rows.fail_rules import Broken, FailRule
+    from reports.rows.fail_rules import Broken
 
 
 def selected(context: typer.Context, chosen: Chosen, options: CampaignOptions) -> CampaignOptions:
@@ -89,8 +90,7 @@ def conclude(
     context: typer.Context,
     result: Campaign,
     requests: Sequence[ReportRequest],
-    rules: Sequence[FailRule],
-    exit_zero: bool,
+    judging: Judging,
     display: Display,
 ) -> list[Broken]:
     """Print a campaign, write its reports, and set what the process exits with.
@@ -101,16 +101,15 @@ def conclude(
 
     console = display.console()
     campaign_view.print_campaign(console, result, details=display.details)
-    write_reports(context, console, requests, result, rules)
-    return exit_by_rules(context, console, result, rules, exit_zero, display)
+    write_reports(context, console, requests, result, judging.rules)
+    return exit_by_rules(context, console, result, judging, display)
 
 
 def exit_by_rules(
     context: typer.Context,
     console: Console,
     result: Campaign,
-    rules: Sequence[FailRule],
-    exit_zero: bool,
+    judging: Judging,
     display: Display,
 ) -> list[Broken]:
     """Set what the process exits with by the rules that programs break, and say which they are.
@@ -123,7 +122,7 @@ def exit_by_rules(
     from reports.rows.version_rules import of_versions
     from reports.views.texts import counted
 
-    found = broken(result, rules)
+    found = broken(result, judging.rules)
     code = min((code_of(each.status) for each in found), default=Exit.PARITY)
     if not display.details:
         campaign_view.print_failing(
@@ -137,10 +136,10 @@ def exit_by_rules(
         console.print(
             f"fails on {each.rule.text}: {programs}", highlight=False, markup=False, emoji=False
         )
-    for rule in of_versions(rules):
+    for rule in of_versions(judging.rules):
         what = "not looked at, for it is about several versions in one run (--python, --jax)"
         console.print(f"{rule.text}: {what}", highlight=False)
-    if found and exit_zero:
+    if found and judging.exit_zero:
         console.print("exit status 0 all the same (--exit-zero)", highlight=False)
         code = Exit.PARITY
     context.obj.code = max(context.obj.code, code)

@@ -10,19 +10,15 @@ import typer
 
 from parity_tests.cli.campaign import conclude
 from parity_tests.cli.compare_stored import compare_stored
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.option_panels import HOW
 from parity_tests.cli.options import (
     AttributionTimeout,
-    ExitZero,
-    FailOn,
+    Judging,
     ProgramTimeout,
-    Report,
-    ReportUrl,
-    parse_fail_on,
+    Reporting,
 )
-from parity_tests.cli.report_option import checked_reports
 from parity_tests.cli.store_option import Store
 
 
@@ -31,8 +27,8 @@ def compare(
     left: Annotated[str, typer.Argument(metavar="A", show_default=False)],
     right: Annotated[str, typer.Argument(metavar="B", show_default=False)],
     store: Store = None,
-    report: Report = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: Reporting,
     attribute: Annotated[
         bool,
         typer.Option(
@@ -44,11 +40,8 @@ def compare(
     ] = False,
     timeout: ProgramTimeout = 120.0,
     attribution_timeout: AttributionTimeout = 60.0,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
-    fail_on: FailOn = None,
-    exit_zero: ExitZero = False,
+    display: Display,
+    judging: Judging,
 ) -> None:
     """Compare two results that `constparity run --save` wrote, with the judge of a live run.
 
@@ -71,20 +64,18 @@ def compare(
       constparity compare last~1 last --store runs.db --report json:changes.json
     """
     if store is not None:
-        if attribute or fail_on is not None:
+        if attribute or judging.fail_on is not None:
             fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
-        if report_url:
+        if reporting.report_url:
             fail("--report-url is a link in a comment; --store writes its comparison as json alone")
-        display = display_of(quiet, verbose, no_color)
-        compare_stored(context, store, left, right, report or (), display, exit_zero)
+        texts = reporting.report or ()
+        compare_stored(context, store, left, right, texts, display, judging.exit_zero)
         return
     import reports
     from parity_tests.campaign import compare_saved
     from parity_tests.evidence.saved import Saved, SavedError
 
-    display = display_of(quiet, verbose, no_color)
-    requests = checked_reports(context, report or (), link=report_url or "")
-    rules = parse_fail_on(fail_on)
+    requests = reporting.requests(context)
     try:
         with display.progress() as shown:
             result = compare_saved.compare(
@@ -101,4 +92,4 @@ def compare(
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
         return
-    conclude(context, result, requests, rules, exit_zero, display)
+    conclude(context, result, requests, judging, display)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, code_of, fail
 from parity_tests.cli.experiment_failures import asked
@@ -62,7 +62,7 @@ def culprit(
     from reports.rows.experiments import CulpritQuestion
 
     check_engine_runs("culprit")
-    display = display_of(quiet, verbose=False, no_color=no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     try:
         question = CulpritQuestion.model_validate(
             {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}

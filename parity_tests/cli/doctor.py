@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import Exit
 from parity_tests.cli.python_option import DiagnosedPythons
 
@@ -48,7 +48,7 @@ def doctor(
     from parity_tests.diagnosis.records import Diagnoses
 
     requests = checked_reports(context, report or (), formats=("json",))
-    display = display_of(quiet=False, verbose=False, no_color=no_color)
+    display = Display(no_color=no_color)
     console = display.console()
     found = []
     for path in python or (None,):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Verbose, display_of
+from parity_tests.cli.display import Display, NoColor, Verbose
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import Report, ReportUrl, parse_fail_on
 from parity_tests.cli.store_option import Store, needs_store
@@ -62,7 +62,7 @@ def list_them(
         runs = list_runs(store or needs_store())
     except StoreError as error:
         fail(str(error))
-    print_runs(display_of(False, False, no_color).console(), runs, last)
+    print_runs(Display(no_color=no_color).console(), runs, last)
 
 
 @history.command()
@@ -94,7 +94,7 @@ def show(
 
     requests = checked_reports(context, report or (), link=report_url or "")
     file = _store_of(context, store)
-    display = display_of(False, verbose, no_color)
+    display = Display(verbose=verbose, no_color=no_color)
     try:
         found, campaign = find_run(file, run), load_run(file, run)
     except StoreError as error:
@@ -164,7 +164,7 @@ def trend(
         found = trend_of(file, metric, program=program, over=over.value, last=last)
     except StoreError as error:
         fail(str(error))
-    console = display_of(False, False, no_color).console()
+    console = Display(no_color=no_color).console()
     print_trend(console, found)
     write_texts(context, console, requests, lambda _: trend_plot.render(found))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def init(
 
     if yes and diff_only:
         fail("--yes writes and --diff does not: say one of them")
-    console = display_of(quiet=False, verbose=False, no_color=no_color).console()
+    console = Display(no_color=no_color).console()
     found, proposed = _proposed(folder, _checked(ci or ()), _split(constparity))
     changes = [each for each in proposed if isinstance(each, Change)]
     _explain(found, proposed)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
+from parity_tests.cli.report_option import checked_reports
 
 if TYPE_CHECKING:
+    from reports import ReportRequest
     from reports.rows import Side
     from reports.rows.fail_rules import FailRule
 
@@ -90,6 +94,36 @@ ExitZero = Annotated[
         rich_help_panel=EXIT_STATUS,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """Which reports a command writes."""
+
+    report: Report = None
+    report_url: ReportUrl = None
+
+    def requests(self, context: typer.Context) -> list[ReportRequest]:
+        """Check the options, as `checked_reports` does."""
+        return checked_reports(context, self.report or (), link=self.report_url or "")
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a command exits with."""
+
+    fail_on: FailOn = None
+    exit_zero: ExitZero = False
+
+    def __post_init__(self) -> None:
+        _ = self.rules  # what is wrong with them is said before anything runs
+
+    @cached_property
+    def rules(self) -> tuple[FailRule, ...]:
+        """The rules of --fail-on, as `parse_fail_on` reads them."""
+        return parse_fail_on(self.fail_on)
+
+
 ProgramTimeout = Annotated[
     float,
     typer.Option(

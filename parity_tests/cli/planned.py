@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.option_panels import HOW, OUTPUT, WHAT
 from parity_tests.cli.options import ReportUrl
@@ -20,7 +20,6 @@ from parity_tests.cli.store_option import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parity_tests.cli.display import Display
     from parity_tests.cli.planned_progress import CampaignProgress
     from parity_tests.cli.terminal import Shown
     from parity_tests.planned.campaign import MakesRunner
@@ -168,7 +167,7 @@ def campaign(
     from reports.store.errors import StoreError
     from reports.store.plan_report import find_plan, plan_report
 
-    display = display_of(quiet, False, no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     if list_ is not None and (report or report_url):
         fail("--list prints names and writes no report: leave out --report and --report-url")
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parity_tests.campaign.each_version import EachVersion
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
+    from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
     from reports import ReportRequest
     from reports.rows import ProgramRow
@@ -34,9 +35,8 @@ def run_on_versions(
     paths: Sequence[Path],
     display: Display,
     requests: Sequence[ReportRequest],
-    rules: Sequence[FailRule],
+    judging: Judging,
     *,
-    exit_zero: bool,
     stops_after: Callable[[ProgramRow], bool] | None,
 ) -> None:
     """Run a campaign in each interpreter, print their grid, write its reports, set the exit status.
@@ -56,8 +56,8 @@ def run_on_versions(
             campaign_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_grid_reports(context, console, requests, grid, rules)
-    _exit_by_rules(context, console, grid, rules, exit_zero, display)
+    write_grid_reports(context, console, requests, grid, judging.rules)
+    _exit_by_rules(context, console, grid, judging, display)
     if found.was_interrupted:
         print("constparity: interrupted", file=sys.stderr)
         context.obj.code = Exit.INTERRUPTED
@@ -117,8 +117,7 @@ def _exit_by_rules(
     context: typer.Context,
     console: Console,
     grid: Grid,
-    rules: Sequence[FailRule],
-    exit_zero: bool,
+    judging: Judging,
     display: Display,
 ) -> None:
     """Set what the process exits with: the worst of all versions, and of what changes between them.
@@ -129,16 +128,16 @@ def _exit_by_rules(
     from parity_tests.cli import last_failed
     from parity_tests.cli.terminal import say
 
-    quiet = not display.details
+    quiet, rules = not display.details, judging.rules
     found: list[Broken] = []
     for version in grid.versions:
         found += _of_version(console, version, rules, quiet)
     found += _across_versions(console, grid, rules, quiet)
     codes = [code_of(each.status) for each in found]
     failed = {name for each in found for name in each.programs}
-    if codes and exit_zero:
+    if codes and judging.exit_zero:
         say(console, "exit status 0 all the same (--exit-zero)")
-    code = Exit.PARITY if exit_zero else min(codes, default=Exit.PARITY)
+    code = Exit.PARITY if judging.exit_zero else min(codes, default=Exit.PARITY)
     context.obj.code = max(context.obj.code, code)
     rows = {row.name: row for v in grid.versions if v.campaign for row in v.campaign.programs}
     last_failed.remember(rows.values(), failed)

@@ -61,6 +61,18 @@ ListOnly = Annotated[
 
 
 @dataclass(frozen=True)
+class Choosing:
+    """Which programs of its targets a command runs."""
+
+    expression: Expression = ""
+    tag: Tags = None
+
+    def of(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
+        """Choose programs, as `chosen_programs` does."""
+        return chosen_programs(targets, self.expression, self.tag, last_failed)
+
+
+@dataclass(frozen=True)
 class Chosen:
     """The targets of a command, and which of their programs it runs."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.experiment_failures import asked
@@ -74,7 +74,7 @@ def sweep(
     from reports.rows.experiments import SweepQuestion
 
     check_engine_runs("sweep")
-    display = display_of(quiet, verbose=False, no_color=no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     request = SweepThreshold(target=target, question=question)
     requests = checked_reports(context, report or (), formats=("json",))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.engine_needed import check_engine_runs
 from parity_tests.cli.experiment_failures import asked
 from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
@@ -71,7 +71,7 @@ def tune(
     from reports.rows.experiments import TuneQuestion
 
     check_engine_runs("tune")
-    display = display_of(quiet, verbose=False, no_color=no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     question = TuneQuestion(
         samples=samples,
         compile_factor=compile_factor,

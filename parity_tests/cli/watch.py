@@ -66,7 +66,7 @@ def watch(
                 timeout=timeout,
                 attribute=not no_attribution,
             )
-            display = Display(1 if verbose else 0, not no_color)
+            display = Display(quiet=not verbose, no_color=no_color)
             _answer_forever(targets, options, WatchedFiles(targets), early, display)
     except KeyboardInterrupt:
         context.obj.code = Exit.INTERRUPTED
