@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
+from parity_tests.cli.exit_codes import Exit, code_of, fail, interrupted, nothing_collected
 from parity_tests.cli.option_panels import HOW, WHAT
 from parity_tests.cli.options import Reporting, Resume, Targets
 from parity_tests.cli.python_option import OnePython, interpreters
@@ -96,8 +95,7 @@ def aa(
         fail(str(error))
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if resume else ""
-        print(f"constparity: interrupted{hint}", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context, hint)
         return
     if not found.campaign.programs:
         nothing_collected(context, chosen.named)

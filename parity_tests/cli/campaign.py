@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
+from parity_tests.cli.exit_codes import (
+    Exit,
+    code_of,
+    complain,
+    fail,
+    interrupted,
+    nothing_collected,
+)
 from parity_tests.cli.report_option import write_reports
 
 if TYPE_CHECKING:
@@ -77,8 +83,7 @@ def run_campaign(
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if options.resume else ""
         hint += f"; {options.store} has what was finished" if options.store else ""
-        print(f"constparity: interrupted{hint}", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context, hint)
         return None
     if not result.programs:
         nothing_collected(context, chosen.named)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,12 @@ import typer
 from parity_tests.cli.campaign import conclude
 from parity_tests.cli.compare_stored import compare_stored
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import fail, interrupted
 from parity_tests.cli.option_panels import HOW
 from parity_tests.cli.options import (
     AttributionTimeout,
+    ExitZero,
+    FailOn,
     Judging,
     ProgramTimeout,
     Reporting,
@@ -41,7 +42,8 @@ def compare(
     timeout: ProgramTimeout = 120.0,
     attribution_timeout: AttributionTimeout = 60.0,
     display: Display,
-    judging: Judging,
+    fail_on: FailOn = None,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Compare two results that `constparity run --save` wrote, with the judge of a live run.
 
@@ -64,18 +66,18 @@ def compare(
       constparity compare last~1 last --store runs.db --report json:changes.json
     """
     if store is not None:
-        if attribute or judging.fail_on is not None:
+        if attribute or fail_on is not None:
             fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
         if reporting.report_url:
             fail("--report-url is a link in a comment; --store writes its comparison as json alone")
         texts = reporting.report or ()
-        compare_stored(context, store, left, right, texts, display, judging.exit_zero)
+        compare_stored(context, store, left, right, texts, display, exit_zero)
         return
     import reports
     from parity_tests.campaign import compare_saved
     from parity_tests.evidence.saved import Saved, SavedError
 
-    requests = reporting.requests(context)
+    requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
     try:
         with display.progress() as shown:
             result = compare_saved.compare(
@@ -89,7 +91,6 @@ def compare(
     except (SavedError, reports.ReportReadError) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
         return
     conclude(context, result, requests, judging, display)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 from parity_tests.cli.campaign import exit_by_rules
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.exit_codes import fail, interrupted
 from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
     FailOn,
@@ -88,7 +87,6 @@ def fuzz(
     except SidesError as error:
         fail(str(error))
     except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
         return
     exit_by_rules(context, console, fuzzed.campaign, judging, display)

@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Report, ReportUrl, parse_fail_on
+from parity_tests.cli.options import Judging, Report, ReportUrl
 from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def show(
     console = display.console()
     print_runs(console, [found], 1)
     campaign_view.print_campaign(console, campaign, details=display.details)
-    write_reports(context, console, requests, campaign, parse_fail_on(None))
+    write_reports(context, console, requests, campaign, Judging().rules)
 
 
 class Over(enum.StrEnum):

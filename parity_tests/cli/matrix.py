@@ -13,7 +13,7 @@ from parity_tests.cli.options import (
     Sides,
     parse_sides,
 )
-from parity_tests.cli.selecting import Expression, ListOnly, chosen_programs, list_programs
+from parity_tests.cli.selecting import Choosing, Expression, ListOnly, list_programs
 
 
 def matrix(
@@ -37,7 +37,7 @@ def matrix(
 
     requests = reporting.requests(context)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
-    chosen = chosen_programs([transform_matrix.__name__], expression)
+    chosen = Choosing(expression).of([transform_matrix.__name__])
     if list_only:
         list_programs(context, display.console(), chosen, options.timeout)
         return

@@ -120,8 +120,24 @@ class Judging:
 
     @cached_property
     def rules(self) -> tuple[FailRule, ...]:
-        """The rules of --fail-on, as `parse_fail_on` reads them."""
-        return parse_fail_on(self.fail_on)
+        """The rules of --fail-on, else those of the project, else the default ones.
+
+        Raises `typer.BadParameter`; leaves with `Exit.USAGE` where the project's cannot be read.
+
+        Example::
+
+            Judging("different,slower:20%").rules[1].limit == 1.2
+        """
+        from parity_tests.cli.project_settings import project_settings
+        from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
+
+        try:
+            if self.fail_on is not None:
+                return parse(self.fail_on)
+            return parse(project_settings().fail_on or DEFAULT)
+        except FailRuleError as error:
+            where = "--fail-on" if self.fail_on is not None else "fail-on of [tool.constparity]"
+            raise typer.BadParameter(f"{where}: {error}") from error
 
 
 ProgramTimeout = Annotated[
@@ -182,27 +198,6 @@ Resume = Annotated[
         rich_help_panel=HOW,
     ),
 ]
-
-
-def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
-    """Read the rules of the option --fail-on, else those of the project, else the default ones.
-
-    Raises `typer.BadParameter`; leaves with `Exit.USAGE` where the project's cannot be read.
-
-    Example::
-
-        parse_fail_on("different,slower:20%")[1].limit == 1.2
-    """
-    from parity_tests.cli.project_settings import project_settings
-    from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
-
-    try:
-        if text is not None:
-            return parse(text)
-        return parse(project_settings().fail_on or DEFAULT)
-    except FailRuleError as error:
-        where = "--fail-on" if text is not None else "fail-on of [tool.constparity]"
-        raise typer.BadParameter(f"{where}: {error}") from error
 
 
 def parse_sides(text: str | None) -> tuple[Side, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import NoColor
-from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -127,8 +126,7 @@ def _reduced_and_run(
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
     except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
     return None
 
 

@@ -11,7 +11,7 @@ import typer
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT
-from parity_tests.cli.options import Reporting, parse_fail_on
+from parity_tests.cli.options import Judging, Reporting
 from parity_tests.cli.report_option import (
     check_for_versions,
     write_grid_reports,
@@ -70,7 +70,7 @@ def report(
     from reports.store.errors import StoreError
     from reports.store.reading import load_run
 
-    display, rules = Display(quiet=quiet, no_color=no_color), parse_fail_on(fail_on)
+    display, rules = Display(quiet=quiet, no_color=no_color), Judging(fail_on).rules
     if not reporting.report:
         fail("name a report, as in --report html:report.html")
     try:

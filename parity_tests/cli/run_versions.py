@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from parity_tests.cli.campaign import selected
-from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
+from parity_tests.cli.exit_codes import (
+    Exit,
+    code_of,
+    complain,
+    fail,
+    interrupted,
+    nothing_collected,
+)
 from parity_tests.cli.report_option import check_saving, write_grid_reports
 
 if TYPE_CHECKING:
@@ -59,8 +65,7 @@ def run_on_versions(
     write_grid_reports(context, console, requests, grid, judging.rules)
     _exit_by_rules(context, console, grid, judging, display)
     if found.was_interrupted:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
 
 
 def check_saving_each(
@@ -104,8 +109,7 @@ def _found(
     if found.grid.programs:
         return found
     if found.was_interrupted:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
     elif found.refused:
         fail(found.refused[0])
     else:

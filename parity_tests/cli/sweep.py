@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
-from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.experiment_failures import asked
-from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
+from parity_tests.cli.experiments import FIGURE_COLUMNS, asked, figure_cells
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
