@@ -227,7 +227,7 @@ def compared(left: Sequence[Value], right: Sequence[Value]) -> list[LeafComparis
 
 
 def _last_line(log: str) -> str:
-    """Return the line of a log that says most: XLA's own last words, or an exception."""
+    """Return the telling line of a log: the last one of XLA, or an exception."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith("F") and "] " in line]
     return (fatal or lines or [""])[-1][:300]

@@ -59,9 +59,9 @@ class MakingError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """An environment that is wanted: of which JAX, with which packages of the user, and where.
+    """The environment that is wanted: its JAX, the user's packages in it, and its place.
 
-    `python` makes it; None where an environment is there that serves, in `path`.
+    `python` makes it; None where `path` has one that serves.
     """
 
     jax: str

@@ -59,7 +59,7 @@ class Variants(Protocol):
 
 
 class Watch:
-    """Hears of each comparison, so that a lost process leaves what it was on. This one is deaf."""
+    """Is told of each comparison, which a lost process then leaves. This one keeps nothing."""
 
     def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
         """Hear that comparison `number` begins, which hoists some of so many arrays."""
@@ -320,7 +320,7 @@ def _search(comparing: _Comparing, stock_failure: str) -> _Ending:
         return _search_failure(comparing, everything)
     culprits = _smallest(comparing, arrays, everything)
     shown = everything if len(culprits) == len(arrays) else comparing.with_inlined(culprits)
-    if not _alike(shown, everything):  # a time that came and went: naming an array would be a guess
+    if not _alike(shown, everything):  # a time not seen again: naming an array would be a guess
         return _Ending(
             "could not compare",
             (

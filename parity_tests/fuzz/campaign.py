@@ -91,8 +91,8 @@ def keep(
 def signature(row: ProgramRow) -> tuple[object, ...]:
     """Return what two programs that fail alike share.
 
-    These are the pairs that differ, the sides that raise, and what a flip breaks, which may be
-    something that no two sides differ in, as where an output is committed.
+    These are the pairs that differ, the sides that raise, and what a flip breaks. A flip may break
+    what no two sides differ in, as where an output is committed.
     """
     different = {
         (each.left, each.right, each.metric)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.dependency_groups import resolve_dependency_groups
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -125,13 +126,11 @@ def _installation(
 
 def _of_group(groups: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the requirements of a dependency group, and of the groups that it includes."""
-    found: list[str] = []
-    for each in groups.get(name, ()):
-        if isinstance(each, str):
-            found.append(each)
-        elif isinstance(each, dict) and each.get("include-group") != name:
-            found += _of_group(groups, str(each.get("include-group")))
-    return tuple(found)
+    try:
+        return resolve_dependency_groups(groups, name)
+    except ExceptionGroup as error:
+        why = "; ".join(map(str, error.exceptions))
+        raise ProjectError(f"the dependency group {name!r} cannot be read: {why}") from error
 
 
 def _bounds(requirements: Iterable[str]) -> SpecifierSet:

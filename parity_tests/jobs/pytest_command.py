@@ -14,7 +14,7 @@ from parity_tests.marked_programs import python_files
 # The settings of pytest, in the order in which pytest looks for them, and their sections.
 _SETTINGS = (("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
 _FOLDERS = ("tests", "test")
-# Options that have nothing to do with which tests run; those of the second may have a value.
+# Options that do not choose tests; those of the second pattern may have a value.
 _LEFT_OUT = re.compile(r"--no-cov|-[vq]+$|--verbose$|--quiet$")
 _LEFT_OUT_WITH_VALUE = re.compile(r"--cov|--color|--junit")
 _NOT_LITERAL = re.compile(r"[$`{}<>|;&()]")
