@@ -92,7 +92,10 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
     except SystemExit as stop:
         if stop.code in (0, None):
             return outcome.code
-        return Exit.USAGE if stop.code in (2, Exit.USAGE) else Exit.INTERRUPTED
+        if stop.code in (2, Exit.USAGE):
+            return Exit.USAGE
+        complain("interrupted")
+        return Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except OSError as error:

@@ -10,7 +10,7 @@ import typer
 from parity_tests.cli.campaign import conclude
 from parity_tests.cli.compare_stored import compare_stored
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import fail, interrupted
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import HOW
 from parity_tests.cli.options import (
     AttributionTimeout,
@@ -90,7 +90,4 @@ def compare(
             )
     except (SavedError, reports.ReportReadError) as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        interrupted(context)
-        return
     conclude(context, result, requests, judging, display)

@@ -85,23 +85,20 @@ def print_culprits(console: Console, found: CulpritFound) -> None:
     """Print the verdict, its reasons, and each array that was found with its line."""
     from rich.markup import escape
 
-    from parity_tests.cli.terminal import STYLES
+    from parity_tests.cli.terminal import STYLES, say
     from reports.views.ledger import place
     from reports.views.texts import counted
 
     console.print(f"[{STYLES[found.verdict]}]{found.verdict}[/] {escape(found.program)}", end=" ")
     console.print(f"({found.source}): {_asked(found.question)}", highlight=False, markup=False)
     for reason in found.reasons:
-        console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"    {reason}")
     if found.arrays:
         arrays = counted(found.candidates, "captured array")
         console.print(f"  hoisting {len(found.arrays)} of {arrays} is enough:", highlight=False)
     for each in found.arrays:
-        console.print(
-            f"    {place(each.file, each.line)} ({each.function}): {each.array}, "
-            f"{each.bytes:,} bytes",
-            highlight=False, markup=False, soft_wrap=True,
-        )  # fmt: skip
+        where = f"{place(each.file, each.line)} ({each.function})"
+        say(console, f"    {where}: {each.array}, {each.bytes:,} bytes")
     console.print(f"  {counted(found.variants, 'variant')} compared", highlight=False)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.campaign import exit_by_rules
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import fail, interrupted
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
     FailOn,
@@ -86,7 +86,4 @@ def fuzz(
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     except SidesError as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        interrupted(context)
-        return
     exit_by_rules(context, console, fuzzed.campaign, judging, display)

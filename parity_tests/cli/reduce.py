@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import NoColor
-from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
+from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ def _reduced_and_run(
     except OSError as error:
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
-    except KeyboardInterrupt:
-        interrupted(context)
     return None
 
 

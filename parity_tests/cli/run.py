@@ -11,7 +11,6 @@ import typer
 
 from parity_tests.cli.campaign import conclude, remember_failed, run_campaign, start_early
 from parity_tests.cli.display import Display
-from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
     AttributionTimeout,
@@ -25,7 +24,13 @@ from parity_tests.cli.options import (
     Targets,
     parse_sides,
 )
-from parity_tests.cli.python_option import Python, interpreters
+from parity_tests.cli.python_option import (
+    JaxVersions,
+    Python,
+    WithPackages,
+    interpreters,
+    pythons_of,
+)
 from parity_tests.cli.report_option import check_for_versions, check_saving
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (

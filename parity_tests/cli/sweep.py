@@ -122,6 +122,7 @@ def _name_in(target: str) -> str:
 def _add_to_result(context: typer.Context, console: Console, into: Path, swept: Sweep) -> None:
     """Add a sweep to a result as it is by now; the file stays as it is where that fails."""
     import reports
+    from parity_tests.cli.terminal import say
     from reports.rows.swept import SweepRefusedError
 
     try:
@@ -133,13 +134,15 @@ def _add_to_result(context: typer.Context, console: Console, into: Path, swept: 
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
     else:
-        console.print(f"added to: {into}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"added to: {into}")
 
 
 def print_sweep(console: Console, swept: Sweep) -> None:
     """Print one line for each threshold, and the recommendation with its reason."""
     from rich.markup import escape
     from rich.table import Table
+
+    from parity_tests.cli.terminal import say
 
     title = escape(f"{swept.program} ({swept.source})")
     table = Table(title=title, title_justify="left", pad_edge=False)
@@ -157,7 +160,7 @@ def print_sweep(console: Console, swept: Sweep) -> None:
     chosen = "" if swept.recommended is None else f"{swept.recommended}: "
     if swept.precompute_constants == "auto":
         chosen = 'precompute_constants="auto": '
-    console.print(f"recommended: {chosen}{swept.reason}", highlight=False, soft_wrap=True)
+    say(console, f"recommended: {chosen}{swept.reason}")
 
 
 def _parse_thresholds(text: str) -> tuple[int, ...]:

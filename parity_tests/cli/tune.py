@@ -97,6 +97,7 @@ def print_tuning(console: Console, found: Tuning) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from parity_tests.cli.terminal import say
     from reports.views.figures import humanise_seconds
     from reports.views.texts import counted
 
@@ -113,14 +114,10 @@ def print_tuning(console: Console, found: Tuning) -> None:
     for each in found.arrays:
         where = f"{each.file}:{each.line} ({each.function})" if each.file else "only returned"
         several = f"; {counted(each.count, 'array')} that no key tells apart" * (each.count > 1)
-        console.print(
-            f"{each.outcome}: {each.key}, {each.bytes:,} bytes, {where}{several}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-    console.print(f"proposed: {found.reason}", highlight=False, markup=False, soft_wrap=True)
-    console.print(as_python(found), highlight=False, markup=False, soft_wrap=True)
+        what = f"{each.outcome}: {each.key}, {each.bytes:,} bytes"
+        say(console, f"{what}, {where}{several}")
+    say(console, f"proposed: {found.reason}")
+    say(console, as_python(found))
 
 
 def names_of_points(found: Tuning) -> list[str]:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -145,9 +145,9 @@ def newest(python: str, series: str) -> str:
 
 def _resolve(arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
     """Run uv with what pip's settings say about packages."""
-    told = pip_settings()
+    more, variables = pip_settings()
     try:
-        return _uv([*arguments, *told.arguments], pass_fds, told.variables)
+        return _uv([*arguments, *more], pass_fds, variables)
     except InstallError as error:
         raise InstallError(f"{error}\n{_WHERE}") from error
 
@@ -181,43 +181,36 @@ def _reason(ran: Ran) -> str:
     return found[-_LONGEST:] or f"nothing, and exits with {ran.status}"
 
 
-@dataclass(frozen=True)
-class PipSettings:
-    """Settings of pip as uv takes them: arguments, and environment variables."""
+def pip_settings() -> tuple[list[str], dict[str, str]]:
+    """Return what pip's settings say that uv does not know, as arguments and variables of uv.
 
-    arguments: tuple[str, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
-def pip_settings() -> PipSettings:
-    """Return what pip's settings say that uv does not know: indexes, proxy, certificates.
-
-    They are those of `pip config list`: files, and variables as PIP_INDEX_URL. Where uv has an
-    index of its own, in a variable or in a uv.toml of the user or the system, pip's are left out.
-    Raises `InstallError` where pip cannot read its settings.
+    They are those of `pip config list`. Where uv has an index of its own, in a variable or in a
+    uv.toml of the user or the system, pip's are left out. Raises `InstallError` where pip cannot
+    read its settings.
 
     Example::
 
-        pip_settings().variables == {"UV_DEFAULT_INDEX": "https://example.org/simple", ...}
+        pip_settings() == ([], {"UV_DEFAULT_INDEX": "https://example.org/simple"})
     """
     if importlib.util.find_spec("pip") is None:
-        return PipSettings()
+        return [], {}
     ran = run_command([sys.executable, "-I", "-m", "pip", "config", "list"])
     if ran.status:
         raise InstallError(f"pip cannot read its settings: {_reason(ran)}")
     said = _as_pip_orders(ran.stdout)
-    variables = {to: said[name] for name, to in _CONNECTION_OF_PIP.items() if name in said}
     arguments = [part for file in said.get("constraint", "").split() for part in ("-c", file)]
+    names = _CONNECTION_OF_PIP
+    variables = {}
     if not _uv_has_indexes():
-        indexes = {to: said[name] for name, to in _INDEXES_OF_PIP.items() if name in said}
-        if "UV_FIND_LINKS" in indexes:
-            indexes["UV_FIND_LINKS"] = ",".join(indexes["UV_FIND_LINKS"].split())
+        names = {**names, **_INDEXES_OF_PIP}
         # pip takes the best version of all indexes, uv by default those of the first that has any.
-        variables |= indexes | {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+        variables = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
         if said.get("no-index", "").lower() in ("1", "true", "yes", "on"):
             arguments.append("--no-index")
-    own = {name: value for name, value in variables.items() if name not in os.environ}
-    return PipSettings(tuple(arguments), own)
+    variables |= {to: said[name] for name, to in names.items() if name in said}
+    if "UV_FIND_LINKS" in variables:
+        variables["UV_FIND_LINKS"] = ",".join(variables["UV_FIND_LINKS"].split())
+    return arguments, {name: each for name, each in variables.items() if name not in os.environ}
 
 
 def _as_pip_orders(listed: str) -> dict[str, str]:

@@ -141,9 +141,9 @@ def test_settings_of_pip_are_those_of_its_files_and_of_the_environment(settings,
     )
     monkeypatch.setenv("PIP_FIND_LINKS", "/wheels /more")
     monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "90")
-    told = pip_settings()
-    assert told.arguments == ("-c", "/etc/limits.txt")
-    assert told.variables == {
+    arguments, variables = pip_settings()
+    assert arguments == ["-c", "/etc/limits.txt"]
+    assert variables == {
         "UV_DEFAULT_INDEX": "https://one.example/simple",
         "UV_INDEX": "https://two.example/simple https://three.example/simple",
         "UV_FIND_LINKS": "/wheels,/more",
@@ -164,13 +164,13 @@ def test_where_uv_has_an_index_that_of_pip_is_left_out(settings, monkeypatch, tm
         folder = tmp_path / ("config" if "user" in told_by else "system") / "uv"
         folder.mkdir(parents=True)
         (folder / "uv.toml").touch()
-    assert pip_settings().variables == {"SSL_CERT_FILE": "/etc/company.pem"}
+    assert pip_settings() == ([], {"SSL_CERT_FILE": "/etc/company.pem"})
 
 
 def test_a_variable_that_uv_reads_holds_over_a_setting_of_pip(settings, monkeypatch):
     settings("[global]\ncert = /etc/company.pem\n")
     monkeypatch.setenv("SSL_CERT_FILE", "/etc/own.pem")
-    assert "SSL_CERT_FILE" not in pip_settings().variables
+    assert "SSL_CERT_FILE" not in pip_settings()[1]
 
 
 def test_settings_that_pip_cannot_read_are_said(settings, wheels):
