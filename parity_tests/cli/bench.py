@@ -156,7 +156,7 @@ def _rendered(format_: str, found: Bench) -> str:
 
 
 def _parse_rows(text: str | None) -> tuple[int, ...]:
-    from parity_tests.bench.rows.table import ROWS
+    from parity_tests.bench.rows import ROWS
 
     if text is None:
         return tuple(ROWS)
