@@ -22,7 +22,7 @@ import jax
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.experiments.delta_debugging import ddmin
-from parity_tests.experiments.interleaved_timing import interleaved, seconds_of
+from parity_tests.experiments.interleaved_timing import interleaved
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.observe import failures
 from parity_tests.observe.calls import without_addresses
@@ -156,10 +156,9 @@ def _preamble(staged: _Staged, question: CulpritQuestion) -> tuple[str, ...]:
     slow, fast = (staged.compiled_of(each) for each in (hoisted, preamble))
     staged.called(slow)
     staged.called(fast)
-    seconds = interleaved(
-        {each: partial(partial, variants.call, each) for each in (slow, fast)}, question.samples
+    before, after = _medians(
+        [partial(partial, variants.call, each) for each in (slow, fast)], question
     )
-    before, after = (statistics.median(seconds[each]) for each in (slow, fast))
     if before < question.factor * after:
         return ()
     return (
@@ -376,6 +375,7 @@ def _row(use: CapturedUse) -> Culprit:
 # -- the metrics -----------------------------------------------------------------------------------
 
 _Compare = Callable[[Hoisted], Difference]
+_Prepare = Callable[[], Callable[[], object]]
 _INLINED: Hoisted = frozenset()
 
 
@@ -429,13 +429,12 @@ def _memory(staged: _Staged, question: CulpritQuestion) -> _Compare:
 
 
 def _compile(staged: _Staged, question: CulpritQuestion) -> _Compare:
-    def seconds(hoisted: Hoisted) -> float:
-        lowered = staged.lowered(hoisted)
-        return seconds_of(lambda: staged.compiled_of(lowered))
+    def prepared(hoisted: Hoisted) -> Callable[[], object]:
+        return partial(staged.compiled_of, staged.lowered(hoisted))
 
-    seconds(_INLINED)  # what XLA does once in a process is not charged to the first sample
-    return lambda hoisted: _interleaved(
-        lambda: seconds(_INLINED), lambda: seconds(hoisted), "to compile", question
+    prepared(_INLINED)()  # what XLA does once in a process is not charged to the first sample
+    return lambda hoisted: _timed(
+        partial(prepared, _INLINED), partial(prepared, hoisted), "to compile", question
     )
 
 
@@ -446,12 +445,8 @@ def _call(staged: _Staged, question: CulpritQuestion) -> _Compare:
     def compare(hoisted: Hoisted) -> Difference:
         other = staged.compiled(hoisted)
         staged.called(other)
-        return _interleaved(
-            lambda: seconds_of(lambda: staged.variants.call(inlined)),
-            lambda: seconds_of(lambda: staged.variants.call(other)),
-            "a call",
-            question,
-        )
+        one, two = (partial(partial, staged.variants.call, each) for each in (inlined, other))
+        return _timed(one, two, "a call", question)
 
     return compare
 
@@ -472,17 +467,17 @@ _METRICS: dict[str, Callable[[_Staged, CulpritQuestion], _Compare]] = {
 }
 
 
-def _interleaved(
-    inlined: Callable[[], float],
-    hoisted: Callable[[], float],
-    what: str,
-    question: CulpritQuestion,
+def _timed(
+    inlined: _Prepare, hoisted: _Prepare, what: str, question: CulpritQuestion
 ) -> Difference:
-    """Compare medians; the two take turns, so that a machine that slows down slows both."""
-    pairs = [(inlined(), hoisted()) for _ in range(question.samples)]
-    left, right = (statistics.median(samples) for samples in zip(*pairs, strict=True))
+    left, right = _medians((inlined, hoisted), question)
     text = f"{left:.3g} s {what} inlined, {right:.3g} s hoisted ({right / left:.2f} times)"
     return Difference(_is_beyond(left, right, question.factor), text)
+
+
+def _medians(prepared: Sequence[_Prepare], question: CulpritQuestion) -> list[float]:
+    seconds = interleaved(dict(enumerate(prepared)), question.samples, lost=0)
+    return [statistics.median(each) for each in seconds.values()]
 
 
 def _is_beyond(left: float, right: float, factor: float) -> bool:
