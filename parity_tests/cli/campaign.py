@@ -149,10 +149,3 @@ def exit_by_rules(
         code = Exit.PARITY
     context.obj.code = max(context.obj.code, code)
     return found
-
-
-def remember_failed(result: Campaign, found: Sequence[Broken]) -> None:
-    """Keep which programs broke a rule, for `--last-failed`."""
-    from parity_tests.cli import last_failed
-
-    last_failed.remember(result.programs, [name for each in found for name in each.programs])

@@ -10,7 +10,8 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Judging, Report, ReportUrl
+from parity_tests.cli.options import Judging, Report, Reporting
+from parity_tests.cli.records import with_options
 from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
@@ -66,14 +67,15 @@ def list_them(
 
 
 @history.command()
+@with_options
 def show(
     context: typer.Context,
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="Its number, last, or last~1 for the one before.")
     ],
     store: Store = None,
-    report: Report = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: Reporting,
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> None:
@@ -88,11 +90,11 @@ def show(
       constparity history show last --store runs.db --report json:run.json --report html:run.html
     """
     from parity_tests.cli import campaign_view
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from reports.store.errors import StoreError
     from reports.store.reading import find_run, load_run
 
-    requests = checked_reports(context, report or (), link=report_url or "")
+    requests = reporting.requests(context)
     file = _store_of(context, store)
     display = Display(verbose=verbose, no_color=no_color)
     try:

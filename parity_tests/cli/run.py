@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude, remember_failed, run_campaign, start_early
+from parity_tests.cli.campaign import conclude, run_campaign, start_early
 from parity_tests.cli.display import Display
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
@@ -249,4 +249,7 @@ def run(
         return
     result = run_campaign(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
-        remember_failed(result, conclude(context, result, requests, judging, display))
+        from parity_tests.cli.last_failed import remember
+
+        broken = conclude(context, result, requests, judging, display)
+        remember(result.programs, [name for each in broken for name in each.programs])
