@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.option_panels import WHAT
-
-if TYPE_CHECKING:
-    from parity_tests.environments.making import Plan
 
 Python = Annotated[
     list[str] | None,
@@ -91,7 +88,7 @@ def pythons_of(
     `typer.BadParameter` where an option is wrong.
     """
     from parity_tests.environments.find_python import NoPythonError
-    from parity_tests.environments.making import MakingError, environment_of, planned
+    from parity_tests.environments.making import MEGABYTES, MakingError, environment_of, planned
     from parity_tests.environments.requirements import RequirementError
 
     versions = [name.strip() for name in (jax or "").split(",") if name.strip()]
@@ -102,7 +99,10 @@ def pythons_of(
     try:
         plans = [planned(each, with_ or (), say=complain) for each in versions]
         plans = list({plan.path: plan for plan in plans}.values())
-        _announce(plans)
+        missing = sum(plan.python is not None for plan in plans)
+        if missing > 1:
+            size = f"about {missing * MEGABYTES:,} MB, about {missing} minutes"
+            complain(f"{missing} environments are missing: {size}")
         return tuple(environment_of(plan, complain).python for plan in plans)
     except (NoPythonError, RequirementError) as error:
         raise typer.BadParameter(str(error)) from error
@@ -110,15 +110,3 @@ def pythons_of(
         complain(str(error))
         context.obj.code = Exit.COULD_NOT_COMPARE
         return None
-
-
-def _announce(plans: Sequence[Plan]) -> None:
-    """Say what several environments take together, before the first is made."""
-    from parity_tests.environments.making import MEGABYTES
-
-    missing = [plan for plan in plans if plan.python is not None]
-    if len(missing) > 1:
-        complain(
-            f"{len(missing)} environments are missing: about {len(missing) * MEGABYTES:,} MB, "
-            f"about {len(missing)} minutes"
-        )

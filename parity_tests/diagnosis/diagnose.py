@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.sides_that_run import SidesError
 from parity_tests.diagnosis.installed import extras, extras_in, pytest_plugin
+from parity_tests.diagnosis.problems import problems
 from parity_tests.diagnosis.records import ChangedName, Diagnosis, Flag, Problem, SideShown
 from parity_tests.observe.environment import version
 from parity_tests.processes.interpreters import InterpreterError, interpreter_at
@@ -28,10 +29,8 @@ from parity_tests.processes.side_environment import (
 )
 from parity_tests.targets import TargetError
 from reports.rows import SIDES, Observation
-from reports.views.texts import counted
 
 _PROGRAM = "parity_tests.diagnosis.small_program:captured_twice"
-_REPORT = "report it with the output of `constparity doctor --report json:-`"
 _ANOTHER = "name another Python, of 3.11 or newer, with a JAX of 0.7.0 or newer"
 _SECONDS = 120.0  # for a file that is run there
 _FLAGS = FOLDER / "parity_tests" / "diagnosis" / "flags_probe.py"
@@ -83,44 +82,6 @@ def diagnose(
         what = f"no side runs: {'; '.join(row.reasons)}"
         wrong = (*wrong, Problem(what=what, to_do=_ANOTHER))
     return found.model_copy(update={"problems": wrong})
-
-
-def problems(found: Diagnosis, *, engine_error: str, names_error: str) -> tuple[Problem, ...]:
-    """Return what is wrong; `found` has no problems yet.
-
-    In another interpreter a JAX that the engine refuses is none: stock JAX is compared there.
-    `engine_error` is the exception of `import engine`, `names_error` says why no private name was
-    looked at; "" where there is none.
-    """
-    return tuple(_problems(found, engine_error, names_error))
-
-
-def _problems(found: Diagnosis, engine_error: str, names_error: str) -> Iterator[Problem]:
-    broken = found.broken_names()
-    if found.engine_refuses is not None and found.python is None:
-        what, *ways_out = found.engine_refuses.split(". ")
-        to_do = ". ".join(each for each in ways_out if "doctor" not in each)
-        yield Problem(what=what, to_do=to_do)
-    if found.engine_refuses is None and engine_error:
-        to_do = "set that variable to one of these" if "CONSTPARITY_" in engine_error else _REPORT
-        yield Problem(what=f"`import engine` raises: {engine_error}", to_do=to_do)
-    if found.engine_refuses is None and broken:
-        of_jax = counted(len(broken), "private name")
-        what = f"{of_jax} of JAX that the engine rests on gone or changed"
-        yield Problem(what=what, to_do=f"install another release of jax, and {_REPORT}")
-    if names_error:
-        yield Problem(what=f"no private name was looked at: {names_error}", to_do=_REPORT)
-    for shown in found.sides:
-        if not shown.holds:
-            yield _of_side(shown)
-
-
-def _of_side(shown: SideShown) -> Problem:
-    what = f"{shown.side} {shown.shown}"
-    if is_own(shown.side):
-        return Problem(what=what, to_do=_REPORT)
-    to_do = "the fault is in this release of jax: compare on another one, or without this side"
-    return Problem(what=what, to_do=to_do)
 
 
 def _only(path: str | None, what: str, to_do: str) -> Diagnosis:

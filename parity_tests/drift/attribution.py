@@ -131,7 +131,7 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
         return DriftAttribution.model_validate_json(text)
     rerun = warm.runs_of(drift.job, drift.sides)
     found = _Attribution(drift, rerun).find()
-    # A run that was killed from outside, or took too long, may work another time.
+    # What something outside killed, or what took too long, may work another time.
     if not rerun.is_out_of_time and KILLED not in found.evidence:
         keep(file, to_json(found))
     return found
