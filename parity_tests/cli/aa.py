@@ -73,7 +73,7 @@ def aa(
         raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
     requests = reporting.requests(context)
     console = display.console()
-    chosen = choosing.of(targets or ())
+    chosen = choosing.choose(targets or ())
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, console, chosen, timeout, where)

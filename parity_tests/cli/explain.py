@@ -54,7 +54,7 @@ def explain(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import explain_view
 
-    on_sides, chosen = parse_sides(sides), choosing.of(targets)
+    on_sides, chosen = parse_sides(sides), choosing.choose(targets)
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)

@@ -37,7 +37,7 @@ def matrix(
 
     requests = reporting.requests(context)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
-    chosen = Choosing(expression).of([transform_matrix.__name__])
+    chosen = Choosing(expression).choose([transform_matrix.__name__])
     if list_only:
         list_programs(context, display.console(), chosen, options.timeout)
         return

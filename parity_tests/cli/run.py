@@ -224,7 +224,7 @@ def run(
     if not (list_only or elsewhere or measuring.resume or measuring.jobs):
         start_early(context, sides)
     on_sides = parse_sides(sides)
-    chosen = choosing.of(targets or (), last_failed=last_failed)
+    chosen = choosing.choose(targets or (), last_failed=last_failed)
     requests = [] if list_only else reporting.requests(context)
     pythons = where.pythons(context, reload=measuring.reload)
     if pythons is None:

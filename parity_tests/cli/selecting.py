@@ -86,12 +86,12 @@ class Choosing:
     expression: Expression = ""
     tag: Tags = None
 
-    def of(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
+    def choose(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
         """Choose programs. Raises `typer.BadParameter`.
 
         Example::
 
-            Choosing("step and not slow").of(["my_model.py"]).select.expression
+            Choosing("step and not slow").choose(["my_model.py"]).select.expression
         """
         from parity_tests.campaign import name_expression
         from parity_tests.campaign.selection import Selection

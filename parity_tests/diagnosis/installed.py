@@ -41,13 +41,13 @@ def extras() -> tuple[Extra, ...]:
 
 def extras_in(python: Path) -> tuple[Extra, ...]:
     """Return what an interpreter of other versions may have besides, for the programs it runs."""
-    needed = {"corpus": _of_corpus(), "--reload": FOR_RELOAD}
+    needed = {"corpus": _corpus_packages(), "--reload": FOR_RELOAD}
     return tuple(
         Extra(name=name, missing=missing_in(python, packages)) for name, packages in needed.items()
     )
 
 
-def _of_corpus() -> tuple[str, ...]:
+def _corpus_packages() -> tuple[str, ...]:
     try:
         return _named(importlib.metadata.requires("constparity") or [], "corpus")
     except importlib.metadata.PackageNotFoundError:

@@ -106,7 +106,7 @@ def planned(
     packages = requirements.parsed(with_)
     if find_python.is_series(jax):
         jax = _newest(jax, say)
-    for found in _of_newest_python_first():
+    for found in _newest_python_first():
         if found.requested == _requested(jax, packages):
             return Plan(jax, packages, found.path, None)
     python = find_python.find(jax, needs_venv=False)
@@ -198,7 +198,7 @@ def _newest(series: str, say: Say) -> str:
         release = installers.newest(python.path, series)
     except InstallError as error:
         there = sorted(
-            {each.jax for each in _of_newest_python_first() if each.jax.startswith(f"{series}.")}
+            {each.jax for each in _newest_python_first() if each.jax.startswith(f"{series}.")}
         )
         way_out = f"; name a release that is there: {', '.join(there)}" if there else ""
         raise MakingError(
@@ -208,7 +208,7 @@ def _newest(series: str, say: Say) -> str:
     return release
 
 
-def _of_newest_python_first() -> list[Environment]:
+def _newest_python_first() -> list[Environment]:
     """Return the finished environments."""
     return sorted(
         store.environments(store.store_folder()),

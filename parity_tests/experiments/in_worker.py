@@ -72,7 +72,7 @@ def find_culprits(
 
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
-    progress = _of(target, progress)
+    progress = _with_program_named(target, progress)
     until = _Until(timeout, time.monotonic() + timeout)
     if question.metric != "outputs":
         return _culprits(FindCulprit(target=target, question=question), until, progress)
@@ -86,10 +86,10 @@ def find_culprits(
             return found
         progress(0, 0, "does it fail on stock JAX? a run on jax-legacy and on jax-simplified")
         stock = new_failure(target, folder, timeout=timeout)
-    return found if stock is None else _of_stock(target, found, stock, until, progress)
+    return found if stock is None else _search_on_stock(target, found, stock, until, progress)
 
 
-def _of_stock(
+def _search_on_stock(
     target: str, ours: CulpritFound, stock: NewFailure, until: _Until, progress: Progress
 ) -> CulpritFound:
     """Look for the arrays with which stock JAX fails, and the engine does not."""
@@ -174,11 +174,11 @@ def answer(
         answer(target, TunePolicy(target=target, question=TuneQuestion())).proposal
     """
     with temporary_folder() as folder:
-        said = ask(question, _SIDE, folder, Limits(timeout), _of(target, progress))
+        said = ask(question, _SIDE, folder, Limits(timeout), _with_program_named(target, progress))
     return _read(target, said)
 
 
-def _of(target: str, progress: Progress) -> Progress:
+def _with_program_named(target: str, progress: Progress) -> Progress:
     """Name the program in each step, and say at once that its process starts."""
     name = target.rpartition(":")[2]
 

@@ -111,7 +111,7 @@ def _installation(
     own, own_package = (("-e", "."), (".",)) if is_package else ((), ())
     group = next((name for name in _FOR_TESTS if name in groups), None)
     if group is not None:
-        packages = (*own_package, *_of_group(groups, group))
+        packages = (*own_package, *_requirements_of_group(groups, group))
         return (*own, "--group", group), packages, f"the dependency group {group!r}"
     file = next((name for name in _REQUIREMENT_FILES if (folder / name).is_file()), None)
     plain = "requirements.txt" if not own and (folder / "requirements.txt").is_file() else None
@@ -124,7 +124,7 @@ def _installation(
     return (*own, *arguments, "pytest"), packages, "no extra is named for tests"
 
 
-def _of_group(groups: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _requirements_of_group(groups: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the requirements of a dependency group, and of the groups that it includes."""
     try:
         return resolve_dependency_groups(groups, name)

@@ -33,7 +33,7 @@ def pytest_arguments(folder: Path) -> tuple[tuple[str, ...] | None, str]:
         return (), source
     for file, lines in _commands(folder):
         for line in lines:
-            if (found := _of_command(line)) is not None:
+            if (found := _arguments_in(line)) is not None:
                 return found, file
     tests = [file.relative_to(folder) for file in python_files(folder) if _is_test(file)]
     tops = {file.parts[0] for file in tests if len(file.parts) > 1}
@@ -81,7 +81,7 @@ def _joined(commands: str) -> list[str]:
     return commands.replace("\\\n", " ").splitlines()
 
 
-def _of_command(line: str) -> tuple[str, ...] | None:
+def _arguments_in(line: str) -> tuple[str, ...] | None:
     """Return the arguments of pytest in a line; None where it does not run pytest.
 
     Words with variables of tox, make or the shell are left out: they mean nothing elsewhere.

@@ -26,8 +26,8 @@ class Rule:
     check: Callable[[Kinds], Iterator[Match]]
 
     @classmethod
-    def of(cls, module: ModuleType) -> Rule:
-        """Return the rule of a module; its docstring is "CODE: title." and the explanation."""
+    def read(cls, module: ModuleType) -> Rule:
+        """Read the rule of a module, whose docstring is "CODE: title." and the explanation."""
         head, _, explanation = (inspect.getdoc(module) or "").partition("\n\n")
         code, _, title = head.partition(": ")
         return cls(code, title.removesuffix("."), explanation, module.TRIGGER, module.check)

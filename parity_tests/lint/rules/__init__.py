@@ -12,7 +12,7 @@ from parity_tests.lint.ignores import CODE, EXPLANATION, TITLE
 from parity_tests.lint.rule import Rule
 
 _FILES = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
-RULES = tuple(sorted(map(Rule.of, _FILES), key=lambda rule: rule.code))
+RULES = tuple(sorted(map(Rule.read, _FILES), key=lambda rule: rule.code))
 TITLES = {CODE: TITLE, **{rule.code: rule.title for rule in RULES}}
 EXPLANATIONS = {CODE: EXPLANATION, **{rule.code: rule.explanation for rule in RULES}}
 CODES = tuple(TITLES)
