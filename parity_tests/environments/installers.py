@@ -190,7 +190,7 @@ def pip_settings() -> tuple[list[str], dict[str, str]]:
 
     Example::
 
-        pip_settings() == ([], {"UV_DEFAULT_INDEX": "https://example.org/simple"})
+        pip_settings() == ([], {"ALL_PROXY": "http://proxy.example:3128"})
     """
     if importlib.util.find_spec("pip") is None:
         return [], {}
@@ -199,17 +199,17 @@ def pip_settings() -> tuple[list[str], dict[str, str]]:
         raise InstallError(f"pip cannot read its settings: {_reason(ran)}")
     said = _as_pip_orders(ran.stdout)
     arguments = [part for file in said.get("constraint", "").split() for part in ("-c", file)]
-    names = _CONNECTION_OF_PIP
-    variables = {}
-    if not _uv_has_indexes():
-        names = {**names, **_INDEXES_OF_PIP}
+    variables = {to: said[name] for name, to in _CONNECTION_OF_PIP.items() if name in said}
+    indexes = {to: said[name] for name, to in _INDEXES_OF_PIP.items() if name in said}
+    if _uv_has_indexes():
+        indexes = {}
+    elif said.get("no-index", "").lower() in ("1", "true", "yes", "on"):
+        arguments.append("--no-index")
+    if "UV_FIND_LINKS" in indexes:
+        indexes["UV_FIND_LINKS"] = ",".join(indexes["UV_FIND_LINKS"].split())
+    if indexes:
         # pip takes the best version of all indexes, uv by default those of the first that has any.
-        variables = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
-        if said.get("no-index", "").lower() in ("1", "true", "yes", "on"):
-            arguments.append("--no-index")
-    variables |= {to: said[name] for name, to in names.items() if name in said}
-    if "UV_FIND_LINKS" in variables:
-        variables["UV_FIND_LINKS"] = ",".join(variables["UV_FIND_LINKS"].split())
+        variables |= indexes | {"UV_INDEX_STRATEGY": "unsafe-best-match"}
     return arguments, {name: each for name, each in variables.items() if name not in os.environ}
 
 
