@@ -31,7 +31,7 @@ class Bound:
 
 
 def side_of(contestant: Contestant) -> Side:
-    """Return the side whose process a contestant runs in: for the manual way, stock JAX."""
+    """Return the side of a contestant's process: stock JAX for the manual way."""
     return "jax-legacy" if contestant == "manual" else contestant
 
 

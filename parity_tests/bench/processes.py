@@ -55,7 +55,7 @@ class LiveProcess:
         if place := os.read(self._said, 16):
             return int(place)
         self._worker.process.wait()
-        self._worker.kill()  # and what it started, while its id is not another's
+        self._worker.kill()  # and what it started, before its id can be another's
         answer = self._worker.answer(TakeBenchTurn)
         if isinstance(answer, Lost):
             raise self._error(answer)
@@ -83,7 +83,7 @@ class LiveProcess:
             ending = f"could not be started: {error}"
             raise self._error(Lost("crash", ending, "start of the process", "")) from error
         finally:
-            os.close(theirs)  # the process has its own: when it ends, there is an end to read
+            os.close(theirs)  # the process keeps its end open until it ends
 
     def _environment(self, side: Side) -> dict[str, str]:
         """Return the side's environment without CONSTPARITY_*, which the user may have set.

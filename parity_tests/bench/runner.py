@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.processes import LiveProcess, step_in_turns
-from parity_tests.bench.rows.table import ROWS
+from parity_tests.bench.rows import ROWS
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.protocol import Progress
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
-from parity_tests.cli.exit_codes import Exit, code_of, fail, nothing_collected
+from parity_tests.cli.display import Display
+from parity_tests.cli.exit_codes import Exit, code_of, fail, interrupted, nothing_collected
 from parity_tests.cli.option_panels import HOW, WHAT
-from parity_tests.cli.options import Report, ReportUrl, Resume, Targets
+from parity_tests.cli.options import Reporting, Resume, Targets
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
-    Expression,
+    Choosing,
     ListOnly,
-    Tags,
-    chosen_programs,
     list_programs,
 )
 
@@ -31,8 +28,8 @@ def aa(
         str, typer.Option(help="The side to compare with itself.", rich_help_panel=WHAT)
     ] = "jax-legacy",
     python: OnePython = None,
-    expression: Expression = "",
-    tag: Tags = None,
+    *,
+    choosing: Choosing,
     list_only: ListOnly = False,
     runs: Annotated[
         int,
@@ -47,11 +44,8 @@ def aa(
             min=0.1, metavar="SECONDS", help="For one program in one run.", rich_help_panel=HOW
         ),
     ] = 120.0,
-    report: Report = None,
-    report_url: ReportUrl = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    reporting: Reporting,
+    display: Display,
 ) -> None:
     """Compare a side with itself (A/A): whatever is found is a false alarm of the tester.
 
@@ -69,18 +63,17 @@ def aa(
     from parity_tests.campaign.folder import ResumeError
     from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.cli import campaign_view
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.targets import TargetError
     from reports.rows import SIDES
     from reports.rows.fail_rules import DEFAULT_RULES
 
-    display = display_of(quiet, verbose, no_color)
     on_side = next((each for each in SIDES if each == side), None)
     if on_side is None:
         raise typer.BadParameter(f"no side {side!r}; the sides are {', '.join(SIDES)}")
-    requests = checked_reports(context, report or (), link=report_url or "")
+    requests = reporting.requests(context)
     console = display.console()
-    chosen = chosen_programs(targets or (), expression, tag)
+    chosen = choosing.choose(targets or ())
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, console, chosen, timeout, where)
@@ -102,8 +95,7 @@ def aa(
         fail(str(error))
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if resume else ""
-        print(f"constparity: interrupted{hint}", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context, hint)
         return
     if not found.campaign.programs:
         nothing_collected(context, chosen.named)

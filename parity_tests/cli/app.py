@@ -29,6 +29,7 @@ from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.merge import merge
 from parity_tests.cli.planned import campaign
+from parity_tests.cli.records import with_options
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report
 from parity_tests.cli.run import run
@@ -91,7 +92,10 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
     except SystemExit as stop:
         if stop.code in (0, None):
             return outcome.code
-        return Exit.USAGE if stop.code in (2, Exit.USAGE) else Exit.INTERRUPTED
+        if stop.code in (2, Exit.USAGE):
+            return Exit.USAGE
+        complain("interrupted")
+        return Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except OSError as error:
@@ -159,7 +163,7 @@ for command in (
     doctor,
     schema,
 ):
-    app.command()(command)
+    app.command()(with_options(command))
 app.add_typer(export, name="export")
 app.add_typer(history, name="history")
 app.add_typer(environments, name="environments")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import NoColor
-from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -157,7 +156,7 @@ def _rendered(format_: str, found: Bench) -> str:
 
 
 def _parse_rows(text: str | None) -> tuple[int, ...]:
-    from parity_tests.bench.rows.table import ROWS
+    from parity_tests.bench.rows import ROWS
 
     if text is None:
         return tuple(ROWS)

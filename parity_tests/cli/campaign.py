@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
+from parity_tests.cli.exit_codes import (
+    Exit,
+    code_of,
+    complain,
+    fail,
+    interrupted,
+    nothing_collected,
+)
 from parity_tests.cli.report_option import write_reports
 
 if TYPE_CHECKING:
@@ -16,10 +22,11 @@ if TYPE_CHECKING:
 
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
+    from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
     from reports import ReportRequest
     from reports.rows import Campaign, ProgramRow
-    from reports.rows.fail_rules import Broken, FailRule
+    from reports.rows.fail_rules import Broken
 
 
 def selected(context: typer.Context, chosen: Chosen, options: CampaignOptions) -> CampaignOptions:
@@ -76,8 +83,7 @@ def run_campaign(
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if options.resume else ""
         hint += f"; {options.store} has what was finished" if options.store else ""
-        print(f"constparity: interrupted{hint}", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context, hint)
         return None
     if not result.programs:
         nothing_collected(context, chosen.named)
@@ -89,8 +95,7 @@ def conclude(
     context: typer.Context,
     result: Campaign,
     requests: Sequence[ReportRequest],
-    rules: Sequence[FailRule],
-    exit_zero: bool,
+    judging: Judging,
     display: Display,
 ) -> list[Broken]:
     """Print a campaign, write its reports, and set what the process exits with.
@@ -101,16 +106,15 @@ def conclude(
 
     console = display.console()
     campaign_view.print_campaign(console, result, details=display.details)
-    write_reports(context, console, requests, result, rules)
-    return exit_by_rules(context, console, result, rules, exit_zero, display)
+    write_reports(context, console, requests, result, judging.rules)
+    return exit_by_rules(context, console, result, judging, display)
 
 
 def exit_by_rules(
     context: typer.Context,
     console: Console,
     result: Campaign,
-    rules: Sequence[FailRule],
-    exit_zero: bool,
+    judging: Judging,
     display: Display,
 ) -> list[Broken]:
     """Set what the process exits with by the rules that programs break, and say which they are.
@@ -123,7 +127,7 @@ def exit_by_rules(
     from reports.rows.version_rules import of_versions
     from reports.views.texts import counted
 
-    found = broken(result, rules)
+    found = broken(result, judging.rules)
     code = min((code_of(each.status) for each in found), default=Exit.PARITY)
     if not display.details:
         campaign_view.print_failing(
@@ -137,18 +141,11 @@ def exit_by_rules(
         console.print(
             f"fails on {each.rule.text}: {programs}", highlight=False, markup=False, emoji=False
         )
-    for rule in of_versions(rules):
+    for rule in of_versions(judging.rules):
         what = "not looked at, for it is about several versions in one run (--python, --jax)"
         console.print(f"{rule.text}: {what}", highlight=False)
-    if found and exit_zero:
+    if found and judging.exit_zero:
         console.print("exit status 0 all the same (--exit-zero)", highlight=False)
         code = Exit.PARITY
     context.obj.code = max(context.obj.code, code)
     return found
-
-
-def remember_failed(result: Campaign, found: Sequence[Broken]) -> None:
-    """Keep which programs broke a rule, for `--last-failed`."""
-    from parity_tests.cli import last_failed
-
-    last_failed.remember(result.programs, [name for each in found for name in each.programs])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,19 +9,17 @@ import typer
 
 from parity_tests.cli.campaign import conclude
 from parity_tests.cli.compare_stored import compare_stored
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.display import Display
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import HOW
 from parity_tests.cli.options import (
     AttributionTimeout,
     ExitZero,
     FailOn,
+    Judging,
     ProgramTimeout,
-    Report,
-    ReportUrl,
-    parse_fail_on,
+    Reporting,
 )
-from parity_tests.cli.report_option import checked_reports
 from parity_tests.cli.store_option import Store
 
 
@@ -31,8 +28,8 @@ def compare(
     left: Annotated[str, typer.Argument(metavar="A", show_default=False)],
     right: Annotated[str, typer.Argument(metavar="B", show_default=False)],
     store: Store = None,
-    report: Report = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: Reporting,
     attribute: Annotated[
         bool,
         typer.Option(
@@ -44,9 +41,7 @@ def compare(
     ] = False,
     timeout: ProgramTimeout = 120.0,
     attribution_timeout: AttributionTimeout = 60.0,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    display: Display,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
 ) -> None:
@@ -73,18 +68,16 @@ def compare(
     if store is not None:
         if attribute or fail_on is not None:
             fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
-        if report_url:
+        if reporting.report_url:
             fail("--report-url is a link in a comment; --store writes its comparison as json alone")
-        display = display_of(quiet, verbose, no_color)
-        compare_stored(context, store, left, right, report or (), display, exit_zero)
+        texts = reporting.report or ()
+        compare_stored(context, store, left, right, texts, display, exit_zero)
         return
     import reports
     from parity_tests.campaign import compare_saved
     from parity_tests.evidence.saved import Saved, SavedError
 
-    display = display_of(quiet, verbose, no_color)
-    requests = checked_reports(context, report or (), link=report_url or "")
-    rules = parse_fail_on(fail_on)
+    requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
     try:
         with display.progress() as shown:
             result = compare_saved.compare(
@@ -97,8 +90,4 @@ def compare(
             )
     except (SavedError, reports.ReportReadError) as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
-        return
-    conclude(context, result, requests, rules, exit_zero, display)
+    conclude(context, result, requests, judging, display)

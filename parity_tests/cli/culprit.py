@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
-from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.exit_codes import Exit, code_of, fail
-from parity_tests.cli.experiment_failures import asked
+from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, code_of, fail
+from parity_tests.cli.experiments import asked
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def culprit(
     from reports.rows.experiments import CulpritQuestion
 
     check_engine_runs("culprit")
-    display = display_of(quiet, verbose=False, no_color=no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     try:
         question = CulpritQuestion.model_validate(
             {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}
@@ -86,23 +85,20 @@ def print_culprits(console: Console, found: CulpritFound) -> None:
     """Print the verdict, its reasons, and each array that was found with its line."""
     from rich.markup import escape
 
-    from parity_tests.cli.terminal import STYLES
+    from parity_tests.cli.terminal import STYLES, say
     from reports.views.ledger import place
     from reports.views.texts import counted
 
     console.print(f"[{STYLES[found.verdict]}]{found.verdict}[/] {escape(found.program)}", end=" ")
     console.print(f"({found.source}): {_asked(found.question)}", highlight=False, markup=False)
     for reason in found.reasons:
-        console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"    {reason}")
     if found.arrays:
         arrays = counted(found.candidates, "captured array")
         console.print(f"  hoisting {len(found.arrays)} of {arrays} is enough:", highlight=False)
     for each in found.arrays:
-        console.print(
-            f"    {place(each.file, each.line)} ({each.function}): {each.array}, "
-            f"{each.bytes:,} bytes",
-            highlight=False, markup=False, soft_wrap=True,
-        )  # fmt: skip
+        where = f"{place(each.file, each.line)} ({each.function})"
+        say(console, f"    {where}: {each.array}, {each.bytes:,} bytes")
     console.print(f"  {counted(found.variants, 'variant')} compared", highlight=False)
 
 

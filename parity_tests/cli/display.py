@@ -46,16 +46,31 @@ NoColor = Annotated[
 
 @dataclass(frozen=True)
 class Display:
-    """What is printed: `details` is 0 with -q, 2 with -v, and 1 else."""
+    """What is printed. Raises `typer.BadParameter` where two options contradict each other.
 
-    details: int = 1
-    has_color: bool = True
+    Example::
+
+        Display(verbose=True).details == 2
+    """
+
+    quiet: Quiet = False
+    verbose: Verbose = False
+    no_color: NoColor = False
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise typer.BadParameter("-q and -v contradict each other: give one of them")
+
+    @property
+    def details(self) -> int:
+        """How much is printed: 0 with -q, 2 with -v, and 1 else."""
+        return 0 if self.quiet else 2 if self.verbose else 1
 
     def console(self) -> Console:
         """Return the console that results are printed on."""
         from parity_tests.cli import terminal
 
-        return terminal.console(has_color=self.has_color)
+        return terminal.console(has_color=not self.no_color)
 
     @contextmanager
     def progress(self, *, every: float | None = None) -> Iterator[Shown]:
@@ -68,18 +83,6 @@ class Display:
         if not self.details:
             yield terminal.Shown()
             return
-        console = terminal.error_console(has_color=self.has_color)
+        console = terminal.error_console(has_color=not self.no_color)
         with terminal.progress(console, every=every) as shown:
             yield shown
-
-
-def display_of(quiet: bool, verbose: bool, no_color: bool) -> Display:
-    """Read the three options. Raises `typer.BadParameter` where they contradict each other.
-
-    Example::
-
-        display_of(quiet=False, verbose=True, no_color=False).details == 2
-    """
-    if quiet and verbose:
-        raise typer.BadParameter("-q and -v contradict each other: give one of them")
-    return Display(0 if quiet else 2 if verbose else 1, not no_color)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import Exit
-from parity_tests.cli.python_option import DiagnosedPythons
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +18,16 @@ if TYPE_CHECKING:
 
 def doctor(
     context: typer.Context,
-    python: DiagnosedPythons = None,
+    python: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--python",
+            metavar="PATH",
+            help="Diagnose this Python, as in ~/jax-0.12/bin/python, as one that the sides run in. "
+            "Nothing is installed there. Repeatable. Without it, the Python of constparity.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         list[str] | None,
         typer.Option(metavar="json:PATH", help="Write what was found as JSON. Repeatable."),
@@ -48,7 +56,7 @@ def doctor(
     from parity_tests.diagnosis.records import Diagnoses
 
     requests = checked_reports(context, report or (), formats=("json",))
-    display = display_of(quiet=False, verbose=False, no_color=no_color)
+    display = Display(no_color=no_color)
     console = display.console()
     found = []
     for path in python or (None,):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.exit_codes import complain, fail
-from parity_tests.cli.jax_option import WithPackages, pythons_of
+from parity_tests.cli.python_option import WithPackages, pythons_of
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -34,6 +34,21 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(Exit.USAGE)
 
 
+def interrupted(context: typer.Context, hint: str = "") -> None:
+    """Say that a command was interrupted, and set the exit status of it."""
+    complain(f"interrupted{hint}")
+    context.obj.code = Exit.INTERRUPTED
+
+
+def check_engine_runs(command: str) -> None:
+    """Leave with `Exit.USAGE`, and say why, where the engine refuses the JAX of this process."""
+    from parity_tests.processes.own_sides import refusal_here
+
+    reason = refusal_here()
+    if reason is not None:
+        fail(f"{command} needs the engine: {reason}")
+
+
 def nothing_collected(context: typer.Context, named: str) -> None:
     """Say that there are no programs in what was named, and set the exit status of it."""
     print(f"no programs in {named}", file=sys.stderr)

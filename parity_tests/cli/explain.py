@@ -7,22 +7,18 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.campaign import exit_by_rules, run_campaign, start_early
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.display import Display
 from parity_tests.cli.options import (
-    ExitZero,
-    FailOn,
     Jobs,
+    Judging,
     ProgramTimeout,
     Sides,
-    parse_fail_on,
     parse_sides,
 )
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
-    Expression,
+    Choosing,
     ListOnly,
-    Tags,
-    chosen_programs,
     list_programs,
 )
 
@@ -35,16 +31,13 @@ def explain(
     ],
     sides: Sides = None,
     python: OnePython = None,
-    expression: Expression = "",
-    tag: Tags = None,
+    *,
+    choosing: Choosing,
     list_only: ListOnly = False,
     timeout: ProgramTimeout = 120.0,
     jobs: Jobs = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
-    fail_on: FailOn = None,
-    exit_zero: ExitZero = False,
+    display: Display,
+    judging: Judging,
 ) -> None:
     """Print what each program captured, what became of it on each side, and what a flip may change.
 
@@ -61,8 +54,7 @@ def explain(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import explain_view
 
-    display, rules = display_of(quiet, verbose, no_color), parse_fail_on(fail_on)
-    on_sides, chosen = parse_sides(sides), chosen_programs(targets, expression, tag)
+    on_sides, chosen = parse_sides(sides), choosing.choose(targets)
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)
@@ -74,4 +66,4 @@ def explain(
     if result is not None:
         console = display.console()
         explain_view.print_explanation(console, result, details=display.details)
-        exit_by_rules(context, console, result, rules, exit_zero, display)
+        exit_by_rules(context, console, result, judging, display)

@@ -61,4 +61,4 @@ def _print_hazards(console: Console, hazards: tuple[Hazard, ...]) -> None:
     arrays = Counter(f"{ledger_view.place(h.file, h.line)}: {h.array}" for h in hazards)
     times = (f"{text} ({count} arrays)" if count > 1 else text for text, count in arrays.items())
     for text in (*times, f"fix: {fix}"):
-        console.print(f"    {text}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"    {text}")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.exit_codes import check_engine_runs, fail
 
 if TYPE_CHECKING:
     from engine.artifacts.container import Container

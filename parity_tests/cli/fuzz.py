@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from parity_tests.cli.campaign import exit_by_rules
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
-from parity_tests.cli.exit_codes import Exit, fail
+from parity_tests.cli.display import Display
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
     FailOn,
+    Judging,
     ProgramTimeout,
-    Report,
-    ReportUrl,
+    Reporting,
     Sides,
-    parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.report_option import checked_reports, write_reports
+from parity_tests.cli.report_option import write_reports
 
 
 def fuzz(
@@ -41,8 +39,8 @@ def fuzz(
     ] = 0,
     sides: Sides = None,
     timeout: ProgramTimeout = 120.0,
-    report: Report = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: Reporting,
     keep: Annotated[
         Path,
         typer.Option(
@@ -51,9 +49,7 @@ def fuzz(
             rich_help_panel=OUTPUT,
         ),
     ] = Path("constparity-fuzz"),
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    display: Display,
     fail_on: FailOn = None,
 ) -> None:
     """Generate programs that capture arrays, and compare them on every side.
@@ -75,9 +71,8 @@ def fuzz(
         fail("generating programs needs hypothesis: install constparity[fuzz]")
     from parity_tests.fuzz import campaign as fuzzing
 
-    display = display_of(quiet, verbose, no_color)
-    chosen, rules = parse_sides(sides), parse_fail_on(fail_on)
-    requests = checked_reports(context, report or (), link=report_url or "")
+    chosen, judging = parse_sides(sides), Judging(fail_on)
+    requests = reporting.requests(context)
     console = display.console()
     try:
         with display.progress() as shown:
@@ -86,13 +81,9 @@ def fuzz(
         if fuzzed.refused:
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)
-        write_reports(context, console, requests, fuzzed.campaign, rules)
+        write_reports(context, console, requests, fuzzed.campaign, judging.rules)
         for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     except SidesError as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
-        return
-    exit_by_rules(context, console, fuzzed.campaign, rules, exit_zero=False, display=display)
+    exit_by_rules(context, console, fuzzed.campaign, judging, display)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Verbose, display_of
+from parity_tests.cli.display import Display, NoColor, Verbose
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Report, ReportUrl, parse_fail_on
+from parity_tests.cli.options import Judging, Report, Reporting
+from parity_tests.cli.records import with_options
 from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
@@ -62,18 +63,19 @@ def list_them(
         runs = list_runs(store or needs_store())
     except StoreError as error:
         fail(str(error))
-    print_runs(display_of(False, False, no_color).console(), runs, last)
+    print_runs(Display(no_color=no_color).console(), runs, last)
 
 
 @history.command()
+@with_options
 def show(
     context: typer.Context,
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="Its number, last, or last~1 for the one before.")
     ],
     store: Store = None,
-    report: Report = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: Reporting,
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> None:
@@ -88,13 +90,13 @@ def show(
       constparity history show last --store runs.db --report json:run.json --report html:run.html
     """
     from parity_tests.cli import campaign_view
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from reports.store.errors import StoreError
     from reports.store.reading import find_run, load_run
 
-    requests = checked_reports(context, report or (), link=report_url or "")
+    requests = reporting.requests(context)
     file = _store_of(context, store)
-    display = display_of(False, verbose, no_color)
+    display = Display(verbose=verbose, no_color=no_color)
     try:
         found, campaign = find_run(file, run), load_run(file, run)
     except StoreError as error:
@@ -102,7 +104,7 @@ def show(
     console = display.console()
     print_runs(console, [found], 1)
     campaign_view.print_campaign(console, campaign, details=display.details)
-    write_reports(context, console, requests, campaign, parse_fail_on(None))
+    write_reports(context, console, requests, campaign, Judging().rules)
 
 
 class Over(enum.StrEnum):
@@ -164,7 +166,7 @@ def trend(
         found = trend_of(file, metric, program=program, over=over.value, last=last)
     except StoreError as error:
         fail(str(error))
-    console = display_of(False, False, no_color).console()
+    console = Display(no_color=no_color).console()
     print_trend(console, found)
     write_texts(context, console, requests, lambda _: trend_plot.render(found))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def init(
 
     if yes and diff_only:
         fail("--yes writes and --diff does not: say one of them")
-    console = display_of(quiet=False, verbose=False, no_color=no_color).console()
+    console = Display(no_color=no_color).console()
     found, proposed = _proposed(folder, _checked(ci or ()), _split(constparity))
     changes = [each for each in proposed if isinstance(each, Change)]
     _explain(found, proposed)
@@ -114,26 +114,16 @@ def _proposed(
     folder: Path, wanted: tuple[System, ...], constparity: tuple[str, ...]
 ) -> tuple[Facts, list[Change | Kept]]:
     """Find out about the project, and return what would be written; leaves where that fails."""
-    from parity_tests.jobs.declared import DeclarationError
-    from parity_tests.jobs.facts import ProjectError, facts
-    from parity_tests.jobs.gitlab_include import PipelineError
-    from parity_tests.jobs.known_releases import NoVersionError
-    from parity_tests.jobs.origin import Origin, OriginError, installed_origin
+    from parity_tests.jobs import ProjectError
+    from parity_tests.jobs.facts import facts
+    from parity_tests.jobs.origin import Origin, installed_origin
     from parity_tests.jobs.proposals import proposals
-    from parity_tests.jobs.pyproject_section import SectionError
 
     try:
         origin = Origin(constparity, "--constparity") if constparity else installed_origin()
         found = facts(folder, origin, wanted)
         return found, proposals(found)
-    except (
-        DeclarationError,
-        NoVersionError,
-        OriginError,
-        PipelineError,
-        ProjectError,
-        SectionError,
-    ) as error:
+    except ProjectError as error:
         fail(str(error))
 
 

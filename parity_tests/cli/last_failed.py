@@ -7,11 +7,11 @@ program fails for the first time.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from parity_tests.campaign.selection import target_key
+from parity_tests.cli.exit_codes import complain
 from reports import write_atomically
 from reports.rows import ProgramRow
 
@@ -39,11 +39,11 @@ def read(folder: Path | None = None) -> tuple[str, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, ValueError) as error:
-        _say(f"cannot read which programs failed last: {error}")
+        complain(f"cannot read which programs failed last: {error}")
         return ()
     if isinstance(found, list) and all(isinstance(each, str) for each in found):
         return tuple(found)
-    _say(f"{folder / 'last_failed.json'} is no list of programs, and is not used")
+    complain(f"{folder / 'last_failed.json'} is no list of programs, and is not used")
     return ()
 
 
@@ -71,8 +71,4 @@ def remember(ran: Iterable[ProgramRow], failed: Iterable[str], folder: Path | No
                 (folder / name).write_text(text, "utf-8")
         write_atomically(folder / "last_failed.json", json.dumps(found, indent=2) + "\n")
     except OSError as error:
-        _say(f"cannot keep which programs failed: {error}")
-
-
-def _say(text: str) -> None:
-    print(f"constparity: {text}", file=sys.stderr)
+        complain(f"cannot keep which programs failed: {error}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
 
@@ -116,7 +116,7 @@ def lint(
         fail("name files or folders to lint, as in: constparity lint src")
     codes = _chosen(select, ignore, rules.CODES)
     requests = checked_reports(context, report or (), formats=("sarif", "json"))
-    display = display_of(quiet, False, no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     console = display.console()
     changed: list[Path] = []
 

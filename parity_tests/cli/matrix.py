@@ -5,19 +5,15 @@ from __future__ import annotations
 import typer
 
 from parity_tests.cli.campaign import conclude, run_campaign
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
+from parity_tests.cli.display import Display
 from parity_tests.cli.options import (
-    ExitZero,
-    FailOn,
     Jobs,
-    Report,
-    ReportUrl,
+    Judging,
+    Reporting,
     Sides,
-    parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.report_option import checked_reports
-from parity_tests.cli.selecting import Expression, ListOnly, chosen_programs, list_programs
+from parity_tests.cli.selecting import Choosing, Expression, ListOnly, list_programs
 
 
 def matrix(
@@ -26,13 +22,10 @@ def matrix(
     expression: Expression = "",
     list_only: ListOnly = False,
     jobs: Jobs = None,
-    report: Report = None,
-    report_url: ReportUrl = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
-    fail_on: FailOn = None,
-    exit_zero: ExitZero = False,
+    *,
+    reporting: Reporting,
+    display: Display,
+    judging: Judging,
 ) -> None:
     """Run one captured array in each construct of JAX under each transformation; print the grid.
 
@@ -42,16 +35,14 @@ def matrix(
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import matrix_grid, terminal
 
-    display = display_of(quiet, verbose, no_color)
-    requests = checked_reports(context, report or (), link=report_url or "")
-    rules = parse_fail_on(fail_on)
+    requests = reporting.requests(context)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
-    chosen = chosen_programs([transform_matrix.__name__], expression)
+    chosen = Choosing(expression).choose([transform_matrix.__name__])
     if list_only:
         list_programs(context, display.console(), chosen, options.timeout)
         return
     result = run_campaign(context, chosen, options, display)
     if result is not None:
-        conclude(context, result, requests, rules, exit_zero, display)
+        conclude(context, result, requests, judging, display)
         if display.details:
             terminal.print_grid(display.console(), matrix_grid.grid(result))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, display_of
+from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT
 from parity_tests.cli.options import ReportUrl
@@ -60,4 +60,4 @@ def merge(
         found = with_files(plan_report(into, plan), [into, *stores])
     except StoreError as error:
         fail(str(error))
-    conclude_plan(context, display_of(False, False, no_color), requests, found)
+    conclude_plan(context, Display(no_color=no_color), requests, found)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
+from parity_tests.cli.report_option import checked_reports
 
 if TYPE_CHECKING:
+    from reports import ReportRequest
     from reports.rows import Side
     from reports.rows.fail_rules import FailRule
 
@@ -90,6 +94,52 @@ ExitZero = Annotated[
         rich_help_panel=EXIT_STATUS,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """Which reports a command writes."""
+
+    report: Report = None
+    report_url: ReportUrl = None
+
+    def requests(self, context: typer.Context) -> list[ReportRequest]:
+        """Check the options, as `checked_reports` does."""
+        return checked_reports(context, self.report or (), link=self.report_url or "")
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a command exits with."""
+
+    fail_on: FailOn = None
+    exit_zero: ExitZero = False
+
+    def __post_init__(self) -> None:
+        _ = self.rules  # what is wrong with them is said before anything runs
+
+    @cached_property
+    def rules(self) -> tuple[FailRule, ...]:
+        """The rules of --fail-on, else those of the project, else the default ones.
+
+        Raises `typer.BadParameter`; leaves with `Exit.USAGE` where the project's cannot be read.
+
+        Example::
+
+            Judging("different,slower:20%").rules[1].limit == 1.2
+        """
+        from parity_tests.cli.project_settings import project_settings
+        from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
+
+        try:
+            if self.fail_on is not None:
+                return parse(self.fail_on)
+            return parse(project_settings().fail_on or DEFAULT)
+        except FailRuleError as error:
+            where = "--fail-on" if self.fail_on is not None else "fail-on of [tool.constparity]"
+            raise typer.BadParameter(f"{where}: {error}") from error
+
+
 ProgramTimeout = Annotated[
     float,
     typer.Option(
@@ -148,27 +198,6 @@ Resume = Annotated[
         rich_help_panel=HOW,
     ),
 ]
-
-
-def parse_fail_on(text: str | None) -> tuple[FailRule, ...]:
-    """Read the rules of the option --fail-on, else those of the project, else the default ones.
-
-    Raises `typer.BadParameter`; leaves with `Exit.USAGE` where the project's cannot be read.
-
-    Example::
-
-        parse_fail_on("different,slower:20%")[1].limit == 1.2
-    """
-    from parity_tests.cli.project_settings import project_settings
-    from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
-
-    try:
-        if text is not None:
-            return parse(text)
-        return parse(project_settings().fail_on or DEFAULT)
-    except FailRuleError as error:
-        where = "--fail-on" if text is not None else "fail-on of [tool.constparity]"
-        raise typer.BadParameter(f"{where}: {error}") from error
 
 
 def parse_sides(text: str | None) -> tuple[Side, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.option_panels import HOW, OUTPUT, WHAT
 from parity_tests.cli.options import ReportUrl
@@ -20,7 +20,6 @@ from parity_tests.cli.store_option import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parity_tests.cli.display import Display
     from parity_tests.cli.planned_progress import CampaignProgress
     from parity_tests.cli.terminal import Shown
     from parity_tests.planned.campaign import MakesRunner
@@ -168,7 +167,7 @@ def campaign(
     from reports.store.errors import StoreError
     from reports.store.plan_report import find_plan, plan_report
 
-    display = display_of(quiet, False, no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     if list_ is not None and (report or report_url):
         fail("--list prints names and writes no report: leave out --report and --report-url")
     requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
@@ -309,7 +308,6 @@ def _environments(
 ) -> tuple[NamedEnvironment, ...]:
     """Return each environment with its Python; make what is missing."""
     from parity_tests.environments.find_python import NoPythonError
-    from parity_tests.environments.installers import installer_found
     from parity_tests.environments.making import MakingError, environment_of, planned
     from parity_tests.environments.requirements import RequirementError
     from parity_tests.planned.plan import NamedEnvironment
@@ -319,10 +317,9 @@ def _environments(
     found: list[NamedEnvironment] = []
     for each in given:
         if each.jax:
-            installer = installer_found()
             try:
-                plan = planned(each.jax, each.packages, installer=installer, say=shown.say)
-                made = environment_of(plan, installer, shown.say)
+                plan = planned(each.jax, each.packages, say=shown.say)
+                made = environment_of(plan, shown.say)
             except (NoPythonError, RequirementError, MakingError) as error:
                 raise SpecError(f"environment {each.jax}: {error}") from error
             limits = [f"-c {each.constraints.file}"] if each.constraints else []

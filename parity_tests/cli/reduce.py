@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,7 +74,7 @@ def reduce(
       constparity reduce my_model.py:step --sides legacy,simplified
     """
     from parity_tests.cli import terminal
-    from parity_tests.reduce.reduce import Question
+    from parity_tests.reduce.reduce import Question, confirm
 
     target, name = _one_program(target, program)
     question = Question(
@@ -91,33 +89,24 @@ def reduce(
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
     _check_writable(file)
     console = terminal.console(has_color=not no_color)
-    if (found := _reduced_and_run(context, question, file, console)) is not None:
-        print_reduced(console, target, file, found.reduced)
-        context.obj.code = _confirmed(console, file, found, exit_zero)
+    if (found := _reduced(context, question, file, console)) is not None:
+        print_reduced(console, target, file, found)
+        status, printed = confirm(file, question)
+        context.obj.code = _confirmed(console, file, status, printed, exit_zero)
 
 
-@dataclass(frozen=True)
-class _RunByItself:
-    """A program that was reduced, and how its file ended when it was run by itself."""
-
-    reduced: Reduced
-    status: int
-    printed: str
-
-
-def _reduced_and_run(
+def _reduced(
     context: typer.Context, question: Question, file: Path, console: Console
-) -> _RunByItself | None:
-    """Reduce, write the file and run it; None, with the exit status set, if that was impossible."""
-    from parity_tests.reduce.reduce import ReduceError, confirm
+) -> Reduced | None:
+    """Reduce and write the file; None, with the exit status set, if that was impossible."""
+    from parity_tests.reduce.reduce import ReduceError
     from parity_tests.targets import TargetError
 
     try:
         found = _search(question, console)
-        if found is None:
-            return None
-        found.written.save(file)
-        return _RunByItself(found, *confirm(file, question))
+        if found is not None:
+            found.written.save(file)
+        return found
     except TargetError as error:
         fail(str(error))
     except ReduceError as error:
@@ -126,9 +115,6 @@ def _reduced_and_run(
     except OSError as error:
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
-    except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
     return None
 
 
@@ -159,14 +145,13 @@ def _search(question: Question, console: Console) -> Reduced | None:
     return found
 
 
-def _confirmed(console: Console, file: Path, found: _RunByItself, exit_zero: bool) -> Exit:
+def _confirmed(console: Console, file: Path, status: int, printed: str, exit_zero: bool) -> Exit:
     """Say whether the file showed the difference by itself, and return the exit status."""
-    if found.status == 1:
+    if status == 1:
         console.print("  run by itself in fresh processes, the file shows it", highlight=False)
         return Exit.PARITY if exit_zero else Exit.DIFFERENCE
     complain(
-        f"{file} does not show it when it is run by itself (status {found.status}):\n"
-        f"{found.printed[-4000:]}"
+        f"{file} does not show it when it is run by itself (status {status}):\n{printed[-4000:]}"
     )
     return Exit.COULD_NOT_COMPARE
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT
-from parity_tests.cli.options import Report, ReportUrl, parse_fail_on
+from parity_tests.cli.options import Judging, Reporting
 from parity_tests.cli.report_option import (
     check_for_versions,
-    checked_reports,
     write_grid_reports,
     write_reports,
     write_suite_reports,
@@ -36,8 +35,8 @@ def report(
             show_default=False,
         ),
     ],
-    report: Report = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: Reporting,
     store: Store = None,
     fail_on: Annotated[
         str | None,
@@ -71,14 +70,14 @@ def report(
     from reports.store.errors import StoreError
     from reports.store.reading import load_run
 
-    display, rules = display_of(quiet, False, no_color), parse_fail_on(fail_on)
-    if not report:
+    display, rules = Display(quiet=quiet, no_color=no_color), Judging(fail_on).rules
+    if not reporting.report:
         fail("name a report, as in --report html:report.html")
     try:
         loaded = load_run(store, str(result)) if store else reports.load_result(result)
     except (reports.ReportReadError, StoreError) as error:
         fail(str(error))
-    requests = checked_reports(context, report, link=report_url or "")
+    requests = reporting.requests(context)
     _check_that_it_stays(store or result, requests)
     console = display.console()
     if isinstance(loaded, Campaign):

@@ -2,60 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude, remember_failed, run_campaign, start_early
-from parity_tests.cli.display import NoColor, Quiet, Verbose, display_of
-from parity_tests.cli.jax_option import JaxVersions, WithPackages, pythons_of
+from parity_tests.cli.campaign import conclude, run_campaign, start_early
+from parity_tests.cli.display import Display
 from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
     AttributionTimeout,
-    ExitZero,
-    FailOn,
     Jobs,
+    Judging,
     NoAttribution,
     ProgramTimeout,
-    Report,
-    ReportUrl,
+    Reporting,
     Resume,
     Sides,
     Targets,
-    parse_fail_on,
     parse_sides,
 )
-from parity_tests.cli.python_option import Python, interpreters
-from parity_tests.cli.report_option import check_for_versions, check_saving, checked_reports
+from parity_tests.cli.python_option import (
+    JaxVersions,
+    Python,
+    WithPackages,
+    interpreters,
+    pythons_of,
+)
+from parity_tests.cli.report_option import check_for_versions, check_saving
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
-    Expression,
+    Choosing,
     LastFailed,
     ListOnly,
-    Tags,
-    chosen_programs,
     list_programs,
 )
 from parity_tests.cli.store_option import RunStore, check_store_option
 
 if TYPE_CHECKING:
-    from reports.rows import ProgramRow
+    from parity_tests.campaign.options import CampaignOptions
+    from reports.rows import ProgramRow, Side
 
 
-def run(
-    context: typer.Context,
-    targets: Targets = None,
-    sides: Sides = None,
-    python: Python = None,
-    jax: JaxVersions = None,
-    with_: WithPackages = None,
-    expression: Expression = "",
-    tag: Tags = None,
-    last_failed: LastFailed = False,
-    list_only: ListOnly = False,
-    timeout: ProgramTimeout = 120.0,
-    jobs: Jobs = None,
+@dataclass(frozen=True)
+class _Where:
+    """The interpreters that the sides run in."""
+
+    python: Python = None
+    jax: JaxVersions = None
+    with_: WithPackages = None
+
+    def pythons(self, context: typer.Context, *, reload: bool) -> list[Path] | None:
+        """Return them, and make what --jax lacks; None where one cannot be made, which is said."""
+        given = interpreters(self.python or (), reload=reload)
+        made = pythons_of(context, self.jax, self.with_)
+        return None if made is None else [*given, *interpreters(made, reload=reload)]
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """How programs are run."""
+
+    timeout: ProgramTimeout = 120.0
+    jobs: Jobs = None
     exit_first: Annotated[
         bool,
         typer.Option(
@@ -64,8 +75,8 @@ def run(
             "once, unless --jobs says otherwise.",
             rich_help_panel=HOW,
         ),
-    ] = False,
-    resume: Resume = None,
+    ] = False
+    resume: Resume = None
     rounds: Annotated[
         int,
         typer.Option(
@@ -75,7 +86,7 @@ def run(
             "enough for a verdict; without rounds only what is beyond doubt is judged.",
             rich_help_panel=HOW,
         ),
-    ] = 0,
+    ] = 0
     no_times: Annotated[
         bool,
         typer.Option(
@@ -83,7 +94,7 @@ def run(
             help="Do not call programs again and again to time them.",
             rich_help_panel=HOW,
         ),
-    ] = False,
+    ] = False
     fresh: Annotated[
         bool,
         typer.Option(
@@ -91,7 +102,7 @@ def run(
             help="A process for each program: the peaks of host memory are its own.",
             rich_help_panel=HOW,
         ),
-    ] = False,
+    ] = False
     reload: Annotated[
         bool,
         typer.Option(
@@ -99,7 +110,7 @@ def run(
             help="Also export each program and read it back, and reload it from a cache.",
             rich_help_panel=HOW,
         ),
-    ] = False,
+    ] = False
     memory_limit: Annotated[
         int | None,
         typer.Option(
@@ -109,11 +120,40 @@ def run(
             show_default=False,
             rich_help_panel=HOW,
         ),
-    ] = None,
-    no_attribution: NoAttribution = False,
-    attribution_timeout: AttributionTimeout = 60.0,
-    report: Report = None,
-    report_url: ReportUrl = None,
+    ] = None
+    no_attribution: NoAttribution = False
+    attribution_timeout: AttributionTimeout = 60.0
+
+    def options(
+        self, sides: tuple[Side, ...], python: Path | None, keeping: _Keeping
+    ) -> CampaignOptions:
+        """Return the options of the campaign."""
+        from parity_tests.campaign.options import CampaignOptions
+        from parity_tests.processes.options import STEADY_CALLS
+
+        return CampaignOptions(
+            sides=sides,
+            python=python,
+            timeout=self.timeout,
+            memory_limit=self.memory_limit * 2**20 if self.memory_limit else None,
+            processes=self.jobs,
+            resume=self.resume,
+            rounds=self.rounds,
+            save=keeping.save,
+            store=keeping.store,
+            machine=keeping.machine,
+            steady_calls=0 if self.no_times else STEADY_CALLS,
+            fresh=self.fresh,
+            reload=self.reload,
+            attribute=not self.no_attribution,
+            attribution_timeout=self.attribution_timeout,
+        )
+
+
+@dataclass(frozen=True)
+class _Keeping:
+    """Where results are kept."""
+
     save: Annotated[
         Path | None,
         typer.Option(
@@ -122,8 +162,8 @@ def run(
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
-    store: RunStore = None,
+    ] = None
+    store: RunStore = None
     machine: Annotated[
         str,
         typer.Option(
@@ -132,12 +172,32 @@ def run(
             show_default="the name of the host",
             rich_help_panel=OUTPUT,
         ),
-    ] = "",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
-    fail_on: FailOn = None,
-    exit_zero: ExitZero = False,
+    ] = ""
+
+    def check(self, context: typer.Context, pythons: Sequence[Path], report: Sequence[str]) -> None:
+        """Make sure that they can be; leaves with `Exit.USAGE` where they cannot."""
+        if self.save is not None and len(pythons) > 1:
+            check_saving_each(context, self.save, pythons, report)
+        elif self.save is not None:
+            check_saving(context, self.save, report)
+        if self.store is not None:
+            check_store_option(self.store)
+
+
+def run(
+    context: typer.Context,
+    targets: Targets = None,
+    sides: Sides = None,
+    *,
+    where: _Where,
+    choosing: Choosing,
+    last_failed: LastFailed = False,
+    list_only: ListOnly = False,
+    measuring: _Measuring,
+    reporting: Reporting,
+    keeping: _Keeping,
+    display: Display,
+    judging: Judging,
 ) -> None:
     """Run programs on every side and compare them.
 
@@ -160,67 +220,36 @@ def run(
       constparity run --report html:report.html --report json:report.json --exit-zero
     """
     # Before any import that takes time. With --jobs, no more processes than it says are alive.
-    if not (list_only or python or jax or with_ or resume or jobs):
+    elsewhere = where.python or where.jax or where.with_
+    if not (list_only or elsewhere or measuring.resume or measuring.jobs):
         start_early(context, sides)
-    from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.processes.options import STEADY_CALLS
-
-    display = display_of(quiet, verbose, no_color)
-    on_sides, rules = parse_sides(sides), parse_fail_on(fail_on)
-    chosen = chosen_programs(targets or (), expression, tag, last_failed)
-    requests = [] if list_only else checked_reports(context, report or (), link=report_url or "")
-    given = interpreters(python or (), reload=reload)
-    made = pythons_of(context, jax, with_)
-    if made is None:
+    on_sides = parse_sides(sides)
+    chosen = choosing.choose(targets or (), last_failed=last_failed)
+    requests = [] if list_only else reporting.requests(context)
+    pythons = where.pythons(context, reload=measuring.reload)
+    if pythons is None:
         return
-    pythons = [*given, *interpreters(made, reload=reload)]
     if len(pythons) > 1:
         check_for_versions(requests)
     first = pythons[0] if pythons else None
     if list_only:
-        list_programs(context, display.console(), chosen, timeout, first)
+        list_programs(context, display.console(), chosen, measuring.timeout, first)
         return
-    if save is not None and len(pythons) > 1:
-        check_saving_each(context, save, pythons, report or ())
-    elif save is not None:
-        check_saving(context, save, report or ())
-    if store is not None:
-        check_store_option(store)
-    options = CampaignOptions(
-        sides=on_sides,
-        python=first,
-        timeout=timeout,
-        memory_limit=memory_limit * 2**20 if memory_limit else None,
-        processes=jobs,
-        resume=resume,
-        rounds=rounds,
-        save=save,
-        store=store,
-        machine=machine,
-        steady_calls=0 if no_times else STEADY_CALLS,
-        fresh=fresh,
-        reload=reload,
-        attribute=not no_attribution,
-        attribution_timeout=attribution_timeout,
-    )
+    keeping.check(context, pythons, reporting.report or ())
+    options = measuring.options(on_sides, first, keeping)
 
     def is_last(row: ProgramRow) -> bool:
-        return any(rule.is_broken_by(row) for rule in rules)
+        return any(rule.is_broken_by(row) for rule in judging.rules)
 
-    stops_after = is_last if exit_first else None
+    stops_after = is_last if measuring.exit_first else None
     if len(pythons) > 1:
         run_on_versions(
-            context,
-            chosen,
-            options,
-            pythons,
-            display,
-            requests,
-            rules,
-            exit_zero=exit_zero,
-            stops_after=stops_after,
+            context, chosen, options, pythons, display, requests, judging, stops_after=stops_after
         )
         return
     result = run_campaign(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
-        remember_failed(result, conclude(context, result, requests, rules, exit_zero, display))
+        from parity_tests.cli.last_failed import remember
+
+        broken = conclude(context, result, requests, judging, display)
+        remember(result.programs, [name for each in broken for name in each.programs])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from parity_tests.cli.campaign import selected
-from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
+from parity_tests.cli.exit_codes import (
+    Exit,
+    code_of,
+    complain,
+    fail,
+    interrupted,
+    nothing_collected,
+)
 from parity_tests.cli.report_option import check_saving, write_grid_reports
 
 if TYPE_CHECKING:
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from parity_tests.campaign.each_version import EachVersion
     from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
+    from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
     from reports import ReportRequest
     from reports.rows import ProgramRow
@@ -34,9 +41,8 @@ def run_on_versions(
     paths: Sequence[Path],
     display: Display,
     requests: Sequence[ReportRequest],
-    rules: Sequence[FailRule],
+    judging: Judging,
     *,
-    exit_zero: bool,
     stops_after: Callable[[ProgramRow], bool] | None,
 ) -> None:
     """Run a campaign in each interpreter, print their grid, write its reports, set the exit status.
@@ -56,11 +62,10 @@ def run_on_versions(
             campaign_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_grid_reports(context, console, requests, grid, rules)
-    _exit_by_rules(context, console, grid, rules, exit_zero, display)
+    write_grid_reports(context, console, requests, grid, judging.rules)
+    _exit_by_rules(context, console, grid, judging, display)
     if found.was_interrupted:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
 
 
 def check_saving_each(
@@ -104,8 +109,7 @@ def _found(
     if found.grid.programs:
         return found
     if found.was_interrupted:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
     elif found.refused:
         fail(found.refused[0])
     else:
@@ -117,8 +121,7 @@ def _exit_by_rules(
     context: typer.Context,
     console: Console,
     grid: Grid,
-    rules: Sequence[FailRule],
-    exit_zero: bool,
+    judging: Judging,
     display: Display,
 ) -> None:
     """Set what the process exits with: the worst of all versions, and of what changes between them.
@@ -129,16 +132,16 @@ def _exit_by_rules(
     from parity_tests.cli import last_failed
     from parity_tests.cli.terminal import say
 
-    quiet = not display.details
+    quiet, rules = not display.details, judging.rules
     found: list[Broken] = []
     for version in grid.versions:
         found += _of_version(console, version, rules, quiet)
     found += _across_versions(console, grid, rules, quiet)
     codes = [code_of(each.status) for each in found]
     failed = {name for each in found for name in each.programs}
-    if codes and exit_zero:
+    if codes and judging.exit_zero:
         say(console, "exit status 0 all the same (--exit-zero)")
-    code = Exit.PARITY if exit_zero else min(codes, default=Exit.PARITY)
+    code = Exit.PARITY if judging.exit_zero else min(codes, default=Exit.PARITY)
     context.obj.code = max(context.obj.code, code)
     rows = {row.name: row for v in grid.versions if v.campaign for row in v.campaign.programs}
     last_failed.remember(rows.values(), failed)

@@ -79,33 +79,35 @@ class Chosen:
         return " with ".join([parts[0], " and ".join(parts[1:])]) if parts[1:] else parts[0]
 
 
-def chosen_programs(
-    targets: Sequence[str],
-    expression: str = "",
-    tags: Sequence[str] | None = None,
-    last_failed: bool = False,
-) -> Chosen:
-    """Read the options that choose programs. Raises `typer.BadParameter`.
+@dataclass(frozen=True)
+class Choosing:
+    """Which programs of its targets a command runs."""
 
-    Example::
+    expression: Expression = ""
+    tag: Tags = None
 
-        chosen_programs(["my_model.py"], "step and not slow").select.expression
-    """
-    from parity_tests.campaign import name_expression
-    from parity_tests.campaign.selection import Selection
-    from parity_tests.cli import last_failed as memory
+    def choose(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
+        """Choose programs. Raises `typer.BadParameter`.
 
-    if expression.strip():
-        try:
-            name_expression.parse(expression)
-        except name_expression.NameExpressionError as error:
-            raise typer.BadParameter(f"-k: {error}") from error
-    only = (memory.read() or None) if last_failed else None
-    return Chosen(
-        # What failed names modules; without it, the targets would be the corpus.
-        targets=tuple(targets or only or ()),
-        select=Selection(expression=expression, tags=tuple(tags or ()), targets=only),
-    )
+        Example::
+
+            Choosing("step and not slow").choose(["my_model.py"]).select.expression
+        """
+        from parity_tests.campaign import name_expression
+        from parity_tests.campaign.selection import Selection
+        from parity_tests.cli import last_failed as memory
+
+        if self.expression.strip():
+            try:
+                name_expression.parse(self.expression)
+            except name_expression.NameExpressionError as error:
+                raise typer.BadParameter(f"-k: {error}") from error
+        only = (memory.read() or None) if last_failed else None
+        return Chosen(
+            # What failed names modules; without it, the targets would be the corpus.
+            targets=tuple(targets or only or ()),
+            select=Selection(expression=self.expression, tags=tuple(self.tag or ()), targets=only),
+        )
 
 
 def list_programs(

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
-from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.experiment_failures import asked
-from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
+from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
+from parity_tests.cli.experiments import FIGURE_COLUMNS, asked, figure_cells
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -70,18 +68,20 @@ def sweep(
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.experiments import in_worker
+    from parity_tests.processes.protocol import SweepThreshold
     from reports.rows.experiments import SweepQuestion
 
     check_engine_runs("sweep")
-    display = display_of(quiet, verbose=False, no_color=no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
+    request = SweepThreshold(target=target, question=question)
     requests = checked_reports(context, report or (), formats=("json",))
     if into is not None:
         _check_result(into, target, requests)
     swept = asked(
         context,
         display,
-        lambda shown: in_worker.sweep_thresholds(target, question, timeout=timeout, progress=shown),
+        lambda shown: in_worker.answer(target, request, timeout=timeout, progress=shown),
         to="measure",
     )
     if swept is None:
@@ -122,6 +122,7 @@ def _name_in(target: str) -> str:
 def _add_to_result(context: typer.Context, console: Console, into: Path, swept: Sweep) -> None:
     """Add a sweep to a result as it is by now; the file stays as it is where that fails."""
     import reports
+    from parity_tests.cli.terminal import say
     from reports.rows.swept import SweepRefusedError
 
     try:
@@ -133,13 +134,15 @@ def _add_to_result(context: typer.Context, console: Console, into: Path, swept: 
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
     else:
-        console.print(f"added to: {into}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"added to: {into}")
 
 
 def print_sweep(console: Console, swept: Sweep) -> None:
     """Print one line for each threshold, and the recommendation with its reason."""
     from rich.markup import escape
     from rich.table import Table
+
+    from parity_tests.cli.terminal import say
 
     title = escape(f"{swept.program} ({swept.source})")
     table = Table(title=title, title_justify="left", pad_edge=False)
@@ -157,7 +160,7 @@ def print_sweep(console: Console, swept: Sweep) -> None:
     chosen = "" if swept.recommended is None else f"{swept.recommended}: "
     if swept.precompute_constants == "auto":
         chosen = 'precompute_constants="auto": '
-    console.print(f"recommended: {chosen}{swept.reason}", highlight=False, soft_wrap=True)
+    say(console, f"recommended: {chosen}{swept.reason}")
 
 
 def _parse_thresholds(text: str) -> tuple[int, ...]:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor, Quiet, display_of
-from parity_tests.cli.engine_needed import check_engine_runs
-from parity_tests.cli.experiment_failures import asked
-from parity_tests.cli.figure_cells import FIGURE_COLUMNS, figure_cells
+from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.exit_codes import check_engine_runs
+from parity_tests.cli.experiments import FIGURE_COLUMNS, asked, figure_cells
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -67,21 +66,23 @@ def tune(
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from parity_tests.experiments import in_worker
+    from parity_tests.processes.protocol import TunePolicy
     from reports.rows.experiments import TuneQuestion
 
     check_engine_runs("tune")
-    display = display_of(quiet, verbose=False, no_color=no_color)
+    display = Display(quiet=quiet, no_color=no_color)
     question = TuneQuestion(
         samples=samples,
         compile_factor=compile_factor,
         most_bytes=most_bytes,
         most_arrays=most_arrays,
     )
+    request = TunePolicy(target=target, question=question)
     requests = checked_reports(context, report or (), formats=("json", "svg"))
     found = asked(
         context,
         display,
-        lambda shown: in_worker.tune_policy(target, question, timeout=timeout, progress=shown),
+        lambda shown: in_worker.answer(target, request, timeout=timeout, progress=shown),
         to="measure",
     )
     if found is None:
@@ -96,6 +97,7 @@ def print_tuning(console: Console, found: Tuning) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from parity_tests.cli.terminal import say
     from reports.views.figures import humanise_seconds
     from reports.views.texts import counted
 
@@ -112,14 +114,10 @@ def print_tuning(console: Console, found: Tuning) -> None:
     for each in found.arrays:
         where = f"{each.file}:{each.line} ({each.function})" if each.file else "only returned"
         several = f"; {counted(each.count, 'array')} that no key tells apart" * (each.count > 1)
-        console.print(
-            f"{each.outcome}: {each.key}, {each.bytes:,} bytes, {where}{several}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-    console.print(f"proposed: {found.reason}", highlight=False, markup=False, soft_wrap=True)
-    console.print(as_python(found), highlight=False, markup=False, soft_wrap=True)
+        what = f"{each.outcome}: {each.key}, {each.bytes:,} bytes"
+        say(console, f"{what}, {where}{several}")
+    say(console, f"proposed: {found.reason}")
+    say(console, as_python(found))
 
 
 def names_of_points(found: Tuning) -> list[str]:

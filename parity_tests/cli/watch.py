@@ -66,7 +66,7 @@ def watch(
                 timeout=timeout,
                 attribute=not no_attribution,
             )
-            display = Display(1 if verbose else 0, not no_color)
+            display = Display(quiet=not verbose, no_color=no_color)
             _answer_forever(targets, options, WatchedFiles(targets), early, display)
     except KeyboardInterrupt:
         context.obj.code = Exit.INTERRUPTED
@@ -127,11 +127,11 @@ def _print(result: Campaign, seconds: float, display: Display) -> None:
         campaign_view.print_failing(console, result, {each.name for each in result.programs})
     print(
         f"{time.strftime('%H:%M:%S')}: answered in {seconds:.1f} s, of which JAX traced, lowered "
-        f"and compiled for {_of_jax(result):.1f} s"
+        f"and compiled for {_seconds_of_jax(result):.1f} s"
     )
 
 
-def _of_jax(result: Campaign) -> float:
+def _seconds_of_jax(result: Campaign) -> float:
     """Add up the seconds that all sides traced, lowered and compiled the programs."""
     times = [each.times for row in result.programs for each in row.observations if each.times]
     return sum(each.trace + each.lower + each.compile for each in times)

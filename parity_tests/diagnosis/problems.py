@@ -1,4 +1,4 @@
-"""What of a diagnosis is wrong for the user, and what to do about it."""
+"""The problems of a diagnosis, and what the user can do."""
 
 from __future__ import annotations
 

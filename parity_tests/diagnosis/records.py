@@ -25,7 +25,7 @@ class SideShown(Record):
     shown: str
 
 
-class NameFinding(Record):
+class ChangedName(Record):
     """A private name of JAX that is "gone", "changed", or "extended", which breaks no call."""
 
     name: str
@@ -72,12 +72,12 @@ class Diagnosis(Record):
     engine_refuses: str | None = None
     sides: tuple[SideShown, ...] = ()
     names_looked_at: int = 0
-    names: tuple[NameFinding, ...] = ()
+    names: tuple[ChangedName, ...] = ()
     extras: tuple[Extra, ...] = ()
     pytest_plugin: PytestPlugin | None = None
     problems: tuple[Problem, ...] = ()
 
-    def broken_names(self) -> list[NameFinding]:
+    def broken_names(self) -> list[ChangedName]:
         """Return the private names that are gone or changed."""
         return [each for each in self.names if each.what != "extended"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from parity_tests.drift.first_equation import FirstDifference, first_difference
 from parity_tests.evidence import tolerance_ladder, values
@@ -129,21 +129,17 @@ class Reruns:
         self, xla: XlaOptions, what: str, *, barriers: bool = False, as_arguments: bool = False
     ) -> tuple[Sequence[Value], Sequence[Value]]:
         """Return the outputs of both sides with XLA's options, which `what` puts in words."""
-        order = Rerun(
-            number=self.by.next_run(),
-            target=self.job.target,
-            xla=xla,
-            barriers=barriers,
-            as_arguments=as_arguments,
-        )
+        order = self._order(xla=xla, barriers=barriers, as_arguments=as_arguments)
         left, right = self._run(order, what, self.sides)
         return left.outputs, right.outputs
 
     def outputs_of(self, side: Side, xla: XlaOptions, what: str) -> Sequence[Value]:
         """Return the outputs of one side with XLA's options, which `what` puts in words."""
-        order = Rerun(number=self.by.next_run(), target=self.job.target, xla=xla)
-        [found] = self._run(order, what, [side])
+        [found] = self._run(self._order(xla=xla), what, [side])
         return found.outputs
+
+    def _order(self, **how: Any) -> Rerun:
+        return Rerun(number=self.by.next_run(), target=self.job.target, **how)
 
     def _run(self, order: Rerun, what: str, sides: Sequence[Side]) -> list[_Left]:
         """Run sides at once. Raises `NotAttributedError` and `OutOfTimeError`."""
@@ -166,21 +162,14 @@ class Reruns:
         self, xla: XlaOptions | None = None, *, barriers: bool = False
     ) -> FirstDifference:
         """Return the first equation whose results differ when every result is an output."""
-        order = Rerun(
-            number=self.by.next_run(),
-            target=self.job.target,
-            xla=xla or {},
-            barriers=barriers,
-            equations="all",
-        )
+        order = self._order(xla=xla or {}, barriers=barriers, equations="all")
         what = "every result an output"
         return self._first(order, what, f"with {what}")
 
     def first_with_constant(self) -> FirstDifference:
         """Return the first equation whose results differ, of those that constants go into."""
-        order = Rerun(number=self.by.next_run(), target=self.job.target, equations="constants")
         what = "the results of equations that constants go into"
-        return self._first(order, f"{what} as outputs", f"of {what}")
+        return self._first(self._order(equations="constants"), f"{what} as outputs", f"of {what}")
 
     def _first(self, order: Rerun, what: str, among: str) -> FirstDifference:
         try:
@@ -227,7 +216,7 @@ def compared(left: Sequence[Value], right: Sequence[Value]) -> list[LeafComparis
 
 
 def _last_line(log: str) -> str:
-    """Return the line of a log that says most: XLA's own last words, or an exception."""
+    """Return the telling line of a log: the last one of XLA, or an exception."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith("F") and "] " in line]
     return (fatal or lines or [""])[-1][:300]

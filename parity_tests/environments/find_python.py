@@ -100,7 +100,7 @@ def minors_for(jax: str) -> tuple[int, int]:
     """Return the first and the last minor version of Python 3 that a JAX has wheels for.
 
     A JAX that is newer than this file has at least the last row's: what it asks for beyond that,
-    pip says.
+    uv says.
 
     Example::
 

@@ -1,21 +1,20 @@
-"""Makes virtual environments and installs packages: with uv where it is, else with venv and pip."""
+"""Makes virtual environments and installs packages, with uv: it comes with constparity."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
-import json
+import importlib.util
 import os
-import re
-import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
 
 # With one of these, packages of another Python would be taken for installed, or go elsewhere.
 _LEFT_OUT = (
@@ -24,19 +23,35 @@ _LEFT_OUT = (
 )  # fmt: skip
 _SET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
 _LONGEST = 1500  # characters of a reason
-# What pip says when it tries again; the connection is an object with an address.
-_BROKEN = re.compile(
-    r"^WARNING: Retrying .* after connection broken by '"
-    r"(?:\w+\(['\"]<[^>]*>: )?(.*?)(?:['\"]\))?': ",
-    re.MULTILINE,
+_WHERE = (
+    "packages come from PyPI, unless settings of uv or pip name an index (UV_DEFAULT_INDEX or "
+    "PIP_INDEX_URL, uv.toml or pip.conf)"
 )
-_NOT_FOUND = re.compile(r"Could not find a version that satisfies the requirement (\S+)")
-_CONFLICT = re.compile(r"^The conflict is caused by:\n((?: +.+\n?)+)", re.MULTILINE)
-_ALL_VERSIONS = re.compile(r"\(from versions: (?:[^,)]+, )+((?:[^,)]+, ){4}[^,)]+)\)")
+
+# Settings of pip, and the variables that say the same to uv: where packages are ...
+_INDEXES_OF_PIP = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+}
+# ... and how they are reached.
+_CONNECTION_OF_PIP = {
+    "cert": "SSL_CERT_FILE",
+    "client-cert": "SSL_CLIENT_CERT",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "keyring-provider": "UV_KEYRING_PROVIDER",
+    "proxy": "ALL_PROXY",
+    "timeout": "UV_HTTP_TIMEOUT",
+    "trusted-host": "UV_INSECURE_HOST",
+}
+# Who sets one of these has told uv where packages are.
+_INDEXES_OF_UV = (
+    *_INDEXES_OF_PIP.values(), "UV_CONFIG_FILE", "UV_EXTRA_INDEX_URL", "UV_INDEX_URL",
+)  # fmt: skip
 
 
 class InstallError(ValueError):
-    """An installer failed; the message has its reason."""
+    """uv failed; the message has its reason."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +63,11 @@ class Ran:
     stderr: str
 
 
-class Runner(Protocol):
-    """Runs a command to its end; the file descriptors stay open in it."""
-
-    def __call__(self, command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
-        """Run it."""
-
-
-def run_command(command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
+def run_command(
+    command: Sequence[str],
+    pass_fds: Sequence[int] = (),
+    variables: Mapping[str, str] | None = None,
+) -> Ran:
     """Run a command, which is killed with all that it started when this is interrupted."""
     environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     process = None
@@ -69,7 +81,7 @@ def run_command(command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                env={**environment, **_SET},
+                env={**environment, **_SET, **(variables or {})},
                 pass_fds=pass_fds,
                 start_new_session=True,
             )
@@ -103,97 +115,119 @@ def _interrupts_held_back() -> Iterator[None]:
             of_python[signal.Signals(came_number)](came_number, frame)
 
 
-@dataclass(frozen=True)
-class Installer:
-    """Makes environments with uv, or with venv and pip where `uv` is None."""
-
-    uv: str | None
-    run: Runner = run_command
-
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-        return "uv" if self.uv else "pip"
-
-    def make(self, python: str, folder: Path, pass_fds: Sequence[int] = ()) -> None:
-        """Make an environment of a Python without packages. Raises `InstallError`."""
-        if self.uv:
-            command = [self.uv, "venv", "--quiet", "--no-project", "--python", python, str(folder)]
-        else:
-            command = [python, "-I", "-m", "venv", str(folder)]
-        self._run(command, pass_fds)
-
-    def install(self, folder: Path, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
-        """Install requirements into an environment, all at once. Raises `InstallError`."""
-        # A quiet pip does not say which requirements conflict.
-        quiet = ["--quiet"] if self.uv else []
-        self._run([*self._pip_install(folder), *quiet, *arguments], pass_fds)
-
-    def newest(self, python: str, series: str) -> str:
-        """Return the newest release of a series of JAX that there is for a Python.
-
-        Raises `InstallError`.
-
-        Example::
-
-            installer.newest("/usr/bin/python3.12", "0.12") == "0.12.0.1"
-        """
-        requirement = f"jax=={series}.*"
-        with tempfile.TemporaryDirectory(prefix="constparity-newest-") as name:
-            folder = Path(name)
-            if self.uv:
-                file = folder / "jax.in"
-                file.write_text(f"{requirement}\n")
-                options = ("--quiet", "--no-deps", "--no-header", "--no-annotate")
-                command = [self.uv, "pip", "compile", *options, "--python", python, str(file)]
-                return self._run(command).stdout.strip().removeprefix("jax==")
-            report = folder / "report.json"
-            self.make(python, folder / "venv")
-            asked = ("--quiet", "--dry-run", "--no-deps", "--report", str(report), requirement)
-            self._run([*self._pip_install(folder / "venv"), *asked])
-            return str(json.loads(report.read_text())["install"][0]["metadata"]["version"])
-
-    def _pip_install(self, folder: Path) -> list[str]:
-        python = str(folder / "bin" / "python")
-        if self.uv:
-            return [self.uv, "pip", "install", "--python", python]
-        return [python, "-I", "-m", "pip", "install"]
-
-    def _run(self, command: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
-        ran = self.run(command, pass_fds)
-        if ran.status:
-            raise InstallError(f"{self.name} says: {reason(ran)}")
-        return ran
+def make(python: str, folder: Path, pass_fds: Sequence[int] = ()) -> None:
+    """Make an environment of a Python without packages. Raises `InstallError`."""
+    _uv(["venv", "--quiet", "--no-project", "--python", python, str(folder)], pass_fds)
 
 
-def installer_found() -> Installer:
-    """Return the installer of this machine."""
-    return Installer(shutil.which("uv"))
+def install(folder: Path, arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
+    """Install requirements into an environment, all at once. Raises `InstallError`."""
+    command = ["pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
+    _resolve([*command, *arguments], pass_fds)
 
 
-def reason(ran: Ran) -> str:
-    """Return why pip or uv failed: its errors, and why an index could not be reached.
+def newest(python: str, series: str) -> str:
+    """Return the newest release of a series of JAX that there is for a Python.
+
+    Raises `InstallError`.
 
     Example::
 
-        reason(Ran(1, "", "ERROR: No matching distribution found for jax==0.99\\n"))
+        newest("/usr/bin/python3.12", "0.12") == "0.12.0.1"
     """
-    lines = [line.strip() for line in ran.stderr.splitlines() if line.strip()]
-    errors = [line[len("ERROR: ") :] for line in lines if line.startswith("ERROR: ")]
-    # pip lists the versions that other Pythons could have; this one was chosen for the JAX.
-    errors = [line for line in errors if not line.startswith("Ignored the following")]
-    missing = _NOT_FOUND.findall("\n".join(errors))
-    if missing and (broken := _BROKEN.findall(ran.stderr)):
-        # What versions pip has found then says nothing of those that there are.
-        errors = [
-            f"the index was not reached, so {missing[0]} cannot be installed: connect this machine"
-            f", or name an index with PIP_INDEX_URL ({broken[-1]})"
-        ]
-    elif missing and any("(from versions: none)" in line for line in errors):
-        errors.append("the index has no version of it, or pip was kept from asking one")
-    if (conflict := _CONFLICT.search(ran.stdout)) is not None:
-        errors[1:1] = [line.strip() for line in conflict[1].splitlines()]
-    # A build that fails says so in its last lines, and so does uv.
-    found = "; ".join(dict.fromkeys(errors)) or "\n".join(lines[-12:]) or ran.stdout.strip()
-    shown = _ALL_VERSIONS.sub(r"(the newest: \1)", found)
-    return shown[-_LONGEST:] or f"nothing, and exits with {ran.status}"
+    with tempfile.TemporaryDirectory(prefix="constparity-newest-") as folder:
+        file = Path(folder) / "jax.in"
+        file.write_text(f"jax=={series}.*\n")
+        options = ("--quiet", "--no-deps", "--no-header", "--no-annotate")
+        ran = _resolve(["pip", "compile", *options, "--python", python, str(file)])
+    return ran.stdout.strip().removeprefix("jax==")
+
+
+def _resolve(arguments: Sequence[str], pass_fds: Sequence[int] = ()) -> Ran:
+    """Run uv with what pip's settings say about packages."""
+    more, variables = pip_settings()
+    try:
+        return _uv([*arguments, *more], pass_fds, variables)
+    except InstallError as error:
+        raise InstallError(f"{error}\n{_WHERE}") from error
+
+
+def _uv(
+    arguments: Sequence[str],
+    pass_fds: Sequence[int] = (),
+    variables: Mapping[str, str] | None = None,
+) -> Ran:
+    ran = run_command([_uv_path(), *arguments], pass_fds, variables)
+    if ran.status:
+        raise InstallError(f"uv says: {_reason(ran)}")
+    return ran
+
+
+def _uv_path() -> str:
+    try:
+        from uv import find_uv_bin
+
+        return str(find_uv_bin())
+    except (ImportError, FileNotFoundError) as error:
+        raise InstallError(
+            f"uv is not installed beside constparity: {sys.executable} -m pip install uv"
+        ) from error
+
+
+def _reason(ran: Ran) -> str:
+    """Return why a command failed: the last lines that it printed."""
+    lines = [line.rstrip() for line in ran.stderr.splitlines() if line.strip()]
+    found = "\n".join(lines[-12:]) or ran.stdout.strip()
+    return found[-_LONGEST:] or f"nothing, and exits with {ran.status}"
+
+
+def pip_settings() -> tuple[list[str], dict[str, str]]:
+    """Return what pip's settings say that uv does not know, as arguments and variables of uv.
+
+    They are those of `pip config list`. Where uv has an index of its own, in a variable or in a
+    uv.toml of the user or the system, pip's are left out. Raises `InstallError` where pip cannot
+    read its settings.
+
+    Example::
+
+        pip_settings() == ([], {"ALL_PROXY": "http://proxy.example:3128"})
+    """
+    if importlib.util.find_spec("pip") is None:
+        return [], {}
+    ran = run_command([sys.executable, "-I", "-m", "pip", "config", "list"])
+    if ran.status:
+        raise InstallError(f"pip cannot read its settings: {_reason(ran)}")
+    said = _as_pip_orders(ran.stdout)
+    arguments = [part for file in said.get("constraint", "").split() for part in ("-c", file)]
+    variables = {to: said[name] for name, to in _CONNECTION_OF_PIP.items() if name in said}
+    indexes = {to: said[name] for name, to in _INDEXES_OF_PIP.items() if name in said}
+    if _uv_has_indexes():
+        indexes = {}
+    elif said.get("no-index", "").lower() in ("1", "true", "yes", "on"):
+        arguments.append("--no-index")
+    if "UV_FIND_LINKS" in indexes:
+        indexes["UV_FIND_LINKS"] = ",".join(indexes["UV_FIND_LINKS"].split())
+    if indexes:
+        # pip takes the best version of all indexes, uv by default those of the first that has any.
+        variables |= indexes | {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+    return arguments, {name: each for name, each in variables.items() if name not in os.environ}
+
+
+def _as_pip_orders(listed: str) -> dict[str, str]:
+    """Return the settings of `pip install`: those of its section hold over global ones."""
+    said: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
+    for line in listed.splitlines():
+        name, _, value = line.partition("=")
+        section, _, key = name.rpartition(".")
+        if section in said:
+            said[section][key] = " ".join(str(ast.literal_eval(value)).split())
+    return said["global"] | said["install"] | said[":env:"]
+
+
+def _uv_has_indexes() -> bool:
+    """Say whether somebody has told uv where packages are."""
+    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    folders = (home, *os.environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":"), "/etc")
+    return any(name in os.environ for name in _INDEXES_OF_UV) or any(
+        (Path(folder) / "uv" / "uv.toml").is_file() for folder in folders
+    )

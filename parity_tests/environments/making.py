@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from parity_tests.environments import find_python, requirements, store
+from parity_tests.environments import find_python, installers, requirements, store
 from parity_tests.environments.find_python import InstalledPython
-from parity_tests.environments.installers import Installer, InstallError, installer_found
+from parity_tests.environments.installers import InstallError
 from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.requirements import Requirement
 from parity_tests.environments.store import Environment
@@ -54,14 +54,14 @@ def _let_go() -> None:
 
 
 class MakingError(ValueError):
-    """An environment could not be made; the message says which, and the installer's reason."""
+    """An environment could not be made; the message says which, and the reason of uv."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An environment that is wanted: of which JAX, with which packages of the user, and where.
+    """The environment that is wanted: its JAX, the user's packages in it, and its place.
 
-    `python` makes it; None where an environment is there that serves, in `path`.
+    `python` makes it; None where `path` has one that serves.
     """
 
     jax: str
@@ -79,7 +79,6 @@ def environment_for(
     jax: str,
     with_: Iterable[str | Requirement] = (),
     *,
-    installer: Installer | None = None,
     say: Say = lambda sentence: None,
 ) -> Environment:
     """Return the environment of a JAX version with packages of the user; make it if it is missing.
@@ -91,15 +90,13 @@ def environment_for(
 
         environment_for("0.12.0.1", ["flax"]).python
     """
-    installer = installer or installer_found()
-    return environment_of(planned(jax, with_, installer=installer, say=say), installer, say)
+    return environment_of(planned(jax, with_, say=say), say)
 
 
 def planned(
     jax: str,
     with_: Iterable[str | Requirement] = (),
     *,
-    installer: Installer,
     say: Say = lambda sentence: None,
 ) -> Plan:
     """Find what an environment needs, before anything is made; "0.12" is its newest release.
@@ -108,15 +105,15 @@ def planned(
     """
     packages = requirements.parsed(with_)
     if find_python.is_series(jax):
-        jax = _newest(jax, installer, say)
-    for found in _of_newest_python_first():
+        jax = _newest(jax, say)
+    for found in _newest_python_first():
         if found.requested == _requested(jax, packages):
             return Plan(jax, packages, found.path, None)
-    python = find_python.find(jax, needs_venv=installer.uv is None)
+    python = find_python.find(jax, needs_venv=False)
     return Plan(jax, packages, store.store_folder() / _name(jax, packages, python), python)
 
 
-def environment_of(plan: Plan, installer: Installer, say: Say) -> Environment:
+def environment_of(plan: Plan, say: Say) -> Environment:
     """Return the environment of a plan; make it if it is missing. Raises `MakingError`."""
     lock = FolderLock(plan.path)
     is_held = False
@@ -134,7 +131,7 @@ def environment_of(plan: Plan, installer: Installer, say: Say) -> Environment:
             lock.exclude(wait)
             found = store.finished(plan.path)
             if found is None or found.requested != plan.requested:
-                _make(plan, lock, installer, say)
+                _make(plan, lock, say)
     finally:
         if is_held:
             _in_use.append(lock)
@@ -142,20 +139,20 @@ def environment_of(plan: Plan, installer: Installer, say: Say) -> Environment:
             lock.close()
 
 
-def _make(plan: Plan, lock: FolderLock, installer: Installer, say: Say) -> None:
+def _make(plan: Plan, lock: FolderLock, say: Say) -> None:
     """Make the environment of a plan, whose folder this process alone may touch."""
-    python = plan.python or find_python.find(plan.jax, needs_venv=installer.uv is None)
+    python = plan.python or find_python.find(plan.jax, needs_venv=False)
     store.delete_abandoned(plan.path.parent)
     store.delete(plan.path)
-    say(_announced(plan, python, installer))
+    say(_announced(plan, python))
     started = time.monotonic()
     try:
         fds = (lock.fileno(),)
-        installer.make(python.path, plan.path, fds)
+        installers.make(python.path, plan.path, fds)
         own = [argument for each in plan.with_ for argument in each.arguments]
         limits = _constraints_file(plan)
-        installer.install(plan.path, [*limits, f"jax=={plan.jax}", *NEEDS, *own], fds)
-        store.finish(_looked_at(plan, installer))
+        installers.install(plan.path, [*limits, f"jax=={plan.jax}", *NEEDS, *own], fds)
+        store.finish(_looked_at(plan))
     except InstallError as error:
         raise MakingError(f"no environment of {_named(plan)}: {error}") from error
     finally:
@@ -176,33 +173,32 @@ def _constraints_file(plan: Plan) -> list[str]:
     return ["-c", str(file)]
 
 
-def _looked_at(plan: Plan, installer: Installer) -> Environment:
+def _looked_at(plan: Plan) -> Environment:
     """Describe an environment by what is installed there. Raises `InstallError`."""
-    ran = installer.run([str(plan.path / "bin" / "python"), "-I", "-c", _LOOK])
+    ran = installers.run_command([str(plan.path / "bin" / "python"), "-I", "-c", _LOOK])
     if ran.status:
         last = ran.stderr.strip().splitlines()[-1:]
         raise InstallError(f"JAX cannot be imported there: {' '.join(last)}")
     found = json.loads(ran.stdout.splitlines()[-1])
     if found["jax"] != plan.jax:
-        raise InstallError(f"{installer.name} has installed JAX {found['jax']} there")
+        raise InstallError(f"uv has installed JAX {found['jax']} there")
     return Environment(
         path=plan.path,
         requested=plan.requested,
         with_=tuple(each.text for each in plan.with_),
         made=datetime.now(UTC),
-        made_with=installer.name,
         **found,
     )
 
 
-def _newest(series: str, installer: Installer, say: Say) -> str:
+def _newest(series: str, say: Say) -> str:
     """Return the newest release of a series. Raises `MakingError`."""
-    python = find_python.find(series, needs_venv=installer.uv is None)
+    python = find_python.find(series, needs_venv=False)
     try:
-        release = installer.newest(python.path, series)
+        release = installers.newest(python.path, series)
     except InstallError as error:
         there = sorted(
-            {each.jax for each in _of_newest_python_first() if each.jax.startswith(f"{series}.")}
+            {each.jax for each in _newest_python_first() if each.jax.startswith(f"{series}.")}
         )
         way_out = f"; name a release that is there: {', '.join(there)}" if there else ""
         raise MakingError(
@@ -212,7 +208,7 @@ def _newest(series: str, installer: Installer, say: Say) -> str:
     return release
 
 
-def _of_newest_python_first() -> list[Environment]:
+def _newest_python_first() -> list[Environment]:
     """Return the finished environments."""
     return sorted(
         store.environments(store.store_folder()),
@@ -237,9 +233,9 @@ def _named(plan: Plan) -> str:
     return f"JAX {plan.jax}" + (f" with {own}" if own else "")
 
 
-def _announced(plan: Plan, python: InstalledPython, installer: Installer) -> str:
+def _announced(plan: Plan, python: InstalledPython) -> str:
     more = " and the packages" if plan.with_ else ""
     return (
-        f"making an environment of {_named(plan)} for Python {python.text}, with {installer.name}: "
+        f"making an environment of {_named(plan)} for Python {python.text}, with uv: "
         f"about {MEGABYTES} MB{more} in {plan.path}, about a minute"
     )

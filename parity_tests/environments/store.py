@@ -41,7 +41,6 @@ class Environment(BaseModel):
     with_: tuple[str, ...]
     packages: tuple[str, ...]
     made: datetime
-    made_with: str
 
     @property
     def name(self) -> str:
@@ -131,7 +130,7 @@ def remove(path: Path) -> bool:
 
 
 def delete(path: Path) -> None:
-    """Delete a folder, whose lock the caller holds, or nothing where there is none."""
+    """Delete a folder if it is there; the caller holds its lock."""
     (path / MARKER).unlink(missing_ok=True)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(path)

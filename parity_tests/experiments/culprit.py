@@ -22,7 +22,7 @@ import jax
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.experiments.delta_debugging import ddmin
-from parity_tests.experiments.interleaved_timing import interleaved, seconds_of
+from parity_tests.experiments.interleaved_timing import interleaved
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.observe import failures
 from parity_tests.observe.calls import without_addresses
@@ -59,7 +59,7 @@ class Variants(Protocol):
 
 
 class Watch:
-    """Hears of each comparison, so that a lost process leaves what it was on. This one is deaf."""
+    """Is told of each comparison, which a lost process then leaves. This one keeps nothing."""
 
     def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
         """Hear that comparison `number` begins, which hoists some of so many arrays."""
@@ -156,10 +156,9 @@ def _preamble(staged: _Staged, question: CulpritQuestion) -> tuple[str, ...]:
     slow, fast = (staged.compiled_of(each) for each in (hoisted, preamble))
     staged.called(slow)
     staged.called(fast)
-    seconds = interleaved(
-        {each: partial(partial, variants.call, each) for each in (slow, fast)}, question.samples
+    before, after = _medians(
+        [partial(partial, variants.call, each) for each in (slow, fast)], question
     )
-    before, after = (statistics.median(seconds[each]) for each in (slow, fast))
     if before < question.factor * after:
         return ()
     return (
@@ -284,14 +283,14 @@ def _sentence(failure: Failure) -> str:
 
 
 @dataclass(frozen=True)
-class _Finding:
+class _Ending:
     verdict: Verdict
     reasons: tuple[str, ...]
     arrays: tuple[CapturedUse, ...] = ()
     is_failure: bool = False  # with these arrays hoisted the program fails
 
 
-def _search(comparing: _Comparing, stock_failure: str) -> _Finding:
+def _search(comparing: _Comparing, stock_failure: str) -> _Ending:
     """Search the arrays for culprits, after the comparisons that show that there are any.
 
     The variant that inlines all arrays is first compared with itself: a metric that differs there
@@ -299,39 +298,39 @@ def _search(comparing: _Comparing, stock_failure: str) -> _Finding:
     """
     arrays = comparing.arrays
     if not arrays:
-        return _Finding("parity", ("no captured array is above the embed threshold",))
+        return _Ending("parity", ("no captured array is above the embed threshold",))
     itself = comparing.with_inlined(())
     if itself.failure:
-        return _Finding(
+        return _Ending(
             "could not compare",
             (f"no array is the culprit: with all arrays inlined the program fails: {itself.text}",),
         )
     if itself.differs:
-        return _Finding(
+        return _Ending(
             "could not compare",
             (f"the program that inlines all arrays differs from itself: {itself.text}",),
         )
     everything = comparing.with_inlined(arrays)
     if not everything.differs:
-        return _Finding("parity", (f"hoisting every array makes no difference: {everything.text}",))
+        return _Ending("parity", (f"hoisting every array makes no difference: {everything.text}",))
     if stock_failure and everything.failure and everything.failure.type != stock_failure:
-        return _Finding("parity", (f"as arguments the arrays fail otherwise: {everything.text}",))
+        return _Ending("parity", (f"as arguments the arrays fail otherwise: {everything.text}",))
     if everything.failure:
         return _search_failure(comparing, everything)
     culprits = _smallest(comparing, arrays, everything)
     shown = everything if len(culprits) == len(arrays) else comparing.with_inlined(culprits)
-    if not _alike(shown, everything):  # a time that came and went: naming an array would be a guess
-        return _Finding(
+    if not _alike(shown, everything):  # a time not seen again: naming an array would be a guess
+        return _Ending(
             "could not compare",
             (
                 f"a difference was seen and not seen again: {shown.text}; try more --samples or a "
                 "larger --factor",
             ),
         )
-    return _Finding("difference", (shown.text,), _uses(comparing, culprits))
+    return _Ending("difference", (shown.text,), _uses(comparing, culprits))
 
 
-def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Finding:
+def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Ending:
     """Find sets of arrays that fail alike, until the program no longer does without them."""
     reasons = [f"with all arrays inlined the program runs; hoisted it fails: {everything.text}"]
     found: list[tuple[int, ...]] = []
@@ -349,7 +348,7 @@ def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Find
     elif rest:
         reasons.append("with these inlined and all others hoisted it runs")
     culprits = tuple(sorted(each for part in found for each in part))
-    return _Finding("difference", tuple(reasons), _uses(comparing, culprits), is_failure=True)
+    return _Ending("difference", tuple(reasons), _uses(comparing, culprits), is_failure=True)
 
 
 def _smallest(
@@ -376,6 +375,7 @@ def _row(use: CapturedUse) -> Culprit:
 # -- the metrics -----------------------------------------------------------------------------------
 
 _Compare = Callable[[Hoisted], Difference]
+_Prepare = Callable[[], Callable[[], object]]
 _INLINED: Hoisted = frozenset()
 
 
@@ -429,13 +429,12 @@ def _memory(staged: _Staged, question: CulpritQuestion) -> _Compare:
 
 
 def _compile(staged: _Staged, question: CulpritQuestion) -> _Compare:
-    def seconds(hoisted: Hoisted) -> float:
-        lowered = staged.lowered(hoisted)
-        return seconds_of(lambda: staged.compiled_of(lowered))
+    def prepared(hoisted: Hoisted) -> Callable[[], object]:
+        return partial(staged.compiled_of, staged.lowered(hoisted))
 
-    seconds(_INLINED)  # what XLA does once in a process is not charged to the first sample
-    return lambda hoisted: _interleaved(
-        lambda: seconds(_INLINED), lambda: seconds(hoisted), "to compile", question
+    prepared(_INLINED)()  # what XLA does once in a process is not charged to the first sample
+    return lambda hoisted: _timed(
+        partial(prepared, _INLINED), partial(prepared, hoisted), "to compile", question
     )
 
 
@@ -446,12 +445,8 @@ def _call(staged: _Staged, question: CulpritQuestion) -> _Compare:
     def compare(hoisted: Hoisted) -> Difference:
         other = staged.compiled(hoisted)
         staged.called(other)
-        return _interleaved(
-            lambda: seconds_of(lambda: staged.variants.call(inlined)),
-            lambda: seconds_of(lambda: staged.variants.call(other)),
-            "a call",
-            question,
-        )
+        one, two = (partial(partial, staged.variants.call, each) for each in (inlined, other))
+        return _timed(one, two, "a call", question)
 
     return compare
 
@@ -472,17 +467,17 @@ _METRICS: dict[str, Callable[[_Staged, CulpritQuestion], _Compare]] = {
 }
 
 
-def _interleaved(
-    inlined: Callable[[], float],
-    hoisted: Callable[[], float],
-    what: str,
-    question: CulpritQuestion,
+def _timed(
+    inlined: _Prepare, hoisted: _Prepare, what: str, question: CulpritQuestion
 ) -> Difference:
-    """Compare medians; the two take turns, so that a machine that slows down slows both."""
-    pairs = [(inlined(), hoisted()) for _ in range(question.samples)]
-    left, right = (statistics.median(samples) for samples in zip(*pairs, strict=True))
+    left, right = _medians((inlined, hoisted), question)
     text = f"{left:.3g} s {what} inlined, {right:.3g} s hoisted ({right / left:.2f} times)"
     return Difference(_is_beyond(left, right, question.factor), text)
+
+
+def _medians(prepared: Sequence[_Prepare], question: CulpritQuestion) -> list[float]:
+    seconds = interleaved(dict(enumerate(prepared)), question.samples, lost=0)
+    return [statistics.median(each) for each in seconds.values()]
 
 
 def _is_beyond(left: float, right: float, factor: float) -> bool:

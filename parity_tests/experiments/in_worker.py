@@ -23,8 +23,6 @@ from parity_tests.processes.protocol import (
     ProgramRaised,
     Progress,
     Question,
-    SweepThreshold,
-    TunePolicy,
     UnknownTarget,
 )
 from parity_tests.processes.worker_process import Lost
@@ -34,8 +32,6 @@ from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
     Sweep,
-    SweepQuestion,
-    TuneQuestion,
     Tuning,
 )
 from reports.views import texts
@@ -76,7 +72,7 @@ def find_culprits(
 
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
-    progress = _of(target, progress)
+    progress = _with_program_named(target, progress)
     until = _Until(timeout, time.monotonic() + timeout)
     if question.metric != "outputs":
         return _culprits(FindCulprit(target=target, question=question), until, progress)
@@ -90,10 +86,10 @@ def find_culprits(
             return found
         progress(0, 0, "does it fail on stock JAX? a run on jax-legacy and on jax-simplified")
         stock = new_failure(target, folder, timeout=timeout)
-    return found if stock is None else _of_stock(target, found, stock, until, progress)
+    return found if stock is None else _search_on_stock(target, found, stock, until, progress)
 
 
-def _of_stock(
+def _search_on_stock(
     target: str, ours: CulpritFound, stock: NewFailure, until: _Until, progress: Progress
 ) -> CulpritFound:
     """Look for the arrays with which stock JAX fails, and the engine does not."""
@@ -162,45 +158,27 @@ def _compared_before(folder: Path, lost: Lost) -> tuple[ComparedVariant, ...]:
     return (*ended, failed)
 
 
-def sweep_thresholds(
+def answer(
     target: str,
-    question: SweepQuestion,
+    question: Question[Found | UnknownTarget | ProgramRaised],
     *,
     timeout: float = TIMEOUT,
     progress: Progress = lambda done, total, text: None,
-) -> Sweep:
-    """Ask for a sweep of one program; `timeout` is in seconds for the whole sweep.
+) -> Found:
+    """Ask a question about one program in one process; `timeout` is in seconds for all of it.
 
     Raises `TargetError` where the target names no program, and `ExperimentError`.
 
     Example::
 
-        sweep_thresholds("my_model.py:step", SweepQuestion(thresholds=(0, 32))).recommended
+        answer(target, TunePolicy(target=target, question=TuneQuestion())).proposal
     """
-    request = SweepThreshold(target=target, question=question)
-    return _answer(target, request, timeout, _of(target, progress))
+    with temporary_folder() as folder:
+        said = ask(question, _SIDE, folder, Limits(timeout), _with_program_named(target, progress))
+    return _read(target, said)
 
 
-def tune_policy(
-    target: str,
-    question: TuneQuestion,
-    *,
-    timeout: float = TIMEOUT,
-    progress: Progress = lambda done, total, text: None,
-) -> Tuning:
-    """Ask for a constant policy of one program; `timeout` is in seconds for the whole search.
-
-    Raises `TargetError` where the target names no program, and `ExperimentError`.
-
-    Example::
-
-        tune_policy("my_model.py:step", TuneQuestion()).proposal
-    """
-    request = TunePolicy(target=target, question=question)
-    return _answer(target, request, timeout, _of(target, progress))
-
-
-def _of(target: str, progress: Progress) -> Progress:
+def _with_program_named(target: str, progress: Progress) -> Progress:
     """Name the program in each step, and say at once that its process starts."""
     name = target.rpartition(":")[2]
 
@@ -209,17 +187,6 @@ def _of(target: str, progress: Progress) -> Progress:
 
     named(0, 0, "starting a process")
     return named
-
-
-def _answer(
-    target: str,
-    question: Question[Found | UnknownTarget | ProgramRaised],
-    timeout: float,
-    progress: Progress,
-) -> Found:
-    with temporary_folder() as folder:
-        answer = ask(question, _SIDE, folder, Limits(timeout), progress)
-    return _read(target, answer)
 
 
 def _read(target: str, answer: Found | UnknownTarget | ProgramRaised | Lost) -> Found:

@@ -13,7 +13,7 @@ from reports.views.figures import humanise_seconds
 
 Key = TypeVar("Key", bound=Hashable)
 
-# A choice whose call takes so many times as long as another's is never recommended.
+# A choice is never recommended if its call is this many times slower than another's.
 SEVERAL = 3.0
 
 

@@ -177,7 +177,7 @@ def recommend(
     """
     points = sorted(points, key=lambda point: point.threshold)
     call_slack, compile_slack = max(CALL_SLACK, call_noise), max(COMPILE_SLACK, compile_noise)
-    chosen, reason = _of_thresholds(points, call_slack, compile_slack)
+    chosen, reason = _threshold_recommended(points, call_slack, compile_slack)
     differ = len({point.const_args for point in points}) > 1
     rows = {point.threshold: point for point in (points if differ else points[:1])}
     now = rows[points[0].threshold if chosen is None else chosen]
@@ -203,7 +203,7 @@ def recommend(
     )
 
 
-def _of_thresholds(
+def _threshold_recommended(
     points: Sequence[SweepPoint], call_slack: float, compile_slack: float
 ) -> tuple[int | None, str]:
     """Choose among thresholds alone, in ascending order."""

@@ -14,6 +14,7 @@ from parity_tests.fuzz import reduction, rendering
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
 from parity_tests.processes.protocol import Progress
+from parity_tests.reduce.draft_to_python import in_docstring
 from reports.rows import Campaign, ProgramRow, Side
 
 # How many smaller programs one round tries at most, and how many rounds there are at most.
@@ -91,8 +92,8 @@ def keep(
 def signature(row: ProgramRow) -> tuple[object, ...]:
     """Return what two programs that fail alike share.
 
-    These are the pairs that differ, the sides that raise, and what a flip breaks, which may be
-    something that no two sides differ in, as where an output is committed.
+    These are the pairs that differ, the sides that raise, and what a flip breaks. A flip may break
+    what no two sides differ in, as where an output is committed.
     """
     different = {
         (each.left, each.right, each.metric)
@@ -178,4 +179,4 @@ def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
     reasons = "\n".join(f"- {line}" for reason in seen for line in reason.splitlines())
     text = f"A generated program, made smaller: {found}.\n\nBefore that:\n{reasons}\n\n"
     text += f"    {shlex.join(['constparity', 'run', f'{file}:{row.name}', *how])}\n"
-    return text.replace("\\", "\\\\").replace('"""', "'''")
+    return in_docstring(text)

@@ -1,4 +1,4 @@
-"""Whether a recipe is a program of JAX: each construct survives what is around it."""
+"""Whether JAX accepts a recipe: each construct supports the transformations around it."""
 
 from __future__ import annotations
 

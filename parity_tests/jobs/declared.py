@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.dependency_groups import resolve_dependency_groups
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
+
+from parity_tests.jobs import ProjectError
 
 # The names that projects give to what their tests need, the most special one first.
 _FOR_TESTS = ("test", "tests", "testing", "dev", "develop", "development")
@@ -28,10 +31,6 @@ _REQUIREMENT_FILES = tuple(
 )
 _JAX = ("jax", "jaxlib")
 _MINOR = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
-
-
-class DeclarationError(ValueError):
-    """A file of the project cannot be read; the message names it and says why."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Declared:
 def declared(folder: Path) -> Declared:
     """Read what a project declares in pyproject.toml, setup.cfg and its requirement files.
 
-    A setup.py is not run. Raises `DeclarationError`.
+    A setup.py is not run. Raises `ProjectError`.
 
     Example::
 
@@ -112,7 +111,7 @@ def _installation(
     own, own_package = (("-e", "."), (".",)) if is_package else ((), ())
     group = next((name for name in _FOR_TESTS if name in groups), None)
     if group is not None:
-        packages = (*own_package, *_of_group(groups, group))
+        packages = (*own_package, *_requirements_of_group(groups, group))
         return (*own, "--group", group), packages, f"the dependency group {group!r}"
     file = next((name for name in _REQUIREMENT_FILES if (folder / name).is_file()), None)
     plain = "requirements.txt" if not own and (folder / "requirements.txt").is_file() else None
@@ -125,15 +124,13 @@ def _installation(
     return (*own, *arguments, "pytest"), packages, "no extra is named for tests"
 
 
-def _of_group(groups: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _requirements_of_group(groups: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the requirements of a dependency group, and of the groups that it includes."""
-    found: list[str] = []
-    for each in groups.get(name, ()):
-        if isinstance(each, str):
-            found.append(each)
-        elif isinstance(each, dict) and each.get("include-group") != name:
-            found += _of_group(groups, str(each.get("include-group")))
-    return tuple(found)
+    try:
+        return resolve_dependency_groups(groups, name)
+    except ExceptionGroup as error:
+        why = "; ".join(map(str, error.exceptions))
+        raise ProjectError(f"the dependency group {name!r} cannot be read: {why}") from error
 
 
 def _bounds(requirements: Iterable[str]) -> SpecifierSet:
@@ -153,7 +150,7 @@ def _specifiers(text: str, what: str) -> SpecifierSet:
     try:
         return SpecifierSet(text)
     except InvalidSpecifier as error:
-        raise DeclarationError(f"{what} cannot be read: {error}") from error
+        raise ProjectError(f"{what} cannot be read: {error}") from error
 
 
 def _toml(file: Path) -> dict[str, Any]:
@@ -162,7 +159,7 @@ def _toml(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise DeclarationError(f"{file} cannot be read: {error}") from error
+        raise ProjectError(f"{file} cannot be read: {error}") from error
 
 
 def _ini(file: Path) -> dict[str, dict[str, str]]:
@@ -170,7 +167,7 @@ def _ini(file: Path) -> dict[str, dict[str, str]]:
     try:
         parser.read(file, "utf-8")
     except (OSError, configparser.Error, UnicodeDecodeError) as error:
-        raise DeclarationError(f"{file} cannot be read: {error}") from error
+        raise ProjectError(f"{file} cannot be read: {error}") from error
     return {section: dict(parser.items(section)) for section in parser.sections()}
 
 

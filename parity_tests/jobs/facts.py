@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.ci_systems import System, default_branch, systems
 from parity_tests.jobs.declared import declared
 from parity_tests.jobs.known_releases import Versions, suiting
@@ -14,12 +15,8 @@ from parity_tests.jobs.pytest_command import pytest_arguments
 from parity_tests.marked_programs import files_with_programs
 
 
-class ProjectError(ValueError):
-    """A job cannot be written for a project; the message says why and what to do."""
-
-
 @dataclass(frozen=True)
-class Finding:
+class Fact:
     """One fact, and where it was found."""
 
     what: str
@@ -47,7 +44,7 @@ class Facts:
     with_: tuple[str, ...]
     programs: tuple[str, ...]
     tests: tuple[str, ...] | None
-    findings: tuple[Finding, ...]
+    findings: tuple[Fact, ...]
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -67,7 +64,7 @@ def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Fact
 
     `origin` says what installs constparity in the job.
 
-    Raises `ProjectError`, and `NoVersionError` where no Python serves.
+    Raises `ProjectError`.
 
     Example::
 
@@ -94,17 +91,17 @@ def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Fact
         )
     branch, of_branch = default_branch(folder)
     findings = [
-        Finding("CI", ", ".join(chosen), of_systems),
-        Finding("branch", branch, of_branch),
-        Finding("Python", versions.python, named.of_python),
-        Finding("JAX", ", ".join(versions.jax), named.of_jax),
-        Finding("constparity", shlex.join(origin.arguments), origin.source),
-        Finding("install", shlex.join((named.installer, *named.project)), named.of_project),
+        Fact("CI", ", ".join(chosen), of_systems),
+        Fact("branch", branch, of_branch),
+        Fact("Python", versions.python, named.of_python),
+        Fact("JAX", ", ".join(versions.jax), named.of_jax),
+        Fact("constparity", shlex.join(origin.arguments), origin.source),
+        Fact("install", shlex.join((named.installer, *named.project)), named.of_project),
     ]
     if programs:
-        findings.append(Finding("programs", shlex.join(programs), "@parity_tests.program"))
+        findings.append(Fact("programs", shlex.join(programs), "@parity_tests.program"))
     if tests is not None:
-        findings.append(Finding("tests", shlex.join(("pytest", *tests)), of_tests))
+        findings.append(Fact("tests", shlex.join(("pytest", *tests)), of_tests))
     return Facts(
         folder=folder,
         systems=chosen,

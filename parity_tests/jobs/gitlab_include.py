@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.changes import Change, Kept, content_of
 
 PIPELINE = Path(".gitlab-ci.yml")
@@ -18,10 +19,6 @@ _FIRST_INCLUDED = re.compile(
 )
 # GitLab's stages where a pipeline names none.
 _STAGES = ("build", "test", "deploy")
-
-
-class PipelineError(ValueError):
-    """The pipeline cannot be read or changed; the message says why and what to do."""
 
 
 def stage_of(folder: Path) -> str:
@@ -39,7 +36,7 @@ def stage_of(folder: Path) -> str:
 def include_change(folder: Path) -> Change | Kept:
     """Return the pipeline with our jobs included, or why it stays as it is.
 
-    One line is added and no other is touched. Raises `PipelineError` where that is not possible.
+    One line is added and no other is touched. Raises `ProjectError` where that is not possible.
 
     Example::
 
@@ -53,7 +50,7 @@ def include_change(folder: Path) -> Change | Kept:
     after = _with_include(before or "", has_include="include" in tables)
     expected = [{"local": f"/{JOBS.as_posix()}"}, *(included or [])]
     if after is None or _loaded(after) != {**tables, "include": expected}:
-        raise PipelineError(
+        raise ProjectError(
             f"{folder / PIPELINE} has an `include` that is no plain list; add this line to it by "
             f"hand, and run it again:\n  {_LINE}"
         )
@@ -85,7 +82,7 @@ def _loaded(content: str, name: str = str(PIPELINE)) -> dict[str, Any]:
     try:
         import yaml
     except ModuleNotFoundError as error:
-        raise PipelineError(
+        raise ProjectError(
             f"{name} is YAML, and no package here reads it: pip install 'constparity[init]'"
         ) from error
 
@@ -103,7 +100,7 @@ def _loaded(content: str, name: str = str(PIPELINE)) -> dict[str, Any]:
     try:
         found = yaml.load(content, Loader)
     except yaml.YAMLError as error:
-        raise PipelineError(f"{name} cannot be read: {error}") from error
+        raise ProjectError(f"{name} cannot be read: {error}") from error
     if found is not None and not isinstance(found, dict):
-        raise PipelineError(f"{name} is no mapping of jobs")
+        raise ProjectError(f"{name} is no mapping of jobs")
     return found or {}

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from packaging.specifiers import SpecifierSet
 
 from parity_tests.environments.find_python import KNOWN, NEWEST_MINOR, NoPythonError, minors_for
+from parity_tests.jobs import ProjectError
 from parity_tests.processes.own_sides import refusal_of
 
 _OLDEST_MINOR = 11  # of constparity itself
-
-
-class NoVersionError(ValueError):
-    """No Python or no JAX serves a project and constparity; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ def suiting(
     """Choose the Python and the releases of JAX that a project allows, a pinned one or known ones.
 
     One Python runs all of them: the one that suits most, and the newest among those. `classified`
-    are the minor versions that the project's classifiers name. Raises `NoVersionError`.
+    are the minor versions that the project's classifiers name. Raises `ProjectError`.
 
     Example::
 
@@ -50,7 +47,7 @@ def suiting(
     minor = max(minors, key=lambda each: (len(_with_wheels(chosen, each)), each))
     jax = _with_wheels(chosen, minor)
     if not jax:
-        raise NoVersionError(
+        raise ProjectError(
             f"the project's bounds are jax{requires_jax} and Python {requires_python or 'any'}, "
             f"and constparity knows JAX {', '.join(KNOWN)}"
         )
@@ -66,7 +63,7 @@ def _minors(requires_python: SpecifierSet, classified: Sequence[int]) -> list[in
         if requires_python.contains(f"3.{minor}.99")
     ]
     if not usable:
-        raise NoVersionError(
+        raise ProjectError(
             f"requires-python is {str(requires_python)!r}, and constparity needs Python "
             f"3.{_OLDEST_MINOR} to 3.{NEWEST_MINOR}"
         )

@@ -11,15 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.ci_systems import git
 
 _NAME = "constparity"
 # As git and ssh write a remote without a scheme: git@github.com:owner/name.git
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]{2,}):(?!//)(.+)")
-
-
-class OriginError(ValueError):
-    """No other machine can install this constparity; the message says why, and what to name."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Origin:
 
 
 def installed_origin() -> Origin:
-    """Return what installs the constparity that is installed here, pinned. Raises `OriginError`.
+    """Return what installs the constparity that is installed here, pinned. Raises `ProjectError`.
 
     pip and uv leave a `direct_url.json` (PEP 610) unless they installed from an index.
 
@@ -42,21 +39,21 @@ def installed_origin() -> Origin:
     try:
         installed = importlib.metadata.distribution(_NAME)
     except importlib.metadata.PackageNotFoundError:
-        return _of_checkout(Path(__file__).parents[2], "")
+        return _from_checkout(Path(__file__).parents[2], "")
     direct = json.loads(installed.read_text("direct_url.json") or "{}")
     if not direct:
         if installed.read_text("INSTALLER") is None:  # what a build leaves in a checkout
-            return _of_checkout(Path(__file__).parents[2], "")
+            return _from_checkout(Path(__file__).parents[2], "")
         return Origin((f"{_NAME}=={installed.version}",), "as installed from an index")
     url, subfolder = direct["url"], direct.get("subdirectory", "")
     if "dir_info" in direct:
-        return _of_checkout(Path(url2pathname(urlsplit(url).path)), subfolder)
+        return _from_checkout(Path(url2pathname(urlsplit(url).path)), subfolder)
     if "vcs_info" in direct:
-        return _of_repository(url, direct["vcs_info"], subfolder)
-    return _of_archive(url, direct.get("archive_info", {}), subfolder)
+        return _from_repository(url, direct["vcs_info"], subfolder)
+    return _from_archive(url, direct.get("archive_info", {}), subfolder)
 
 
-def _of_checkout(folder: Path, subfolder: str) -> Origin:
+def _from_checkout(folder: Path, subfolder: str) -> Origin:
     """Return the commit of a checkout, as its remote has it."""
     commit = git(folder, "rev-parse", "HEAD")
     if not commit:
@@ -69,13 +66,13 @@ def _of_checkout(folder: Path, subfolder: str) -> Origin:
         raise _error(f"the checkout {folder}, whose commit {commit[:12]} is on no remote: push it")
     url = git(folder, "remote", "get-url", remote)
     below = git(folder / subfolder, "rev-parse", "--show-prefix").rstrip("/")
-    found = _of_repository(url, {"vcs": "git", "commit_id": commit}, below)
+    found = _from_repository(url, {"vcs": "git", "commit_id": commit}, below)
     changed = git(folder, "status", "--porcelain", "--untracked-files=no")
     without = ", without its changes that are not committed" if changed else ""
     return Origin(found.arguments, f"the commit of {folder}{without}")
 
 
-def _of_repository(url: str, vcs: dict[str, Any], subfolder: str) -> Origin:
+def _from_repository(url: str, vcs: dict[str, Any], subfolder: str) -> Origin:
     reached = _over_https(url)
     if reached is None:
         raise _error(f"{url}, which is on this machine")
@@ -84,7 +81,7 @@ def _of_repository(url: str, vcs: dict[str, Any], subfolder: str) -> Origin:
     return Origin((requirement,), "the commit that is installed")
 
 
-def _of_archive(url: str, archive: dict[str, Any], subfolder: str) -> Origin:
+def _from_archive(url: str, archive: dict[str, Any], subfolder: str) -> Origin:
     reached = _over_https(url)
     if reached is None:
         raise _error(f"{url}, which is on this machine")
@@ -107,8 +104,8 @@ def _over_https(url: str) -> str | None:
     return f"https://{parts.hostname}{parts.path}"
 
 
-def _error(where: str) -> OriginError:
-    return OriginError(
+def _error(where: str) -> ProjectError:
+    return ProjectError(
         f"a CI job cannot install this constparity: it runs from {where}. Name what the job "
         "installs, as pip takes it: --constparity 'constparity @ git+https://...@COMMIT'"
     )

@@ -17,7 +17,7 @@ WORKFLOW = Path(".github/workflows/constparity.yml")
 def proposals(facts: Facts) -> list[Change | Kept]:
     """Return what would be written for a project; a file of the user is never written over.
 
-    Raises `SectionError` or `PipelineError` where a file can be neither changed nor left alone.
+    Raises `ProjectError` where a file can be neither changed nor left alone.
 
     Example::
 

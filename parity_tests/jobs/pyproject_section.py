@@ -5,14 +5,11 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.changes import Change, Kept, content_of
 from reports.rows.fail_rules import DEFAULT
 
 PYPROJECT = Path("pyproject.toml")
-
-
-class SectionError(ValueError):
-    """The section cannot be added to the file; the message says why and what to add by hand."""
 
 
 def section() -> str:
@@ -34,7 +31,7 @@ def section_change(folder: Path) -> Change | Kept:
     """Return the file with the section at its end, or why it stays as it is.
 
     The text before the section stays the same to the byte: the section is appended, where a library
-    that writes TOML would have to be trusted with the comments. Raises `SectionError`.
+    that writes TOML would have to be trusted with the comments. Raises `ProjectError`.
 
     Example::
 
@@ -49,7 +46,7 @@ def section_change(folder: Path) -> Change | Kept:
     try:
         added = tomllib.loads(after)
     except tomllib.TOMLDecodeError as error:  # `tool` is an inline table, which cannot be extended
-        raise SectionError(
+        raise ProjectError(
             f"{folder / PYPROJECT}: [tool.constparity] cannot be added at its end ({error}); add "
             f"it by hand:\n{section()}"
         ) from error
@@ -62,7 +59,7 @@ def _parsed(content: str) -> dict[str, object]:
     try:
         return tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
-        raise SectionError(f"{PYPROJECT} cannot be read: {error}") from error
+        raise ProjectError(f"{PYPROJECT} cannot be read: {error}") from error
 
 
 def _appended(before: str, added: str) -> str:

@@ -14,7 +14,7 @@ from parity_tests.marked_programs import python_files
 # The settings of pytest, in the order in which pytest looks for them, and their sections.
 _SETTINGS = (("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
 _FOLDERS = ("tests", "test")
-# Options that have nothing to do with which tests run; those of the second may have a value.
+# Options that do not choose tests; those of the second pattern may have a value.
 _LEFT_OUT = re.compile(r"--no-cov|-[vq]+$|--verbose$|--quiet$")
 _LEFT_OUT_WITH_VALUE = re.compile(r"--cov|--color|--junit")
 _NOT_LITERAL = re.compile(r"[$`{}<>|;&()]")
@@ -33,7 +33,7 @@ def pytest_arguments(folder: Path) -> tuple[tuple[str, ...] | None, str]:
         return (), source
     for file, lines in _commands(folder):
         for line in lines:
-            if (found := _of_command(line)) is not None:
+            if (found := _arguments_in(line)) is not None:
                 return found, file
     tests = [file.relative_to(folder) for file in python_files(folder) if _is_test(file)]
     tops = {file.parts[0] for file in tests if len(file.parts) > 1}
@@ -81,7 +81,7 @@ def _joined(commands: str) -> list[str]:
     return commands.replace("\\\n", " ").splitlines()
 
 
-def _of_command(line: str) -> tuple[str, ...] | None:
+def _arguments_in(line: str) -> tuple[str, ...] | None:
     """Return the arguments of pytest in a line; None where it does not run pytest.
 
     Words with variables of tox, make or the shell are left out: they mean nothing elsewhere.

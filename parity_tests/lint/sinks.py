@@ -9,7 +9,7 @@ import libcst as cst
 from parity_tests.lint.module import Module, dotted_tail
 from parity_tests.lint.uses import accesses
 
-# What these return holds the values that they are given.
+# The result of these calls holds their arguments.
 _KEEPERS = (
     "list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "chain", "enumerate", "sum",
     "max", "any", "all", "len", "asarray", "array", "shape", "tree_leaves", "filter", "dict", "zip",

@@ -28,7 +28,7 @@ from packaging.utils import canonicalize_name
 from pydantic import ValidationError
 
 from parity_tests.environments.find_python import NoPythonError
-from parity_tests.environments.installers import installer_found
+from parity_tests.environments.installers import run_command
 from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
@@ -249,7 +249,7 @@ def _source_of(library: LibrarySpec, place: _Place, python: Path) -> Path:
     """Fetch and unpack the source distribution of a library, and return its root."""
     what = f"{library.name}=={library.version}"
     pip = [str(python), "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:"]
-    ran = installer_found().run([*pip, "-d", str(place.folder), what])
+    ran = run_command([*pip, "-d", str(place.folder), what])
     archives = [*place.folder.glob("*.tar.gz"), *place.folder.glob("*.zip")]
     if ran.status or not archives:
         last = " ".join(ran.stderr.strip().splitlines()[-1:])

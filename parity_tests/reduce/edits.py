@@ -128,7 +128,7 @@ def _with_body_in_place(draft: Draft, path: Path, number: int, inner: Body) -> D
 
 
 def simpler_arrays(draft: Draft) -> Iterator[Draft]:
-    """Yield the drafts in which one array is simpler: any values, or an argument for a captured."""
+    """Yield the drafts with one simpler array: of other values, or an argument if captured."""
     for array in (*draft.captured, *draft.arguments):
         if array.values == "recorded" and not array.impl and array.made_by != "scalar":
             for values in ("ones", "random"):
@@ -147,7 +147,7 @@ def simpler_arrays(draft: Draft) -> Iterator[Draft]:
 
 
 def merged_arrays(draft: Draft) -> Iterator[Draft]:
-    """Yield the drafts in which one captured array, or argument, stands for another of its type."""
+    """Yield the drafts in which one array takes the place of another of its type."""
     for arrays, atom in ((draft.captured, CapturedRef), (draft.arguments, Var)):
         for n, array in enumerate(arrays):
             for other in arrays[:n]:

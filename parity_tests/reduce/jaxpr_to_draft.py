@@ -55,7 +55,7 @@ def read(program: Program) -> Reading:
     if len(leaves) != len(closed.jaxpr.invars):
         raise CannotReadError("the program has arguments that are no arrays; capture them instead")
     held = HeldValues()
-    # Beyond 32 bits, whatever the setting, so that nothing is truncated that is in the jaxpr.
+    # In 64 bits whatever the setting: nothing in the jaxpr is truncated.
     with jax.enable_x64(True), jax_defaults():
         draft = _draft(closed, leaves, held)
     return Reading(_with_x64(draft), held.host)

@@ -43,7 +43,7 @@ class Written:
 
 
 class CannotWriteError(ValueError):
-    """A draft has equations that stock JAX cannot be asked for; the message names them."""
+    """A draft has equations without a call of stock JAX; the message names them."""
 
 
 def write(

@@ -88,7 +88,7 @@ def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
 
 
 def tolerances(dtypes: Iterable[str]) -> dict[str, float]:
-    """Return how far outputs of these dtypes may differ; keys of random numbers by no bit.
+    """Return how far outputs of these dtypes may differ; random keys must be equal.
 
     Example::
 

@@ -253,7 +253,7 @@ def print_jaxpr(request: protocol.PrintJaxpr, desk: Desk) -> PrintedJaxpr:
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:
     """Measure rows of the benchmark, each step when the parent says so."""
-    from parity_tests.bench import child, stepping
+    from parity_tests.bench import rows, stepping
 
     stepping.enter(stepping.Turns(request.says_on, desk.lines))
-    return child.take(request.turn)
+    return rows.take(request.turn)

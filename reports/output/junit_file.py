@@ -30,7 +30,7 @@ def render(campaign: Campaign, rules: Sequence[FailRule] = DEFAULT_RULES) -> str
 
     Example::
 
-        Path("report.xml").writelegal_text(render(campaign), encoding="utf-8")
+        Path("report.xml").write_text(render(campaign), encoding="utf-8")
     """
     return document([_suite(campaign, rules, name="constparity")])
 
@@ -42,7 +42,7 @@ def render_grid(grid: Grid, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
 
     Example::
 
-        Path("grid.xml").writelegal_text(render_grid(grid), encoding="utf-8")
+        Path("grid.xml").write_text(render_grid(grid), encoding="utf-8")
     """
     suites = [_of_version(each, rules) for each in grid.versions]
     return document([*suites, _across(grid, rules)] if of_versions(rules) else suites)

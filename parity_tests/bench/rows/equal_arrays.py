@@ -70,7 +70,7 @@ class _Program:
         return cls(jitted, arrays, x, lowered[0], taken)
 
     def counts(self, case: str, before: device_buffers.Arrays) -> Iterator[Sample]:
-        """Call the program, and count the bytes that it holds and that were not held before."""
+        """Call the program, and count the bytes that it newly holds."""
         result = jax.block_until_ready(self.jitted(self.x))
         due = device_buffers.due_to_constants(before, [result], self.arrays)
         yield _sample(case, BYTES, "bytes", due)

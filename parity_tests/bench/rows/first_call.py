@@ -20,7 +20,7 @@ EQUATIONS: dict[Size, Sequence[int]] = {
     "default": (10, 100, 1_000),
     "full": (10, 100, 1_000, 10_000),
 }
-MOST_CONSTANTS = 1_000  # nobody has a program of 10,000 arrays
+MOST_CONSTANTS = 1_000  # no real program has 10,000 arrays
 # Samples of a process: FEW of slow programs, MANY of fast ones. Python's full garbage collection,
 # as long as tracing 1,000 equations, falls into one or two of five samples: nine are FEW.
 FEW, MANY = 9, 60

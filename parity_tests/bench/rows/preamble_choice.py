@@ -23,7 +23,7 @@ from reports.rows.bench import BenchLine, Contestant, Sample, Target
 OFF, AUTO = "programs of the corpus, off", "programs of the corpus, auto"
 CHANGED = "programs that are changed"
 EXTRA = "bytes of device buffers beyond those of off"
-# Sorts of outer products: the results of one are too large to keep, those of the other just not.
+# Sorts of outer products: one result is too large to keep, the other just fits.
 GROWS = {
     "sort of an outer product, 4.0 MiB of 4.0 KiB": 1024,
     "sort of an outer product, 1.0 MiB of 2.0 KiB": 512,

@@ -1,4 +1,15 @@
-"""CP402: an array that a jitted function captures, and that is donated to it."""
+"""CP402: a captured array is donated.
+
+A jitted function refers to an array of an outer scope, and the same array is passed in a donated
+place. Today the captured value is part of the program. After the flip the same buffer would be
+passed twice, once donated, and XLA refuses the call: "attempt to donate a buffer which is also used
+by the same call".
+
+    step = jax.jit(lambda state: state + table, donate_argnums=0)
+    step(table)
+
+What to do: capture a copy, `jnp.array(table)`, or do not donate that argument.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +22,11 @@ from parity_tests.lint.jitted import Jitted, donated_names, jitted_functions
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-A jitted function refers to an array of an outer scope, and the same array is passed in a donated
-place. Today the captured value is part of the program. After the flip the same buffer would be
-passed twice, once donated, and XLA refuses the call: "attempt to donate a buffer which is also used
-by the same call".
-
-    step = jax.jit(lambda state: state + table, donate_argnums=0)
-    step(table)
-
-What to do: capture a copy, `jnp.array(table)`, or do not donate that argument."""
+TRIGGER = re.compile(r"\bdonate_arg")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for jitted in jitted_functions(module):
         numbers, names = donated_names(jitted)
@@ -64,12 +65,3 @@ def _captures(module: Module, jitted: Jitted, name: cst.Name) -> bool:
         for assignment in module.assignments(name)
         for reference in module.references(assignment)
     )
-
-
-RULE = Rule(
-    code="CP402",
-    title="a captured array is donated",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\bdonate_arg"),
-    check=_check,
-)

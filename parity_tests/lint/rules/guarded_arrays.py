@@ -1,4 +1,17 @@
-"""CP403: a NumPy array that a jitted function captures, under a transfer guard."""
+"""CP403: a NumPy array is captured under a transfer guard.
+
+A jitted function captures a NumPy array, and a transfer guard forbids implicit transfers from the
+host. Today the value is part of the program. After the flip stock JAX transfers the array when the
+function is first called, and the guard stops that: "Disallowed host-to-device transfer".
+
+    table = np.zeros(1024)
+    step = jax.jit(lambda x: x + table)
+    with jax.transfer_guard("disallow"):
+        step(x)
+
+What to do: capture an array that is on the device, `table = jax.device_put(table)`, made before
+the function is called under the guard. Arrays of at most 32 bytes are inlined in both forms.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +24,15 @@ from parity_tests.lint.jitted import Jitted, jitted_functions
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module, dotted_tail, text_of
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 from parity_tests.lint.rules.written_arrays import captured, is_numpy_array
 
-_EXPLANATION = """\
-A jitted function captures a NumPy array, and a transfer guard forbids implicit transfers from the
-host. Today the value is part of the program. After the flip stock JAX transfers the array when the
-function is first called, and the guard stops that: "Disallowed host-to-device transfer".
-
-    table = np.zeros(1024)
-    step = jax.jit(lambda x: x + table)
-    with jax.transfer_guard("disallow"):
-        step(x)
-
-What to do: capture an array that is on the device, `table = jax.device_put(table)`, made before
-the function is called under the guard. Arrays of at most 32 bytes are inlined in both forms."""
+TRIGGER = re.compile(r"\btransfer_guard|\bjax_transfer_guard")
 
 _GUARDS = ("jax_transfer_guard", "jax_transfer_guard_host_to_device")
 _FORBIDS = ("disallow", "disallow_explicit")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     everywhere = any(_is_set_everywhere(call) for call in module.nodes(cst.Call))
     guarded = [each for each in module.nodes(cst.With) if _guards(module, each)]
@@ -75,12 +76,3 @@ def _guards(module: Module, block: cst.With) -> bool:
         and text_of(call.args[0].value) in _FORBIDS
         for call in calls
     )
-
-
-RULE = Rule(
-    code="CP403",
-    title="a NumPy array is captured under a transfer guard",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\btransfer_guard|\bjax_transfer_guard"),
-    check=_check,
-)

@@ -1,4 +1,12 @@
-"""CP505: the text of a jaxpr, compared as a whole."""
+"""CP505: the text of a jaxpr is compared.
+
+A printed jaxpr has captured arrays as variables before the semicolon today, and as `[...]` in the
+place of operands after the flip; all other variables have other letters then. A text that was kept
+is not equal any more, and a hash of it is another one.
+
+What to do: keep one expected text for each form, compare equations and not texts, or search for the
+name of a primitive, which stays; searching is not reported.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +18,14 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-A printed jaxpr has captured arrays as variables before the semicolon today, and as `[...]` in the
-place of operands after the flip; all other variables have other letters then. A text that was kept
-is not equal any more, and a hash of it is another one.
-
-What to do: keep one expected text for each form, compare equations and not texts, or search for the
-name of a primitive, which stays; searching is not reported."""
+TRIGGER = re.compile(r"jaxpr")
 
 _COMPARERS = ("assertEqual", "assertMultiLineEqual", "assertExpectedInline", "assert_equal", "hash",
               "md5", "sha256", "sha1")  # fmt: skip
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     message = (
         "the text of a jaxpr is compared; captured arrays are printed otherwise after the flip"
@@ -57,12 +58,3 @@ def _stripped(node: cst.BaseExpression) -> cst.BaseExpression:
     ):
         node = node.func.value
     return node
-
-
-RULE = Rule(
-    code="CP505",
-    title="the text of a jaxpr is compared",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"jaxpr"),
-    check=_check,
-)

@@ -1,4 +1,13 @@
-"""CP104: the value of a Literal, used as a scalar."""
+"""CP104: the value of a Literal is used as a scalar.
+
+Today a Literal holds a scalar. After the flip it may hold any captured array. `float(atom.val)`,
+`atom.val == 0` in a condition, `hash(atom.val)` and `atom.val.item()` then raise, or decide by one
+element.
+
+What to do: ask for the shape first, `if atom.aval.shape == ():`, and treat other Literals as arrays
+that are known. Code that returns `atom.val` as the value of an atom works in both forms and is not
+reported.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +19,14 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-Today a Literal holds a scalar. After the flip it may hold any captured array. `float(atom.val)`,
-`atom.val == 0` in a condition, `hash(atom.val)` and `atom.val.item()` then raise, or decide by one
-element.
-
-What to do: ask for the shape first, `if atom.aval.shape == ():`, and treat other Literals as arrays
-that are known. Code that returns `atom.val` as the value of an atom works in both forms and is not
-reported."""
+TRIGGER = re.compile(r"\.val\b")
 
 _SCALAR = ("float", "int", "bool", "complex", "hash", "round")
 _SHAPE = re.compile(r"\b(shape|ndim|size|isscalar|item_size|is_scalar)\b")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for node in module.nodes(cst.Attribute):
         if node.attr.value != "val":
@@ -67,12 +68,3 @@ def _is_identity(kinds: Kinds, node: cst.Attribute) -> bool:
 def _asks_for_shape(kinds: Kinds, node: cst.Attribute) -> bool:
     function = kinds.module.enclosing(node, cst.FunctionDef, cst.Lambda)
     return function is not None and _SHAPE.search(kinds.module.code(function)) is not None
-
-
-RULE = Rule(
-    code="CP104",
-    title="the value of a Literal is used as a scalar",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\.val\b"),
-    check=_check,
-)

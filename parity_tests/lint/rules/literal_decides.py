@@ -1,4 +1,15 @@
-"""CP105: a decision by which atoms of an equation are Literals."""
+"""CP105: a decision by which operands are Literals.
+
+Code that asks whether all or certain operands of an equation are Literals finds scalars today.
+After the flip captured arrays are Literals, too: an equation such as `x * table`, with two
+variables today, then matches a pattern for a variable and a number, and work on captured arrays
+alone counts as work on Literals.
+
+    if tuple(map(type, eqn.invars)) == (Var, Literal): ...   # also `x * table` after the flip
+
+What to do: say what is meant. For numbers ask `atom.aval.shape == ()` as well; for values that are
+known let constvars and Literals pass alike.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +21,11 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-Code that asks whether all or certain operands of an equation are Literals finds scalars today.
-After the flip captured arrays are Literals, too: an equation such as `x * table`, with two
-variables today, then matches a pattern for a variable and a number, and work on captured arrays
-alone counts as work on Literals.
-
-    if tuple(map(type, eqn.invars)) == (Var, Literal): ...   # also `x * table` after the flip
-
-What to do: say what is meant. For numbers ask `atom.aval.shape == ()` as well; for values that are
-known let constvars and Literals pass alike."""
+TRIGGER = re.compile(r"\bLiteral\b")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for call in module.nodes(cst.Call):
         if dotted_tail(call.func) in ("all", "any") and len(call.args) == 1:
@@ -84,12 +85,3 @@ def _has_literal(kinds: Kinds, node: cst.BaseExpression) -> bool:
 
 def _is_literal(kinds: Kinds, node: cst.BaseExpression) -> bool:
     return dotted_tail(node) == "Literal" and kinds.is_jax_class(node)
-
-
-RULE = Rule(
-    code="CP105",
-    title="a decision by which operands are Literals",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\bLiteral\b"),
-    check=_check,
-)

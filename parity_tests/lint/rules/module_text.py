@@ -1,4 +1,12 @@
-"""CP501: the text of a lowered module or a compiled program, searched for constants."""
+"""CP501: the text of a module is searched for constants or numbered arguments.
+
+Today captured arrays are constants in a lowered module. After the flip they are arguments of its
+main function, before those of the user, with the attribute `jax.const`. Code that searches the
+text for constants finds fewer, and arguments that are named by their number, `%arg0`, are others.
+
+What to do: look for a captured array among constants and arguments alike, and count the arguments
+without `jax.const = true`.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +18,8 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import text_of
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-Today captured arrays are constants in a lowered module. After the flip they are arguments of its
-main function, before those of the user, with the attribute `jax.const`. Code that searches the
-text for constants finds fewer, and arguments that are named by their number, `%arg0`, are others.
-
-What to do: look for a captured array among constants and arguments alike, and count the arguments
-without `jax.const = true`."""
+TRIGGER = re.compile(r"as_text\(")
 
 _CONSTANT = re.compile(r"constant|dense<")
 _ARGUMENT = re.compile(r"%arg\d|@main\(|parameter\(\d")
@@ -27,7 +28,7 @@ _SEARCHES = ("find", "count", "index", "rfind", "split", "search", "findall", "f
              "contains", "sub")  # fmt: skip
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for text in module.nodes(cst.SimpleString, cst.ConcatenatedString):
         content = text_of(text)
@@ -68,12 +69,3 @@ def _best(kinds: Kinds, nodes: list[cst.BaseExpression]) -> Confidence | None:
     return max(
         (each.confidence for each in found if each and each.kind is Kind.MODULE_TEXT), default=None
     )
-
-
-RULE = Rule(
-    code="CP501",
-    title="the text of a module is searched for constants or numbered arguments",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"as_text\("),
-    check=_check,
-)

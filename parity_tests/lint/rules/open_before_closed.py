@@ -1,4 +1,12 @@
-"""CP202: an open jaxpr is asked for before a closed one."""
+"""CP202: an open jaxpr is asked for before a closed one.
+
+From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class. Where `isinstance(x, Jaxpr)` is asked
+before `isinstance(x, ClosedJaxpr)`, a closed jaxpr takes the way of an open one, and its captured
+arrays are dropped or missing.
+
+What to do: ask for `ClosedJaxpr` first. An open jaxpr then takes that way in the new versions, with
+an empty `.consts`, which is right.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +18,11 @@ import libcst as cst
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class. Where `isinstance(x, Jaxpr)` is asked
-before `isinstance(x, ClosedJaxpr)`, a closed jaxpr takes the way of an open one, and its captured
-arrays are dropped or missing.
-
-What to do: ask for `ClosedJaxpr` first. An open jaxpr then takes that way in the new versions, with
-an empty `.consts`, which is right."""
+TRIGGER = re.compile(r"\bClosedJaxpr\b")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for first in module.nodes(cst.If):
         name = _asked(kinds, first.test, "Jaxpr")
@@ -44,12 +45,3 @@ def _asked(kinds: Kinds, test: cst.BaseExpression, wanted: str) -> str:
     subject, what = (each.value for each in test.args)
     is_wanted = dotted_tail(what) == wanted and kinds.is_jax_class(what)
     return kinds.module.code(subject) if is_wanted else ""
-
-
-RULE = Rule(
-    code="CP202",
-    title="an open jaxpr is asked for before a closed one",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\bClosedJaxpr\b"),
-    check=_check,
-)

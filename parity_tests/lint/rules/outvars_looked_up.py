@@ -1,4 +1,16 @@
-"""CP106: output variables that are looked up without asking whether they are Literals."""
+"""CP106: output variables are looked up without asking for Literals.
+
+An output of a jaxpr is a Literal where the function returns a constant: today that is a scalar, and
+rare. After the flip it is each captured array that is returned. A Literal is in no environment and
+cannot be hashed, so `[env[v] for v in jaxpr.outvars]` raises TypeError.
+
+What to do: read outputs as operands are read.
+
+    def read(atom):
+        return atom.val if isinstance(atom, jax.extend.core.Literal) else env[atom]
+
+    outputs = [read(v) for v in jaxpr.outvars]
+"""
 
 from __future__ import annotations
 
@@ -10,23 +22,12 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import Module, dotted_tail
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 from parity_tests.lint.uses import accesses
 
-_EXPLANATION = """\
-An output of a jaxpr is a Literal where the function returns a constant: today that is a scalar, and
-rare. After the flip it is each captured array that is returned. A Literal is in no environment and
-cannot be hashed, so `[env[v] for v in jaxpr.outvars]` raises TypeError.
-
-What to do: read outputs as operands are read.
-
-    def read(atom):
-        return atom.val if isinstance(atom, jax.extend.core.Literal) else env[atom]
-
-    outputs = [read(v) for v in jaxpr.outvars]"""
+TRIGGER = re.compile(r"\.outvars\b")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for node in module.nodes(cst.Attribute):
         value = kinds.of(node) if node.attr.value == "outvars" else None
@@ -94,12 +95,3 @@ def _is_dict(module: Module, node: cst.CSTNode) -> bool:
         if isinstance(value, cst.Call) and dotted_tail(value.func) in ("dict", "defaultdict"):
             return True
     return False
-
-
-RULE = Rule(
-    code="CP106",
-    title="output variables are looked up without asking for Literals",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\.outvars\b"),
-    check=_check,
-)

@@ -1,4 +1,13 @@
-"""CP107: input variables of a jaxpr from private tracing, paired with own inputs."""
+"""CP107: invars of private tracing are paired with own inputs.
+
+`trace_to_jaxpr_dynamic` is a private function of JAX. Until 0.11.0 the captured arrays of its jaxpr
+are in `.constvars`; from 0.11.1 on they lead `.invars`; after the flip they are Literals. Code that
+pairs `.invars` with its own inputs fails in one of these forms ("length mismatch"), or pairs the
+wrong ones.
+
+What to do: trace with `jax.make_jaxpr`, whose `.jaxpr.invars` are the arguments in every form and
+version. Pairing these is not reported.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +19,13 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-`trace_to_jaxpr_dynamic` is a private function of JAX. Until 0.11.0 the captured arrays of its jaxpr
-are in `.constvars`; from 0.11.1 on they lead `.invars`; after the flip they are Literals. Code that
-pairs `.invars` with its own inputs fails in one of these forms ("length mismatch"), or pairs the
-wrong ones.
-
-What to do: trace with `jax.make_jaxpr`, whose `.jaxpr.invars` are the arguments in every form and
-version. Pairing these is not reported."""
+TRIGGER = re.compile(r"\btrace_to_jaxpr")
 
 _PAIR = ("zip", "map", "safe_map", "safe_zip", "unsafe_map", "_safe_map", "dict", "partial")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for node in module.nodes(cst.Attribute):
         value = kinds.of(node) if node.attr.value == "invars" else None
@@ -37,12 +38,3 @@ def _check(kinds: Kinds) -> Iterator[Match]:
                 "them in some versions of JAX"
             )
             yield module.match(node, message, value.confidence)
-
-
-RULE = Rule(
-    code="CP107",
-    title="invars of private tracing are paired with own inputs",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\btrace_to_jaxpr"),
-    check=_check,
-)

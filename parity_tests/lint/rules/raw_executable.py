@@ -1,4 +1,11 @@
-"""CP502: the raw executable of a compiled program, called with own arguments."""
+"""CP502: a raw executable is called.
+
+`compiled.runtime_executable()` is XLA's own executable. After the flip its first arguments are the
+captured arrays, which the compiled stage passes by itself. Whoever calls `execute` with the user's
+arguments alone passes too few.
+
+What to do: call the compiled stage, `compiled(x)`.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +16,14 @@ import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-`compiled.runtime_executable()` is XLA's own executable. After the flip its first arguments are the
-captured arrays, which the compiled stage passes by itself. Whoever calls `execute` with the user's
-arguments alone passes too few.
-
-What to do: call the compiled stage, `compiled(x)`."""
+TRIGGER = re.compile(r"runtime_executable")
 
 _CALLS = ("execute", "execute_sharded", "execute_sharded_on_local_devices")
 _MAKERS = ("runtime_executable",)
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for call in module.nodes(cst.Call):
         function = call.func
@@ -45,12 +46,3 @@ def _is_made_here(node: cst.BaseExpression) -> bool:
         and isinstance(node.func, cst.Attribute)
         and node.func.attr.value in _MAKERS
     )
-
-
-RULE = Rule(
-    code="CP502",
-    title="a raw executable is called",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"runtime_executable"),
-    check=_check,
-)

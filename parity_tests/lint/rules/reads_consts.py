@@ -1,20 +1,5 @@
-"""CP101: `.consts` of a jaxpr, read as the list of its captured arrays."""
+"""CP101: `.consts` of a jaxpr is read as the list of captured arrays.
 
-from __future__ import annotations
-
-import re
-from collections.abc import Iterator
-
-import libcst as cst
-
-from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import Module
-from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
-from parity_tests.lint.sinks import sinks_of
-from parity_tests.lint.uses import Purpose, Use, uses_of
-
-_EXPLANATION = """\
 Today a closed jaxpr has captured arrays in `.consts` (`.literals` is its older name). After the
 flip `.consts` is empty: captured arrays are Literals, among `eqn.invars` and `jaxpr.outvars`. Code
 that counts, visits, compares or changes `.consts` then finds none, and says nothing about it.
@@ -35,7 +20,23 @@ reported: `found = list(closed.consts)` and then `found.append(atom.val)`, or `v
 
 Code that hands `.consts` on together with its jaxpr, as `jax.core.eval_jaxpr(closed.jaxpr,
 closed.consts, *args)` does, works in both forms and is not reported. Neither is
-`zip(jaxpr.constvars, consts)`."""
+`zip(jaxpr.constvars, consts)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from parity_tests.lint.kinds import Kind, Kinds
+from parity_tests.lint.module import Module
+from parity_tests.lint.records import Confidence, Match
+from parity_tests.lint.sinks import sinks_of
+from parity_tests.lint.uses import Purpose, Use, uses_of
+
+TRIGGER = re.compile(r"\.(consts|literals)\b")
 
 _SAYS = {
     Purpose.COUNTED: "are counted here",
@@ -47,7 +48,7 @@ _SAYS = {
 }
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for node in module.nodes(cst.Attribute):
         if node.attr.value not in ("consts", "literals"):
@@ -86,12 +87,3 @@ def _match(module: Module, node: cst.Attribute, use: Use, confidence: Confidence
     name = node.attr.value
     message = f"captured arrays {says}; after the flip `.{name}` is empty and they are Literals"
     return module.match(node, message, confidence)
-
-
-RULE = Rule(
-    code="CP101",
-    title="`.consts` of a jaxpr is read as the list of captured arrays",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\.(consts|literals)\b"),
-    check=_check,
-)

@@ -1,18 +1,5 @@
-"""CP103: `.constvars` of a jaxpr, read as the variables of its captured arrays."""
+"""CP103: `.constvars` of a jaxpr is read as the variables of captured arrays.
 
-from __future__ import annotations
-
-import re
-from collections.abc import Iterator
-
-import libcst as cst
-
-from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
-from parity_tests.lint.uses import Purpose, uses_of
-
-_EXPLANATION = """\
 Today the captured arrays of a jaxpr have variables, its `.constvars`. After the flip there are
 none: captured arrays are Literals. Code that counts constvars, numbers them or looks variables up
 among them then takes a program for one that captures nothing.
@@ -23,7 +10,21 @@ What to do: look for Literals as well, `isinstance(atom, jax.extend.core.Literal
 is looked up: a Literal cannot be hashed.
 
 Code that pairs constvars with `.consts`, or takes them together with `.invars`, works in both forms
-and is not reported. Neither is a loop that gives each constvar a value."""
+and is not reported. Neither is a loop that gives each constvar a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from parity_tests.lint.kinds import Kind, Kinds
+from parity_tests.lint.records import Confidence, Match
+from parity_tests.lint.uses import Purpose, uses_of
+
+TRIGGER = re.compile(r"\.constvars\b")
 
 _SAYS = {
     Purpose.COUNTED: "are counted here",
@@ -36,7 +37,7 @@ _SAYS = {
 _UNSURE = (Purpose.EACH_VISITED, Purpose.ESCAPES)
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for node in module.nodes(cst.Attribute):
         value = kinds.of(node) if node.attr.value == "constvars" else None
@@ -63,12 +64,3 @@ def _is_with_invars(kinds: Kinds, node: cst.Attribute) -> bool:
             if re.search(r"\binvars\b", code):
                 return True
     return False
-
-
-RULE = Rule(
-    code="CP103",
-    title="`.constvars` of a jaxpr is read as the variables of captured arrays",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\.constvars\b"),
-    check=_check,
-)

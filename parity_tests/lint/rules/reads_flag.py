@@ -1,4 +1,11 @@
-"""CP301: the flag of JAX, read."""
+"""CP301: JAX's flag is read.
+
+The flag `jax_use_simplified_jaxpr_constants` says which form JAX uses. Code that reads it takes its
+other way on the day of the flip, and fails once the flag is gone. JAX also latches the flag when it
+is imported, so the value that is read later need not be the form that is in force.
+
+What to do: write code that works in both forms, or take an option of your own.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +17,15 @@ import libcst as cst
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module, dotted_tail, text_of
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-The flag `jax_use_simplified_jaxpr_constants` says which form JAX uses. Code that reads it takes its
-other way on the day of the flip, and fails once the flag is gone. JAX also latches the flag when it
-is imported, so the value that is read later need not be the form that is in force.
-
-What to do: write code that works in both forms, or take an option of your own."""
+TRIGGER = re.compile(r"use_simplified_jaxpr_constants", re.IGNORECASE)
 
 NAME = "jax_use_simplified_jaxpr_constants"
 _ATTRIBUTES = (NAME, NAME.removeprefix("jax_"))
 _READERS = ("get", "getenv", "getattr", "read", "_read", "bool_env", "hasattr")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     message = "JAX's flag is read; code that decides by it changes on the day of the flip"
     for node in module.nodes(cst.Attribute):
@@ -54,12 +55,3 @@ def _is_key_read(module: Module, text: cst.SimpleString) -> bool:
         above = module.parent(subscript) if subscript is not None else None
         return not isinstance(above, cst.AssignTarget | cst.Del)
     return False
-
-
-RULE = Rule(
-    code="CP301",
-    title="JAX's flag is read",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"use_simplified_jaxpr_constants", re.IGNORECASE),
-    check=_check,
-)

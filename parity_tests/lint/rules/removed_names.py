@@ -1,4 +1,12 @@
-"""CP203: classes of jaxprs by names that are gone, or private."""
+"""CP203: a class of jaxprs by a name that is gone.
+
+The classes of jaxprs are public in `jax.extend.core`. Their names in `jax.core` were removed before
+JAX 0.10.2, and the private `jax._src.core.ClosedJaxpr` in 0.12.0.
+
+What to do: take the names from `jax.extend.core`, which has them in all these versions. `--fix`
+does so where the import names nothing else. Code that tries one place and then another is not
+reported.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +18,8 @@ import libcst as cst
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module
 from parity_tests.lint.records import Confidence, Edit, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-The classes of jaxprs are public in `jax.extend.core`. Their names in `jax.core` were removed before
-JAX 0.10.2, and the private `jax._src.core.ClosedJaxpr` in 0.12.0.
-
-What to do: take the names from `jax.extend.core`, which has them in all these versions. `--fix`
-does so where the import names nothing else. Code that tries one place and then another is not
-reported."""
+TRIGGER = re.compile(r"\bcore\b")
 
 _PUBLIC = ("ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Primitive", "Token", "Var",
            "array_types", "jaxpr_as_fun", "primitives")  # fmt: skip
@@ -28,7 +29,7 @@ _GONE = {
 }
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for line in module.nodes(cst.ImportFrom):
         yield from _imported(module, line)
@@ -64,13 +65,3 @@ def _is_tried(module: Module, node: cst.CSTNode) -> bool:
     An annotation may be a text alone.
     """
     return module.enclosing(node, cst.Try, cst.If, cst.IfExp, cst.Annotation) is not None
-
-
-RULE = Rule(
-    code="CP203",
-    title="a class of jaxprs by a name that is gone",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\bcore\b"),
-    check=_check,
-    has_fix=True,
-)

@@ -1,4 +1,13 @@
-"""CP102: other values in the place of the captured arrays of a jaxpr."""
+"""CP102: other values replace the captured arrays of a jaxpr.
+
+Code that evaluates a jaxpr with other values than its own `.consts` changes the captured arrays of
+a program: `jax.core.eval_jaxpr(closed.jaxpr, new_values, x)`. After the flip the jaxpr has no
+constvars, and this raises because there are more values than variables; values that were taken
+from `.consts` one by one are none, and nothing is changed.
+
+What to do: make the arrays arguments of the traced function, and pass other values there. From
+JAX 0.11.1 on, `jax.jit(f).trace(x).closure_convert()` makes the captured arrays arguments.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +19,13 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-Code that evaluates a jaxpr with other values than its own `.consts` changes the captured arrays of
-a program: `jax.core.eval_jaxpr(closed.jaxpr, new_values, x)`. After the flip the jaxpr has no
-constvars, and this raises because there are more values than variables; values that were taken
-from `.consts` one by one are none, and nothing is changed.
-
-What to do: make the arrays arguments of the traced function, and pass other values there. From
-JAX 0.11.1 on, `jax.jit(f).trace(x).closure_convert()` makes the captured arrays arguments."""
+TRIGGER = re.compile(r"\b(eval_jaxpr|ClosedJaxpr)\b|\bconsts=")
 
 _OWN = re.compile(r"(^|_)(consts?|const_?vals?|literals|const_args|closed_over)(_|$|\d)", re.I)
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     for call in kinds.module.nodes(cst.Call):
         values = _values(kinds, call)
         confidence = _confidence(kinds, values) if values is not None else None
@@ -64,12 +65,3 @@ def _confidence(kinds: Kinds, values: cst.BaseExpression) -> Confidence | None:
         return Confidence.HIGH if kinds.is_a(values.for_in.iter, Kind.CONSTS) else Confidence.LOW
     code = kinds.module.code(values)
     return None if any(map(_OWN.search, re.findall(r"\w+", code))) else Confidence.LOW
-
-
-RULE = Rule(
-    code="CP102",
-    title="other values replace the captured arrays of a jaxpr",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\b(eval_jaxpr|ClosedJaxpr)\b|\bconsts="),
-    check=_check,
-)

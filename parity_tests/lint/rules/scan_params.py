@@ -1,4 +1,12 @@
-"""CP204: parameters of `scan` that newer versions of JAX do not have."""
+"""CP204: a parameter of scan that newer versions do not have.
+
+Until JAX 0.10.2 an equation of `scan` has the parameters `num_consts` and `num_carry`; from 0.11.0
+on it has `ft_in` and `ft_out` instead, and reading the old ones raises KeyError. After the flip
+`num_consts` leaves captured arrays out, because they are no operands of the body any more.
+
+What to do: ask which one is there, `if "num_carry" in eqn.params:`, and count the parts of `ft_in`
+otherwise. Split the operands by these counts and never by fixed numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +18,13 @@ import libcst as cst
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import Module, text_of
 from parity_tests.lint.records import Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-Until JAX 0.10.2 an equation of `scan` has the parameters `num_consts` and `num_carry`; from 0.11.0
-on it has `ft_in` and `ft_out` instead, and reading the old ones raises KeyError. After the flip
-`num_consts` leaves captured arrays out, because they are no operands of the body any more.
-
-What to do: ask which one is there, `if "num_carry" in eqn.params:`, and count the parts of `ft_in`
-otherwise. Split the operands by these counts and never by fixed numbers."""
+TRIGGER = re.compile(r"\b(num_carry|num_consts)\b")
 
 _KEYS = ("num_carry", "num_consts")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     asked = {text_of(each.left) for each in module.nodes(cst.Comparison)}
     if asked & {"num_consts", "num_carry", "ft_in"}:
@@ -42,12 +43,3 @@ def _check(kinds: Kinds) -> Iterator[Match]:
 def _is_about_scan(module: Module, node: cst.Subscript) -> bool:
     function = module.enclosing(node, cst.FunctionDef)
     return function is not None and re.search(r"scan", module.code(function)) is not None
-
-
-RULE = Rule(
-    code="CP204",
-    title="a parameter of scan that newer versions do not have",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\b(num_carry|num_consts)\b"),
-    check=_check,
-)

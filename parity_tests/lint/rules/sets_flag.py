@@ -1,4 +1,14 @@
-"""CP302: the flag of JAX, set when JAX is already imported."""
+"""CP302: JAX's flag is set after JAX was imported.
+
+JAX reads its flag in two places when it is imported. A flag that is set later, by
+`jax.config.update`, by a context manager or in `os.environ`, gives neither form: jaxprs have
+Literals, and modules inline them once for each use. Measured for one program: 34 kB of StableHLO in
+legacy, 0.8 kB in simplified, 66 kB with the flag set at run time.
+
+What to do: set the environment variable `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS` before Python starts,
+or at least before the first `import jax`. `engine.use_simplified_constants` of constparity may be
+set at any time.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +20,12 @@ import libcst as cst
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module, dotted_tail, text_of
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 from parity_tests.lint.rules.reads_flag import NAME
 
-_EXPLANATION = """\
-JAX reads its flag in two places when it is imported. A flag that is set later, by
-`jax.config.update`, by a context manager or in `os.environ`, gives neither form: jaxprs have
-Literals, and modules inline them once for each use. Measured for one program: 34 kB of StableHLO in
-legacy, 0.8 kB in simplified, 66 kB with the flag set at run time.
-
-What to do: set the environment variable `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS` before Python starts,
-or at least before the first `import jax`. `engine.use_simplified_constants` of constparity may be
-set at any time."""
+TRIGGER = re.compile(r"use_simplified_jaxpr_constants", re.IGNORECASE)
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     message = "JAX's flag is set after JAX was imported, which gives neither form"
     for call in module.nodes(cst.Call):
@@ -74,12 +75,3 @@ def _is_set_in_environment(module: Module, text: cst.SimpleString) -> bool:
     return dotted_tail(subscript.value) == "environ" and isinstance(
         module.parent(subscript), cst.AssignTarget
     )
-
-
-RULE = Rule(
-    code="CP302",
-    title="JAX's flag is set after JAX was imported",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"use_simplified_jaxpr_constants", re.IGNORECASE),
-    check=_check,
-)

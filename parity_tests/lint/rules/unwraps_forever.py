@@ -1,4 +1,12 @@
-"""CP201: code that unwraps a closed jaxpr until it is an open one."""
+"""CP201: a closed jaxpr is unwrapped until it is an open one.
+
+From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class, and `.jaxpr` of a jaxpr is the jaxpr
+itself. A loop `while isinstance(x, ClosedJaxpr): x = x.jaxpr` never ends, and a function that calls
+itself with `x.jaxpr` recurses until Python stops it.
+
+What to do: unwrap once, `x = getattr(x, "jaxpr", x)`, and go on with the result. `--fix` turns the
+loop into an `if`, which does the same in both forms: a closed jaxpr never holds another one.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +18,11 @@ import libcst as cst
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module, dotted_tail, text_of
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class, and `.jaxpr` of a jaxpr is the jaxpr
-itself. A loop `while isinstance(x, ClosedJaxpr): x = x.jaxpr` never ends, and a function that calls
-itself with `x.jaxpr` recurses until Python stops it.
-
-What to do: unwrap once, `x = getattr(x, "jaxpr", x)`, and go on with the result. `--fix` turns the
-loop into an `if`, which does the same in both forms: a closed jaxpr never holds another one."""
+TRIGGER = re.compile(r"\bjaxpr\b")
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for loop in module.nodes(cst.While):
         name = _asked(kinds, loop.test)
@@ -99,13 +100,3 @@ def _asks_for_open_before(
             if getattr(subject, "value", "") == name and re.search(r"(?<!Closed)\bJaxpr\b", code):
                 return True
     return False
-
-
-RULE = Rule(
-    code="CP201",
-    title="a closed jaxpr is unwrapped until it is an open one",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\bjaxpr\b"),
-    check=_check,
-    has_fix=True,
-)

@@ -1,4 +1,19 @@
-"""CP401: a NumPy array that a jitted function captures, and that is written to."""
+"""CP401: a captured NumPy array is written to.
+
+A jitted function keeps the value that a captured NumPy array had when it was traced. After the
+flip stock JAX on a CPU may compute in the memory of the array itself, where that is aligned to 64
+bytes: what is written later then changes the results, silently, and not in every run.
+
+    table = np.zeros(1024)
+    step = jax.jit(lambda x: x + table)
+    step(x)
+    table[0] = 1.0    # legacy: never seen; after the flip: seen by chance
+    step(x)
+
+What to do: make the array an argument, if the change is meant to be seen. Otherwise capture a copy
+of its own, `table = jnp.array(table)` before the function (`jnp.asarray` and `jax.device_put` may
+share the memory), or make it read-only, `table.flags.writeable = False`.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +27,8 @@ from parity_tests.lint.jitted import Jitted, jitted_functions
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module, dotted_tail
 from parity_tests.lint.records import Confidence, Match
-from parity_tests.lint.rule import Rule
 
-_EXPLANATION = """\
-A jitted function keeps the value that a captured NumPy array had when it was traced. After the
-flip stock JAX on a CPU may compute in the memory of the array itself, where that is aligned to 64
-bytes: what is written later then changes the results, silently, and not in every run.
-
-    table = np.zeros(1024)
-    step = jax.jit(lambda x: x + table)
-    step(x)
-    table[0] = 1.0    # legacy: never seen; after the flip: seen by chance
-    step(x)
-
-What to do: make the array an argument, if the change is meant to be seen. Otherwise capture a copy
-of its own, `table = jnp.array(table)` before the function (`jnp.asarray` and `jax.device_put` may
-share the memory), or make it read-only, `table.flags.writeable = False`."""
+TRIGGER = re.compile(r"\bnumpy\b(?s:.*)\bjit\b|\bjit\b(?s:.*)\bnumpy\b")
 
 _MAKERS = (
     "array", "asarray", "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity",
@@ -41,7 +42,7 @@ _FUNCTIONS = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_a
               "at")  # fmt: skip
 
 
-def _check(kinds: Kinds) -> Iterator[Match]:
+def check(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for jitted in jitted_functions(module):
         yield from _of_names(module, jitted)
@@ -187,12 +188,3 @@ def _of_attributes(module: Module, jitted: Jitted) -> Iterator[Match]:
         if not is_before and _is_written(module, each):
             message = _message(module, f"self.{name}", jitted)
             yield module.match(each, message, Confidence.MEDIUM)
-
-
-RULE = Rule(
-    code="CP401",
-    title="a captured NumPy array is written to",
-    explanation=_EXPLANATION,
-    trigger=re.compile(r"\bnumpy\b(?s:.*)\bjit\b|\bjit\b(?s:.*)\bnumpy\b"),
-    check=_check,
-)

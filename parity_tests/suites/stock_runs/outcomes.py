@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from parity_tests.suites.stock_runs.heard import Heard, Phase, Uncollected
 from parity_tests.suites.stock_runs.interpreters import SuitePython
 from parity_tests.suites.stock_runs.side_run import SideRun
-from reports.rows.suite_runs import StockSide, SuiteOutcome, SuiteSide
+from reports.rows.suite_runs import SuiteOutcome, SuiteSide
 
 NOT_COLLECTED = "not collected"
 NOT_RUN = "not run"
@@ -90,8 +90,3 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
         starts=run.starts,
         ending=run.ending,
     )
-
-
-def other_side(side: StockSide) -> StockSide:
-    """Return the side that a side is compared with."""
-    return "jax-simplified" if side == "jax-legacy" else "jax-legacy"

@@ -9,6 +9,7 @@ import engine
 from parity_tests.bench import runner
 from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import (
+    ROWS,
     closures,
     equal_arrays,
     first_call,
@@ -17,7 +18,6 @@ from parity_tests.bench.rows import (
     preamble_choice,
     steady_call,
 )
-from parity_tests.bench.rows.table import ROWS
 from reports.rows.bench import CONTESTANTS, BenchTurn, Sample
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from parity_tests.bench import processes, runner
-from parity_tests.bench.rows.table import ROWS
+from parity_tests.bench.rows import ROWS
 from parity_tests.cli import app
 from parity_tests.cli.exit_codes import Exit
 from parity_tests.observe.environment import describe

@@ -5,8 +5,10 @@ import sys
 import pytest
 from program_files import program_file, script_file
 
+from parity_tests.campaign import compare_saved
 from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
+from parity_tests.evidence.saved import Saved
 from parity_tests.targets import TargetError
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -160,12 +162,16 @@ def test_a_report_that_is_lost_at_the_end_is_an_error(canned, monkeypatch, tmp_p
     assert "disk full" in capsys.readouterr().err
 
 
-def test_a_keyboard_interrupt_has_its_own_status(monkeypatch):
+def test_a_keyboard_interrupt_is_said_once_and_has_its_own_status(monkeypatch, capsys):
     def run(*args, **kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(campaign, "run", run)
-    assert app.main(["run", "x"]) == 130
+    monkeypatch.setattr(compare_saved, "compare", run)
+    monkeypatch.setattr(Saved, "read", lambda path: path)
+    for arguments in (["run", "x"], ["compare", "A.json", "B.json"]):
+        assert app.main(arguments) == 130
+        assert capsys.readouterr().err == "constparity: interrupted\n"
 
 
 def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys):

@@ -6,7 +6,6 @@ import pytest
 
 from parity_tests.cli import app
 from parity_tests.environments import making, store
-from parity_tests.environments.installers import Installer
 from parity_tests.environments.locks import FolderLock
 
 
@@ -33,7 +32,6 @@ def filled(folder):
                 with_=with_,
                 packages=(),
                 made=datetime(2026, 11, 22, 12, tzinfo=UTC),
-                made_with="uv",
             )
         )
     (folder / "left" / "bin").mkdir(parents=True)
@@ -94,7 +92,7 @@ def test_a_name_that_is_wrong_removes_nothing(filled, capsys, arguments, said):
 
 
 def test_an_environment_that_is_there_is_not_made_again(folder, capsys):
-    plan = making.planned("0.10.2", ["flax"], installer=Installer("uv"))
+    plan = making.planned("0.10.2", ["flax"])
     (plan.path / "bin").mkdir(parents=True)
     (plan.path / "bin" / "python").touch()
     store.finish(
@@ -107,7 +105,6 @@ def test_an_environment_that_is_there_is_not_made_again(folder, capsys):
             with_=("flax",),
             packages=(),
             made=datetime(2026, 11, 22, 12, tzinfo=UTC),
-            made_with="uv",
         )
     )
     assert app.main(["environments", "make", "0.10.2", "--with", "flax"]) == 0

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from parity_tests.cli import app
-from parity_tests.jobs import changes, origin
+from parity_tests.jobs import ProjectError, changes, origin
 
 WORKFLOW = ".github/workflows/constparity.yml"
 
@@ -103,7 +103,7 @@ def test_gitlab_gets_a_file_of_ours_and_a_line(project, capsys):
 
 def test_without_an_origin_the_job_needs_one_named(project, capsys, monkeypatch):
     def raises():
-        raise origin.OriginError("a CI job cannot install this constparity")
+        raise ProjectError("a CI job cannot install this constparity")
 
     monkeypatch.setattr(origin, "installed_origin", raises)
     before = files(project)

@@ -1,4 +1,4 @@
-"""The options --jax and --with, without a network: the installer is a function of the test."""
+"""The options --jax and --with, without a network: uv is a function of the test."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
 from parity_tests.environments import find_python, installers, making, store
 from parity_tests.environments.find_python import InstalledPython
-from parity_tests.environments.installers import Installer, Ran
+from parity_tests.environments.installers import Ran
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def installed(tmp_path, monkeypatch):
     """Hold the commands of the installer; "jax==0.99.0" fails."""
     commands = []
 
-    def run(command, pass_fds=()):
+    def run(command, pass_fds=(), variables=None):
         commands.append(command)
         if "venv" in command:
             # The JAX of the tests, for `run` asks what is installed there.
@@ -27,7 +27,7 @@ def installed(tmp_path, monkeypatch):
             python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
             python.chmod(0o755)
         if "jax==0.99.0" in command:
-            return Ran(1, "", "ERROR: No matching distribution found for jax==0.99.0\n")
+            return Ran(1, "", "error: no version of jax==0.99.0\n")
         if "-c" in command:
             version = command[0].split("jax-")[-1].split("-python")[0]
             said = dict.fromkeys(("jax", "jaxlib"), version)
@@ -35,7 +35,7 @@ def installed(tmp_path, monkeypatch):
         return Ran(0, "", "")
 
     monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path / "store"))
-    monkeypatch.setattr(installers, "installer_found", lambda: Installer(None, run))
+    monkeypatch.setattr(installers, "run_command", run)
     python = InstalledPython("/usr/bin/python3.13", (3, 13, 0), has_venv=True)
     monkeypatch.setattr(find_python, "find", lambda jax, needs_venv=True: python)
     locks = []
@@ -82,9 +82,8 @@ def test_what_several_take_together_is_said_first(installed, measured, capsys):
 
 def test_a_version_that_cannot_be_had_is_one_message(installed, measured, capsys, tmp_path):
     assert app.main(["run", "--jax", "0.99.0"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "constparity: no environment of JAX 0.99.0: pip says: No matching distribution found for "
-        "jax==0.99.0"
+    assert capsys.readouterr().err.splitlines()[1] == (
+        "constparity: no environment of JAX 0.99.0: uv says: error: no version of jax==0.99.0"
     )
     assert measured == []
     assert store.kept(tmp_path / "store") == []

@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from parity_tests.cli.options import parse_fail_on
+from parity_tests.cli.options import Judging
 from parity_tests.cli.project_settings import project_settings
 
 
@@ -19,13 +19,13 @@ def project(tmp_path, monkeypatch):
 @pytest.mark.parametrize("value", ['"drift,slower:20%"', '["drift", "slower:20%"]'])
 def test_rules_of_the_project_hold_below_it_and_the_option_overrides_them(project, value):
     project(f"[tool.constparity]\nfail-on = {value}\n")
-    assert [each.text for each in parse_fail_on(None)] == ["drift", "slower:20%"]
-    assert [each.text for each in parse_fail_on("different")] == ["different"]
+    assert [each.text for each in Judging().rules] == ["drift", "slower:20%"]
+    assert [each.text for each in Judging("different").rules] == ["different"]
 
 
 def test_without_settings_the_default_rules_hold(project):
     project("[tool.other]\nx = 1\n")
-    assert [each.name for each in parse_fail_on(None)] == [
+    assert [each.name for each in Judging().rules] == [
         "different", "placement", "new-failure", "not-compared"
     ]  # fmt: skip
 
@@ -68,4 +68,4 @@ def test_settings_of_the_plugin_stand_beside_those_of_the_commands(project):
 def test_a_rule_of_the_project_that_is_unknown_says_where_it_stands(project):
     project('[tool.constparity]\nfail-on = "unheard"\n')
     with pytest.raises(typer.BadParameter, match=r"fail-on of .tool.constparity.: no rule"):
-        parse_fail_on(None)
+        Judging()

@@ -95,7 +95,7 @@ def test_a_terminal_gets_a_bar_with_the_text_that_goes_away():
 
 @pytest.mark.parametrize(
     ("command", "asked"),
-    [("culprit", "find_culprits"), ("tune", "tune_policy"), ("sweep", "sweep_thresholds")],
+    [("culprit", "find_culprits"), ("tune", "answer"), ("sweep", "answer")],
 )
 @pytest.mark.parametrize(
     ("options", "steps"), [([], ["step: compiling", "1/2 step: calling"]), (["-q"], [])]
@@ -103,7 +103,7 @@ def test_a_terminal_gets_a_bar_with_the_text_that_goes_away():
 def test_experiments_say_what_they_do_on_stderr(
     monkeypatch, capsys, command, asked, options, steps
 ):
-    def ask(target, question, *, timeout, progress):
+    def ask(*_, timeout, progress):
         progress(0, 0, "step: compiling")
         progress(1, 2, "step: calling")
         raise in_worker.ExperimentError("it: done")

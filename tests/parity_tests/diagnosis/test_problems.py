@@ -3,7 +3,7 @@
 import pytest
 
 from parity_tests.diagnosis.problems import problems
-from parity_tests.diagnosis.records import Diagnosis, NameFinding, SideShown
+from parity_tests.diagnosis.records import ChangedName, Diagnosis, SideShown
 from parity_tests.processes.own_sides import refusal_of
 
 WELL = Diagnosis(
@@ -23,7 +23,7 @@ def wrong(found, engine_error="", names_error=""):
 
 
 def finding(what):
-    return NameFinding(name="jax._src.pjit._infer_params", what=what, text="JAX has no such name")
+    return ChangedName(name="jax._src.pjit._infer_params", what=what, text="JAX has no such name")
 
 
 def test_all_is_well():

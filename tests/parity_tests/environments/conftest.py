@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.environments import store
+from parity_tests.environments import installers, store
 from parity_tests.environments.installers import Ran
 
 
@@ -38,7 +38,7 @@ def pythons(tmp_path, monkeypatch):
 
 
 class FakeRunner:
-    """Stands for venv, pip and uv: makes a folder with a Python, and says what is installed."""
+    """Stands for uv and for Python: makes a folder with a Python, and says what is installed."""
 
     def __init__(self):
         self.commands = []
@@ -46,7 +46,7 @@ class FakeRunner:
         self.on_install = lambda: None
         self.installed = "0.12.0.1"
 
-    def __call__(self, command, pass_fds=()):
+    def __call__(self, command, pass_fds=(), variables=None):
         self.commands.append(list(command))
         for word, stderr in self.fails.items():
             if word in command:
@@ -55,7 +55,7 @@ class FakeRunner:
             python = Path(command[-1]) / "bin" / "python"
             python.parent.mkdir(parents=True)
             python.touch()
-        elif "install" in command and "--dry-run" not in command:
+        elif "install" in command:
             self.on_install()
         elif "-c" in command:
             said = {
@@ -73,8 +73,10 @@ class FakeRunner:
 
 
 @pytest.fixture
-def runner():
-    return FakeRunner()
+def runner(monkeypatch):
+    fake = FakeRunner()
+    monkeypatch.setattr(installers, "run_command", fake)
+    return fake
 
 
 @pytest.fixture(autouse=True)

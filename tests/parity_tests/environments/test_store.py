@@ -24,7 +24,6 @@ def made(store_folder):
             with_=("flax",),
             packages=("flax==0.12.8", "jax==0.12.0.1"),
             made=datetime(2026, 1, 1, tzinfo=UTC),
-            made_with="pip",
         )
         environment.python.parent.mkdir(parents=True)
         environment.python.touch()

@@ -104,7 +104,7 @@ def plant_slow_calls(monkeypatch, *comparisons):
     """Let the second variant take ten times as long in these comparisons, counted from 0."""
     pairs = ((1.0, 10.0 if number in comparisons else 1.0) for number in itertools.count())
     seconds = itertools.chain.from_iterable(pairs)
-    monkeypatch.setattr(culprit, "seconds_of", lambda action: next(seconds))
+    monkeypatch.setattr(interleaved_timing, "seconds_of", lambda action: next(seconds))
 
 
 def test_a_program_that_differs_from_itself_has_no_culprit(planted, monkeypatch):

@@ -180,7 +180,7 @@ def test_the_command_writes_a_table_and_a_report(planted, result, tmp_path, caps
 
 def test_a_result_of_something_else_stays_as_it_is(planted, swept, result, monkeypatch, capsys):
     moved = swept.model_copy(update={"source": "elsewhere.py:1"})
-    monkeypatch.setattr(in_worker, "sweep_thresholds", lambda *_, **__: moved)
+    monkeypatch.setattr(in_worker, "answer", lambda *_, **__: moved)
     before = result.read_bytes()
     assert app.main(["sweep", f"{planted}:four_sizes", "--into", str(result)]) == 4
     assert "does not take the sweep: the sweep is of four_sizes" in capsys.readouterr().err
@@ -199,7 +199,7 @@ def test_a_result_of_something_else_stays_as_it_is(planted, swept, result, monke
 def test_what_takes_no_sweep_is_said_before_anything_is_measured(
     planted, result, name, edit, said, monkeypatch, capsys
 ):
-    monkeypatch.setattr(in_worker, "sweep_thresholds", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr(in_worker, "answer", lambda *_, **__: pytest.fail("measured"))
     edit(result)
     assert app.main(["sweep", f"{planted}:{name}", "--into", str(result)]) == 4
     assert said in capsys.readouterr().err

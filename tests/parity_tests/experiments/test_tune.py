@@ -14,6 +14,7 @@ from parity_tests.cli import tune as cli_tune
 from parity_tests.experiments import in_worker, interleaved_timing, tune
 from parity_tests.experiments.variants import Variants
 from parity_tests.observe.calls import work_of_jax
+from parity_tests.processes.protocol import TunePolicy
 from reports.rows.experiments import TuneQuestion, Tuning
 
 
@@ -373,7 +374,7 @@ def test_what_the_command_says_and_exits_with(planted, capsys, monkeypatch, name
     ],
 )
 def test_usage(planted, monkeypatch, options):
-    monkeypatch.setattr(in_worker, "tune_policy", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(in_worker, "answer", lambda *_, **__: pytest.fail("it ran"))
     assert app.main(["tune", f"{planted}:three", *options]) == 4
 
 
@@ -384,5 +385,7 @@ def test_svg_is_no_report_of_other_commands(planted, capsys):
 
 def test_a_search_has_a_time_limit(planted, monkeypatch):
     monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 0.0)
+    target = f"{planted}:three"
+    request = TunePolicy(target=target, question=TuneQuestion())
     with pytest.raises(in_worker.ExperimentError, match=r"no result in 0\.2 seconds"):
-        in_worker.tune_policy(f"{planted}:three", TuneQuestion(), timeout=0.2)
+        in_worker.answer(target, request, timeout=0.2)

@@ -2,9 +2,16 @@
 
 import pytest
 
-from parity_tests.jobs.declared import DeclarationError, declared
+from parity_tests.jobs import ProjectError
+from parity_tests.jobs.declared import declared
 
 PROJECT = '[project]\nname = "p"\nversion = "1"\n'
+
+CIRCLE = """\
+[dependency-groups]
+test = ["pytest", {include-group = "a"}]
+a = [{include-group = "test"}]
+"""
 
 
 def install(folder):
@@ -66,11 +73,6 @@ def test_the_tests_are_installed_as_the_project_names_it(plant, files, arguments
     assert install(plant(files)) == (arguments, packages)
 
 
-def test_a_group_that_includes_itself_ends(plant):
-    text = '[dependency-groups]\ntest = ["pytest", {include-group = "test"}]\n'
-    assert install(plant({"pyproject.toml": text}))[1] == ["pytest"]
-
-
 @pytest.mark.parametrize("files", [{"uv.lock": ""}, {"pyproject.toml": "[tool.uv]\n"}])
 def test_uv_installs_where_the_project_uses_it(plant, files):
     assert declared(plant({**files})).installer == "uv"
@@ -91,8 +93,10 @@ def test_setup_cfg_is_read(plant):
         ({"pyproject.toml": "[project\n"}, r"pyproject.toml cannot be read"),
         ({"setup.cfg": "no section\n"}, r"setup.cfg cannot be read"),
         ({"pyproject.toml": '[project]\nrequires-python = "three"\n'}, "requires-python"),
+        ({"pyproject.toml": CIRCLE}, "the dependency group 'test' cannot be read: Cyclic"),
+        ({"pyproject.toml": CIRCLE.replace("a =", "b =")}, "Dependency group 'a' not found"),
     ],
 )
 def test_what_cannot_be_read_is_named(plant, files, said):
-    with pytest.raises(DeclarationError, match=said):
+    with pytest.raises(ProjectError, match=said):
         declared(plant(files))

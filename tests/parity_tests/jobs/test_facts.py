@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.jobs.facts import ProjectError
+from parity_tests.jobs import ProjectError
 
 TESTED = {"tests/test_model.py": "", ".github/dependabot.yml": ""}
 MARKED = "import parity_tests\n\n\n@parity_tests.program(args=())\ndef f():\n    pass\n"

@@ -4,8 +4,9 @@ import builtins
 
 import pytest
 
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.changes import Change, Kept
-from parity_tests.jobs.gitlab_include import PipelineError, include_change, stage_of
+from parity_tests.jobs.gitlab_include import include_change, stage_of
 
 LINE = "  - local: /.gitlab/constparity.yml\n"
 
@@ -59,7 +60,7 @@ def test_a_second_time_nothing_is_added(plant, before):
     ],
 )
 def test_what_cannot_be_changed_safely_is_left_to_the_user(plant, before, said):
-    with pytest.raises(PipelineError, match=said):
+    with pytest.raises(ProjectError, match=said):
         include_change(plant({".gitlab-ci.yml": before}))
 
 
@@ -80,5 +81,5 @@ def test_without_a_reader_of_yaml_the_extra_is_named(plant, monkeypatch):
         return imported(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without_yaml)
-    with pytest.raises(PipelineError, match=r"pip install 'constparity\[init\]'"):
+    with pytest.raises(ProjectError, match=r"pip install 'constparity\[init\]'"):
         stage_of(plant({".gitlab-ci.yml": ""}))

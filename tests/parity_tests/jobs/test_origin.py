@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from parity_tests.jobs import origin
-from parity_tests.jobs.origin import OriginError, installed_origin
+from parity_tests.jobs import ProjectError, origin
+from parity_tests.jobs.origin import installed_origin
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -115,7 +115,7 @@ def test_without_an_installer_it_is_the_checkout_that_runs(installed, monkeypatc
 )
 def test_what_no_other_machine_can_install_is_an_error(installed, direct_url, said):
     installed(direct_url)
-    with pytest.raises(OriginError, match=f"{said}.*--constparity 'constparity @ git"):
+    with pytest.raises(ProjectError, match=f"{said}.*--constparity 'constparity @ git"):
         installed_origin()
 
 
@@ -132,5 +132,5 @@ def test_a_checkout_that_no_other_machine_has_is_an_error(installed, checkout, g
     for command in commands:
         git(folder, *command)
     installed({"url": folder.as_uri(), "dir_info": {"editable": True}})
-    with pytest.raises(OriginError, match=said):
+    with pytest.raises(ProjectError, match=said):
         installed_origin()

@@ -5,8 +5,9 @@ import tomllib
 import pytest
 
 from parity_tests.cli.project_settings import project_settings
+from parity_tests.jobs import ProjectError
 from parity_tests.jobs.changes import Change, Kept
-from parity_tests.jobs.pyproject_section import SectionError, section, section_change
+from parity_tests.jobs.pyproject_section import section, section_change
 from reports.rows import fail_rules
 
 
@@ -52,5 +53,5 @@ def test_a_section_of_the_user_stays(plant, before):
     ],
 )
 def test_a_file_that_cannot_take_it_is_named(plant, before, said):
-    with pytest.raises(SectionError, match=said):
+    with pytest.raises(ProjectError, match=said):
         section_change(plant({"pyproject.toml": before}))

@@ -15,7 +15,6 @@ from ci_steps import gitlab_jobs, run_script, steps_of
 
 from parity_tests.environments import making, store
 from parity_tests.environments.find_python import InstalledPython
-from parity_tests.environments.installers import Installer
 from parity_tests.jobs.publish import ACTION, GITLAB, WORKFLOW, published
 from parity_tests.jobs.rendering import workflow_of
 
@@ -156,7 +155,7 @@ def environment(machine, monkeypatch):
 
     def planted(jax):
         path = store.store_folder() / f"planted-{jax}"
-        plan = making.planned(jax, ("numpy",), installer=Installer(None))
+        plan = making.planned(jax, ("numpy",))
         make_python(path)
         store.finish(
             store.Environment(
@@ -168,7 +167,6 @@ def environment(machine, monkeypatch):
                 with_=("numpy",),
                 packages=(),
                 made=datetime(2026, 11, 22, tzinfo=UTC),
-                made_with="pip",
             )
         )
         return path / "bin" / "python"

@@ -12,11 +12,11 @@ from lint_examples import FOUND, HEAD, SILENT
 
 from parity_tests.lint import fixing
 from parity_tests.lint.records import Confidence, Edit, Match, Place
-from parity_tests.lint.rules import CODES, RULES
+from parity_tests.lint.rules import CODES
 from parity_tests.lint.run import UnreadableError, lint, lint_source
 
 EXAMPLES = [each for many in (*FOUND.values(), *SILENT.values()) for each in many]
-FIXABLE = {rule.code for rule in RULES if rule.has_fix}
+FIXABLE = {"CP201", "CP203"}
 
 
 def fixed(text):

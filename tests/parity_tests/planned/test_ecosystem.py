@@ -49,7 +49,7 @@ def library(tmp_path, monkeypatch):
             archive.add(root, "table-1.0")
         return SimpleNamespace(status=0, stderr="")
 
-    monkeypatch.setattr(ecosystem, "installer_found", lambda: SimpleNamespace(run=run))
+    monkeypatch.setattr(ecosystem, "run_command", run)
     asked = []
 
     def environment_for(jax, packages, say):

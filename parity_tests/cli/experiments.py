@@ -1,4 +1,4 @@
-"""Asks an experiment about one program; all commands report its failures in the same words."""
+"""What `culprit`, `sweep` and `tune` have in common: how they ask, and the figures they print."""
 
 from __future__ import annotations
 
@@ -12,8 +12,20 @@ from parity_tests.cli.exit_codes import Exit, complain, fail
 if TYPE_CHECKING:
     from parity_tests.cli.display import Display
     from parity_tests.processes.protocol import Progress
+    from reports.rows.experiments import ProgramFigures
 
 Answer = TypeVar("Answer")
+
+# Each count that a table shows: the heading of its column, and the field that has it.
+_FIGURES = (
+    ("const\nargs", "const_args"),
+    ("StableHLO\nbytes", "text_bytes"),
+    ("inlined\nbytes", "inlined_bytes"),
+    ("optimised HLO\nconstants", "optimised_constant_bytes"),
+    ("argument\nbytes", "argument_bytes"),
+    ("temporary\nbytes", "temporary_bytes"),
+)
+FIGURE_COLUMNS = tuple(heading for heading, _ in _FIGURES)
 
 
 def asked(
@@ -25,7 +37,7 @@ def asked(
 
     Example::
 
-        asked(context, display, lambda shown: ask.tune_policy(target, question, progress=shown),
+        asked(context, display, lambda shown: answer(target, question, progress=shown),
               to="measure")
     """
     from parity_tests.experiments.in_worker import ExperimentError
@@ -40,3 +52,9 @@ def asked(
         complain(f"could not {to} {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
         return None
+
+
+def figure_cells(figures: ProgramFigures) -> list[str]:
+    """Return the counts of a variant, in the order of `FIGURE_COLUMNS`."""
+    counts = (getattr(figures, field) for _, field in _FIGURES)
+    return ["-" if count is None else f"{count:,}" for count in counts]

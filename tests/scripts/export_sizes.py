@@ -1,6 +1,6 @@
 """A constant that is used in three places: the sizes of its exports, and the times to load them.
 
-    python parity_tests/bench/scripts/export_sizes.py --mebibytes 64 --rounds 5
+    python tests/scripts/export_sizes.py --mebibytes 64 --rounds 5
 
 Exports one function in three ways (stock `jax.export`, a plain export of `engine.export`, a hoisted
 one). Then loads each file in fresh processes, forth and back through the ways, `--rounds` times.

@@ -1,6 +1,6 @@
 """What a first call costs where the tracer emits the other form, and a pass makes the side's own.
 
-    python parity_tests/bench/scripts/form_cost.py
+    python tests/scripts/form_cost.py
 
 One process. In each turn one program is called for the first time twice: as it is, and with a
 tracer that emits the other form, so that `lift` or `sink` runs. Printed are the median of the

@@ -1,6 +1,6 @@
 """The cost of the tester itself: a run of the built-in corpus against its bare sides.
 
-    python parity_tests/bench/scripts/own_cost.py [TURNS]
+    python tests/scripts/own_cost.py [TURNS]
 
 Each turn first runs each side alone, in a process that builds, traces, lowers, compiles and calls
 every program once and does nothing else. Then it runs `constparity run --no-times

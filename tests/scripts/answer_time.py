@@ -1,6 +1,6 @@
 """How long an answer for one program takes: `constparity run`, `constparity watch`, and the floor.
 
-    python parity_tests/bench/scripts/answer_time.py TARGET [ROUNDS] [BEFORE]
+    python tests/scripts/answer_time.py TARGET [ROUNDS] [BEFORE]
 
 Each round takes, one after the other: a saved file under a server that has imported all; the bare
 import of JAX; `constparity run TARGET`; and the same in BEFORE, a checkout of an earlier version.
