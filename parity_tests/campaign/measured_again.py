@@ -2,7 +2,8 @@
 
 All sides of a campaign run at once and take time from each other, so a process may be slow as a
 whole. Few programs are measured again, in two processes for each of the two sides, in the order
-A B B A: a machine that grows slower meanwhile slows both sides alike.
+A B B A: a machine that grows slower meanwhile slows both sides alike. Programs that compile for
+long are left out where their times exceed the limits threefold.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def measure_again(
 
     def is_slower(job: Job) -> bool:
         before, after = (recorded[job.number, side].observation.times for side in pair)
-        return bool(before and after and beyond_doubt.slower_stages(before, after))
+        if not before or not after or beyond_doubt.is_settled(before, after):
+            return False
+        return bool(beyond_doubt.slower_stages(before, after))
 
     slower = [job for job in jobs if is_slower(job)]
     running = options.once_more()

@@ -1,9 +1,10 @@
 """Find the programs that do not repeat themselves, where their sides differ.
 
 All programs with sides that differ run again, on two of these sides, in one process for each side.
-A difference that is there again is one of the sides. On request the programs are left out whose
-sides of ours and of stock JAX differ alike. What does not repeat itself then runs twice more, alone
-in fresh processes: so chance is told from what other programs left in the process.
+A difference that is there again is one of the sides. Programs whose sides of ours and of stock JAX
+differ alike are left out on request, and where they compile for long. What does not repeat itself
+then runs twice more, alone in fresh processes: so chance is told from what other programs left in
+the process.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def find_unrepeatable(
         number: pair
         for number, draft in enumerate(drafts)
         if (pair := to_run_again(draft.findings, pairs))
-        and not (options.run_again == "unconfirmed" and is_confirmed(draft.findings, pairs))
+        and not (
+            (options.run_again == "unconfirmed" or _is_long(records[number]))
+            and is_confirmed(draft.findings, pairs)
+        )
     }
     again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
     second = again.run_together()
@@ -97,6 +101,11 @@ def find_unrepeatable(
             findings = replace(draft.findings, not_repeatable=again.placed(finding, number, draft))
             found[number] = replace(draft, findings=findings)
     return found
+
+
+def _is_long(records: Mapping[Side, Recorded]) -> bool:
+    times = (each.observation.times for each in records.values())
+    return any(each is not None and each.is_long for each in times)
 
 
 def _doubt(

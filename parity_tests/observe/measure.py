@@ -46,6 +46,7 @@ from parity_tests.observe.stages import (
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Failure, Observation, Side
 from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
+from reports.rows.observation import LONG_STAGING
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def measure(
     persistent cache either. Unless `exact_peaks`, a peak of host memory leaves out what was free in
     the process before. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache. `flips` says whether
-    the other form is compiled and called in the last checks, or left out.
+    the other form is compiled and called in the last checks, or left out. A program that compiles
+    for long is not compiled in its other form.
 
     Example::
 
@@ -119,6 +121,8 @@ def measure(
     if not last_checks.are_due(built, found.observation, flips):
         return found
     on_measured(found)
+    if flips == "called" and clock.seconds["compile"] > LONG_STAGING:
+        flips = "lowered"  # the other form may compile for as long
     last = last_checks.take(built, found.observation, clock, flips)
     checks = (*found.observation.checks, *last)
     return replace(found, observation=found.observation.model_copy(update={"checks": checks}))

@@ -12,7 +12,7 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.protocol import Job
 from reports.rows import SIDES as ALL_SIDES
-from reports.rows import Failure, Observation
+from reports.rows import Failure, Observation, StageTimes
 
 FILE = program_file("trust/unrepeatable")
 SIDES = ("jax-legacy", "jax-simplified")
@@ -96,9 +96,12 @@ def test_a_program_that_crashes_in_every_run_breaks_by_the_flip(rows):
     assert rows["leaves_state"].flip.outcome == "different"
 
 
-@pytest.mark.parametrize(("asked", "again"), [("all", [0, 1]), ("unconfirmed", [1])])
-def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
-    asked, again, monkeypatch, tmp_path
+@pytest.mark.parametrize(
+    ("asked", "compiling", "again"),
+    [("all", 1.0, [0, 1]), ("unconfirmed", 1.0, [1]), ("all", 11.0, [1])],
+)
+def test_a_difference_that_both_implementations_show_runs_again_unless_asked_or_that_is_long(
+    asked, compiling, again, monkeypatch, tmp_path
 ):
     failure = Failure(kind="exception", stage="call", type="ValueError", message="no")
 
@@ -109,6 +112,8 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
         )
         return RowDraft("p", "model.py:1", "", Findings(tuple(observed)))
 
+    times = StageTimes(trace=0, lower=0, compile=compiling, first_call=0, call=None, call_samples=0)
+    first = {"legacy": Recorded(Observation(program="p", side="legacy", times=times))}
     ran = []
     monkeypatch.setattr(
         repeats,
@@ -118,7 +123,7 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
     drafts = [draft("simplified", "jax-simplified"), draft("jax-simplified")]
     jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
     options = CampaignOptions(run_again=asked)
-    found = repeats.find_unrepeatable(drafts, jobs, [{}, {}], options, tmp_path)
+    found = repeats.find_unrepeatable(drafts, jobs, [first, first], options, tmp_path)
     assert (ran, found) == (again, drafts)
 
 
