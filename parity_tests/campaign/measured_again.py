@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from parity_tests.campaign.estimates import again
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import CampaignFiles, turn_folder
 from parity_tests.evidence.records import Recorded
@@ -51,8 +52,15 @@ def measure_again(
     found: dict[int, tuple[Observation, ...]] = {}
     turns = (*pair, *reversed(pair)) if slower else ()
     for turn, side in enumerate(turns):
-        progress(turn, len(turns), f"measured again: {side}")
+
+        def step(done: int, of_turn: int, text: str, turn: int = turn) -> None:
+            progress(turn, len(turns), f"measured again: {text}")
+
+        before = [recorded[job.number, side].observation for job in slower]
+        step(0, 0, again(side, [job.name for job in slower], before))
         folder = turn_folder(files.slower, turn)
-        for (number, _), record in run_sides(slower, [side], folder, running).items():
+        for (number, _), record in run_sides(
+            slower, [side], folder, running, progress=step
+        ).items():
             found[number] = (*found.get(number, ()), record.observation)
     return found

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from parity_tests.campaign import estimates
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.traced_lines import at_traced_line
 from parity_tests.evidence.folder_layout import CampaignFiles
@@ -25,7 +26,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
 from parity_tests.judge.sides import Sides, is_one_mode, pairs_of
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job
+from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides, run_turns
 from reports.rows import Side
 
@@ -39,6 +40,7 @@ def find_unrepeatable(
     records: Sequence[Mapping[Side, Recorded]],
     options: CampaignOptions,
     folder: Path,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with the finding where a program does not repeat itself.
 
@@ -58,7 +60,8 @@ def find_unrepeatable(
             and is_confirmed(draft.findings, pairs)
         )
     }
-    again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
+    by_number = {job.number: job for job in jobs}
+    again = _Again(by_number, records, suspects, options, folder, progress)
     second = again.run_together()
     doubted = {
         number: doubt
@@ -132,6 +135,7 @@ class _Again:
     suspects: Mapping[int, Sides]
     options: CampaignOptions
     folder: Path
+    progress: Progress
 
     def run_together(self) -> _Records:
         """Run the programs again, each on its pair of sides, in one process for each side."""
@@ -139,8 +143,18 @@ class _Again:
         found: dict[tuple[int, Side], Recorded] = {}
         for pair in dict.fromkeys(self.suspects.values()):
             jobs = [self.jobs[number] for number, each in self.suspects.items() if each == pair]
-            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how)
+            progress = self._told("run again", f"on {' and '.join(pair)}", jobs, pair)
+            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how, progress=progress)
         return found
+
+    def _told(self, phase: str, how: str, jobs: Sequence[Job], sides: Sequence[Side]) -> Progress:
+        """Say that programs run again, and return what tells how far they are."""
+        before = [self.records[job.number].get(side) for job in jobs for side in sides]
+        observed = [each.observation for each in before if each]
+        names = [job.name for job in jobs]
+        text = estimates.again(f"{phase} {how}", names, observed)
+        self.progress(0, len(jobs) * len(sides), text)
+        return estimates.of_phase(self.progress, phase)
 
     def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
         """Run programs twice, each in fresh processes, on the left side of their pair or the right.
@@ -152,7 +166,9 @@ class _Again:
         found: dict[tuple[int, Side], list[Recorded]] = {}
         for side in dict.fromkeys(sides.values()):
             jobs = [self.jobs[number] for number in numbers if sides[number] == side]
-            turns = run_turns(jobs, side, folders, self._how(fresh=True))
+            how = f"twice on {side}, each in fresh processes"
+            progress = self._told("run alone", how, jobs, [side, side])
+            turns = run_turns(jobs, side, folders, self._how(fresh=True), progress=progress)
             found |= {
                 (job.number, side): [turn[job.number] for turn in turns]
                 for job in jobs

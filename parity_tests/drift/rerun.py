@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,8 @@ class WarmSides:
     folder: Path
     limits: Limits
     timeout: float = ATTRIBUTION_TIMEOUT
+    # Told each run of a program that compiles for long.
+    on_long: Callable[[str], object] = lambda text: None
     _workers: dict[Side, WarmWorker] = field(default_factory=dict)
     _runs: int = 0
 
@@ -160,6 +162,8 @@ class Reruns:
                 f"(--attribution-timeout), for to compile as before takes {self.staging:.0f} of "
                 "them"
             )
+        if self.staging:
+            self.by.on_long(f"{what}, on {' and '.join(sides)}")
         done = done_by([self.by.worker(each) for each in sides], order, self.deadline)
         if any(each.lost for each in done) and self.is_out_of_time:
             raise OutOfTimeError(

@@ -82,15 +82,23 @@ def test_programs_are_measured_again_unless_one_process_of_each_side_settles_it(
     for number, compiling in enumerate((1.0, 29.0)):
         recorded[number, "jax-legacy"] = taken("jax-legacy", 1e-5, compiling)
         recorded[number, "jax-simplified"] = taken("jax-simplified", 1e-2, 1.0)
-    ran = []
-    monkeypatch.setattr(
-        measured_again,
-        "run_sides",
-        lambda jobs, sides, *how: ran.append((*sides, *(job.number for job in jobs))) or {},
-    )
+    ran, told = [], []
+
+    def run_sides(jobs, sides, *how, progress):
+        ran.append((*sides, *(job.number for job in jobs)))
+        progress(1, 1, f"{sides[0]}: p: compile")
+        return {}
+
+    monkeypatch.setattr(measured_again, "run_sides", run_sides)
     jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
     options = CampaignOptions(sides=PAIR)
-    measured_again.measure_again(jobs, recorded, CampaignFiles(tmp_path), options)
+    measured_again.measure_again(
+        jobs, recorded, CampaignFiles(tmp_path), options, progress=lambda *step: told.append(step)
+    )
     assert ran == [
         ("jax-legacy", 0), ("jax-simplified", 0), ("jax-simplified", 0), ("jax-legacy", 0),
     ]  # fmt: skip
+    assert told[2:4] == [
+        (1, 4, "measured again: jax-simplified (p), a few seconds"),
+        (1, 4, "measured again: jax-simplified: p: compile"),
+    ]
