@@ -155,7 +155,7 @@ def _print_table(
 def _print_line(console: Console, widths: Sequence[int], cells: Sequence[tuple[str, str]]) -> None:
     line = Text()
     for width, (text, style) in zip(widths, cells, strict=False):
-        line.append(text, style).append(" " * (width - cell_len(text) + 1))
+        line.append(text, style).append(" " * max(width - cell_len(text) + 1, 1))
     line.rstrip()
     console.print(line, highlight=False, soft_wrap=True)
 

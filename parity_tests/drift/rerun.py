@@ -155,8 +155,8 @@ class Reruns:
     def _run(self, order: Rerun, what: str, sides: Sequence[Side]) -> list[_Left]:
         """Run sides at once. Raises `NotAttributedError` and `OutOfTimeError`."""
         found = []
-        compiles_as_before = not order.xla and not order.as_arguments
-        if compiles_as_before and time.monotonic() + self.staging > self.deadline:
+        is_long = self.staging and not order.xla and not order.as_arguments
+        if is_long and time.monotonic() + self.staging > self.deadline:
             raise OutOfTimeError(
                 f"attribution would take longer than {self.by.timeout:g} seconds "
                 f"(--attribution-timeout), for to compile as before takes {self.staging:.0f} of "
