@@ -81,15 +81,15 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
 def print_headline(console: Console, campaign: Campaign, *, gains: bool = False) -> None:
     """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
 
-    With `gains`, what gets faster or smaller stands between them. And where two saved campaigns
-    come from, if they were not measured alike.
+    With `gains`, what gets faster or smaller comes third. And where two saved campaigns come from,
+    if they were not measured alike.
     """
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
     say_wrapped(console, headline.question, style)
+    say_wrapped(console, headline.agreement)
     if gains and (gained := "; ".join(_gains(campaign.programs))):
         say_wrapped(console, f"the flip gains: {gained}")
-    say_wrapped(console, headline.agreement)
     for line in campaign.provenance:
         say(console, line, "yellow")
 

@@ -36,7 +36,7 @@ def campaign(told):
 def test_the_first_lines_have_the_price_what_helps_and_the_gains(campaign):
     console = Console(file=io.StringIO(), width=140)
     campaign_view.print_campaign(console, campaign)
-    first, gains, *_ = console.file.getvalue().splitlines()
+    first, _, gains, *_ = console.file.getvalue().splitlines()
     price = r"folded by legacy alone: \d equations on captured arrays alone"
     assert re.match(
         rf"flip: yes, at a price\. .* First: score: \S+:\d+ \([\d.]+ KiB of results\): {price} ",
