@@ -47,6 +47,8 @@ ADVICE: Mapping[str, str] = {
     "tracing, or pass the array as an argument",
     "fused beyond": f"keep the array inlined for the values of today: {_INLINED}; the program "
     "magnifies a rounding, so check whether either result is to be relied on",
+    "cause not known": "constparity run --attribution-timeout 600 looks longer for the cause; "
+    f"until then keep the array inlined for the values of today: {_INLINED}",
     "seeded drift": "accept it; or for the same bits {seed}",
     # -- failures and differences ------------------------------------------------------------------
     "culprit": "constparity culprit names the captured arrays that it takes",

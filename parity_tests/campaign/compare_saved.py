@@ -59,8 +59,9 @@ def compare(
         {name: row.time_samples for name, row in of_right.items()},
         pairs,
     )
-    drafts = []
-    for name in dict.fromkeys([*of_left, *of_right]):
+    drafts, names = [], dict.fromkeys([*of_left, *of_right])
+    for number, name in enumerate(names):
+        progress(number, len(names), f"judging {name}")
         if name not in of_left or name not in of_right:
             there = left if name in of_left else right
             drafts.append(_only_in(there, of_left.get(name) or of_right[name]))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+
+from parity_tests.processes.protocol import Progress
+from reports.rows import Observation
+from reports.rows.headline import listed_names
 
 # Called with a sentence for the user, before something long begins.
 Announce = Callable[[str], object]
@@ -23,3 +27,25 @@ def spoken(seconds: float) -> str:
     hours, minutes = divmod(round(seconds / 60), 60)
     parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
     return f"about {' '.join(parts)}"
+
+
+def again(what: str, names: Sequence[str], before: Iterable[Observation]) -> str:
+    """Say which programs run once more, and how long that takes by their first runs.
+
+    Example::
+
+        again("run again", ["step"], [observation]) == "run again (step), a few seconds"
+    """
+    times = [each.times for each in before if each.times is not None]
+    seconds = sum(each.trace + each.lower + each.compile + each.first_call for each in times)
+    return f"{what}{listed_names(names)}{f', {spoken(seconds)}' if times else ''}"
+
+
+def of_phase(progress: Progress, phase: str) -> Progress:
+    """Return progress that says before each text which phase it is in.
+
+    Example::
+
+        of_phase(progress, "run again")(1, 2, "jax-legacy: step")
+    """
+    return lambda done, total, text: progress(done, total, f"{phase}: {text}")

@@ -21,7 +21,7 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, SettingsAtImport
+from parity_tests.processes.protocol import Job, Progress, SettingsAtImport
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import TooLate
@@ -35,6 +35,7 @@ def with_late_settings(
     job: Callable[[int], Job],
     options: CampaignOptions,
     folder: Path,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with what their modules set too late, where they do.
 
@@ -47,9 +48,10 @@ def with_late_settings(
         if draft.findings.observed:
             of_module.setdefault(_module(job(number).target), []).append(number)
     found = list(drafts)
-    for numbers in of_module.values():
+    for module, numbers in of_module.items():
         if not any(_may_be_late(drafts[number].findings) for number in numbers):
             continue
+        progress(0, 0, f"{module}: imported before JAX starts and after it, for what it sets")
         try:
             late = _asked(job(numbers[0]), CampaignFiles(folder), options.limits)
         except OSError as error:  # the folder is full, or went away

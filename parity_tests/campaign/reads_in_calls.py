@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from parity_tests.campaign.estimates import again
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.records import log
@@ -21,7 +22,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, flipped, pairs_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, ReadsInCalls
+from parity_tests.processes.protocol import Job, Progress, ReadsInCalls
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import DriftCause, Hazard, HazardKind
@@ -35,6 +36,7 @@ def with_reads_in_calls(
     job: Callable[[int], Job],
     options: CampaignOptions,
     folder: Path,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with the reads that may explain a difference; its drift is attributed.
 
@@ -47,6 +49,8 @@ def with_reads_in_calls(
     for number, draft in enumerate(drafts):
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
+        observed = [each for each in draft.findings.observed if each.side in pair]
+        progress(0, 0, again("called with its reads recorded", [draft.name], observed))
         try:
             read = _read(
                 job(number),

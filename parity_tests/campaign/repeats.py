@@ -1,9 +1,10 @@
 """Find the programs that do not repeat themselves, where their sides differ.
 
 All programs with sides that differ run again, on two of these sides, in one process for each side.
-A difference that is there again is one of the sides. On request the programs are left out whose
-sides of ours and of stock JAX differ alike. What does not repeat itself then runs twice more, alone
-in fresh processes: so chance is told from what other programs left in the process.
+A difference that is there again is one of the sides. Programs whose sides of ours and of stock JAX
+differ alike are left out on request, and where they compile for long. What does not repeat itself
+then runs twice more, alone in fresh processes: so chance is told from what other programs left in
+the process.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from parity_tests.campaign import estimates
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.traced_lines import at_traced_line
 from parity_tests.evidence.folder_layout import CampaignFiles
@@ -24,7 +26,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
 from parity_tests.judge.sides import Sides, is_one_mode, pairs_of
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job
+from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.side_runs import run_sides, run_turns
 from reports.rows import Side
 
@@ -38,6 +40,7 @@ def find_unrepeatable(
     records: Sequence[Mapping[Side, Recorded]],
     options: CampaignOptions,
     folder: Path,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[RowDraft]:
     """Return the drafts, with the finding where a program does not repeat itself.
 
@@ -52,9 +55,13 @@ def find_unrepeatable(
         number: pair
         for number, draft in enumerate(drafts)
         if (pair := to_run_again(draft.findings, pairs))
-        and not (options.run_again == "unconfirmed" and is_confirmed(draft.findings, pairs))
+        and not (
+            (options.run_again == "unconfirmed" or _is_long(records[number]))
+            and is_confirmed(draft.findings, pairs)
+        )
     }
-    again = _Again({job.number: job for job in jobs}, records, suspects, options, folder)
+    by_number = {job.number: job for job in jobs}
+    again = _Again(by_number, records, suspects, options, folder, progress)
     second = again.run_together()
     doubted = {
         number: doubt
@@ -99,6 +106,11 @@ def find_unrepeatable(
     return found
 
 
+def _is_long(records: Mapping[Side, Recorded]) -> bool:
+    times = (each.observation.times for each in records.values())
+    return any(each is not None and each.is_long for each in times)
+
+
 def _doubt(
     findings: Findings, pair: Sides, pairs: Sequence[Sides], runs: tuple[Runs, Runs], *,
     began_apart: bool,
@@ -123,6 +135,7 @@ class _Again:
     suspects: Mapping[int, Sides]
     options: CampaignOptions
     folder: Path
+    progress: Progress
 
     def run_together(self) -> _Records:
         """Run the programs again, each on its pair of sides, in one process for each side."""
@@ -130,8 +143,18 @@ class _Again:
         found: dict[tuple[int, Side], Recorded] = {}
         for pair in dict.fromkeys(self.suspects.values()):
             jobs = [self.jobs[number] for number, each in self.suspects.items() if each == pair]
-            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how)
+            progress = self._told("run again", f"on {' and '.join(pair)}", jobs, pair)
+            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how, progress=progress)
         return found
+
+    def _told(self, phase: str, how: str, jobs: Sequence[Job], sides: Sequence[Side]) -> Progress:
+        """Say that programs run again, and return what tells how far they are."""
+        before = [self.records[job.number].get(side) for job in jobs for side in sides]
+        observed = [each.observation for each in before if each]
+        names = [job.name for job in jobs]
+        text = estimates.again(f"{phase} {how}", names, observed)
+        self.progress(0, len(jobs) * len(sides), text)
+        return estimates.of_phase(self.progress, phase)
 
     def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
         """Run programs twice, each in fresh processes, on the left side of their pair or the right.
@@ -143,7 +166,9 @@ class _Again:
         found: dict[tuple[int, Side], list[Recorded]] = {}
         for side in dict.fromkeys(sides.values()):
             jobs = [self.jobs[number] for number in numbers if sides[number] == side]
-            turns = run_turns(jobs, side, folders, self._how(fresh=True))
+            how = f"twice on {side}, each in fresh processes"
+            progress = self._told("run alone", how, jobs, [side, side])
+            turns = run_turns(jobs, side, folders, self._how(fresh=True), progress=progress)
             found |= {
                 (job.number, side): [turn[job.number] for turn in turns]
                 for job in jobs

@@ -27,6 +27,7 @@ from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Recorded, log, truth_of
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.row_draft import RowDraft
@@ -36,7 +37,7 @@ from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.side_runs import run_sides
-from parity_tests.processes.warm_workers import warm_arbiter
+from parity_tests.processes.warm_workers import Truth, warm_arbiter
 from parity_tests.processes.worker_process import PROCESSES
 from reports.rows import (
     SIDES,
@@ -119,19 +120,19 @@ def _judged(
     measured: _Measured, options: CampaignOptions, folder: Path, progress: Progress
 ) -> Campaign:
     """Judge what was measured; programs that differ run again, to see whether and why they do."""
-    drafts = _compare(measured, options, folder)
+    drafts = _compare(measured, options, folder, progress)
     try:
         drafts = find_unrepeatable(
-            drafts, measured.collected.jobs, measured.records, options, folder
+            drafts, measured.collected.jobs, measured.records, options, folder, progress
         )
     except OSError as error:  # the folder is full, or went away
         note_refusal(error)
         log.warning("constparity: programs that differ were not run again (%s)", error)
     job = measured.collected.job
-    drafts = with_late_settings(drafts, job, options, folder)
+    drafts = with_late_settings(drafts, job, options, folder, progress)
     if options.attribute:
         drafts = _attribute(drafts, measured, options, folder, progress)
-        drafts = with_reads_in_calls(drafts, job, options, folder)
+        drafts = with_reads_in_calls(drafts, job, options, folder, progress)
     pairs = pairs_of(options.sides)
     told = [draft for number, draft in enumerate(drafts) if measured.is_told(number)]
     return Campaign(
@@ -254,29 +255,47 @@ def _estimate(seconds: float, options: CampaignOptions) -> str:
     )
 
 
-def _compare(measured: _Measured, options: CampaignOptions, folder: Path) -> list[RowDraft]:
+def _compare(
+    measured: _Measured, options: CampaignOptions, folder: Path, progress: Progress
+) -> list[RowDraft]:
     """Compare the sides of each program, with the arbiter where it may decide, and judge times."""
     collected, samples = measured.collected, measured.samples
     by_name = {collected.programs[number].name: each for number, each in samples.items()}
     times = judge_times(by_name, by_name, pairs_of(options.sides))
     # The saved results may be compared with other sides later, when no arbiter is asked.
     always_arbitrate = options.save is not None and not set(SIDES) <= set(options.sides)
+    total, most = len(collected.programs), f"at most {options.timeout:g} s"
+
+    def judging(number: int, what: str = "") -> None:
+        progress(number, total, f"judging {collected.programs[number].name}{what}")
+
     with warm_arbiter(folder, options.time_limit, fresh=options.fresh) as arbitrate:
-        return [
-            draft_of(
+
+        def ask_arbiter(number: int) -> Truth:
+            judging(number, f": in double precision, {most}")
+            return arbitrate(collected.job(number))
+
+        def ask_hazards(number: int, reads: str) -> HazardsFound:
+            judging(number, f": hazards in a process of their own, {most}")
+            return detect_alone(collected.job(number), folder, options.limits, reads)
+
+        drafts = []
+        for number, each in enumerate(collected.programs):
+            judging(number)
+            draft = draft_of(
                 each,
                 measured.records[number],
                 options.sides,
-                partial(arbitrate, collected.job(number)),
-                partial(detect_alone, collected.job(number), folder, options.limits),
+                partial(ask_arbiter, number),
+                partial(ask_hazards, number),
                 hazards_on=side_with_hazards(options),
                 time_samples=samples.get(number, ()),
                 times=times.get(each.name, ()),
                 measured_again=measured.again.get(number, ()),
                 always_arbitrate=always_arbitrate,
             )
-            for number, each in enumerate(collected.programs)
-        ]
+            drafts.append(draft)
+        return drafts
 
 
 def _attribute(

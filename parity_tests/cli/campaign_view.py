@@ -62,7 +62,7 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     With 2 the programs that a flip leaves alone get their reasons, too; else those of them that
     changed their process have a line that says so.
     """
-    print_headline(console, campaign)
+    print_headline(console, campaign, gains=bool(details))
     if not details:
         return
     print_measured(console, campaign)
@@ -78,15 +78,18 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     _print_totals(console, campaign)
 
 
-def print_headline(console: Console, campaign: Campaign) -> None:
+def print_headline(console: Console, campaign: Campaign, *, gains: bool = False) -> None:
     """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
 
-    And where two saved campaigns come from, if they were not measured alike.
+    With `gains`, what gets faster or smaller comes third. And where two saved campaigns come from,
+    if they were not measured alike.
     """
     headline = campaign.headline
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
     say_wrapped(console, headline.question, style)
     say_wrapped(console, headline.agreement)
+    if gains and (gained := "; ".join(_gains(campaign.programs))):
+        say_wrapped(console, f"the flip gains: {gained}")
     for line in campaign.provenance:
         say(console, line, "yellow")
 
@@ -286,8 +289,6 @@ def _print_totals(console: Console, campaign: Campaign) -> None:
     if flips:
         texts = (f"[{FLIP_STYLES[o]}]{flips[o]} {o}[/]" for o in FLIP_OUTCOMES if flips[o])
         console.print("the flip: " + "; ".join(texts), highlight=False)
-    if gains := "; ".join(_gains(campaign.programs)):
-        say(console, f"the flip gains: {gains}")
 
 
 def _gains(programs: Sequence[ProgramRow]) -> Iterator[str]:

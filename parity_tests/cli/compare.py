@@ -80,9 +80,12 @@ def compare(
     requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
     try:
         with display.progress() as shown:
+            saved = []
+            for file in (left, right):
+                shown(0, 0, f"reading {file}, and the digests of its arrays")
+                saved.append(Saved.read(Path(file)))
             result = compare_saved.compare(
-                Saved.read(Path(left)),
-                Saved.read(Path(right)),
+                *saved,
                 attribute=attribute,
                 timeout=timeout,
                 attribution_timeout=attribution_timeout,

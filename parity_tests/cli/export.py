@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from engine.artifacts.hoisted_export import HoistedExport
     from engine.artifacts.manifest import Manifest
 
+_LARGE = 2**28  # bytes that take seconds to read
+
 export = typer.Typer(no_args_is_help=True, help="Look at the files of hoisted exports.")
 
 
@@ -48,16 +50,21 @@ def inspect(
     from engine.artifacts import reader
     from engine.artifacts.manifest import Manifest
     from parity_tests.cli import terminal
+    from reports.views.figures import humanise_bytes
 
     try:
         container = containers.parse(containers.mapped(file))
         manifest = Manifest.of(container)
-        exported = reader.read(container)
-        modules = [_module(exported, 0)]
-        while exported.has_vjp():
-            exported = exported.vjp()
-            modules.append(_module(exported, len(modules)))
-        reader.check_constants(container, manifest)
+        with terminal.progress() as shown:
+            if container.nbytes > _LARGE:  # all of it is read, at the speed of the disk
+                size = humanise_bytes(container.nbytes)
+                shown(0, 0, f"{file}: comparing {size} with their checksums")
+            exported = reader.read(container)
+            modules = [_module(exported, 0)]
+            while exported.has_vjp():
+                exported = exported.vjp()
+                modules.append(_module(exported, len(modules)))
+            reader.check_constants(container, manifest)
     except (OSError, containers.ContainerError) as error:
         fail(f"cannot read {file}: {error}")
     console = terminal.console()

@@ -82,7 +82,9 @@ def fuzz(
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)
         write_reports(context, console, requests, fuzzed.campaign, judging.rules)
-        for kept in fuzzing.keep(fuzzed, keep, timeout=timeout):
+        with display.progress() as shown:
+            smaller = list(fuzzing.keep(fuzzed, keep, timeout=timeout, progress=shown))
+        for kept in smaller:
             console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     except SidesError as error:
         fail(str(error))

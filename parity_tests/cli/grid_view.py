@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from parity_tests.cli.folded_names import folded
 from parity_tests.cli.terminal import ANSWER_STYLES, say
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow
@@ -129,29 +127,37 @@ def _width_of_cells(grid: Grid) -> int:
 def _print_table(
     console: Console, grid: Grid, found: Sequence[tuple[GridRow, tuple[Line, ...]]], shown: range
 ) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
-    table.add_column("program", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for number in shown:
-        label = escape(grid.versions[number].label.replace(" ", "\n"))
-        table.add_column(label, no_wrap=True, min_width=_LEAST_WIDTH_OF_CELL)
-    room = console.width - (_width_of_labels(grid) + 1) - (_width_of_cells(grid) + 1) * len(shown)
-    for row, of in found:
-        name = folded(visible(row.name), max(room, _LEAST_WIDTH_OF_NAME)).split("\n")
-        # A name takes the lines of its program, and goes on below them where it is longer.
-        for number in range(max(len(name), len(of))):
-            cells = _cells(of[number], shown) if number < len(of) else []
-            table.add_row(escape(name[number]) if number < len(name) else "", *cells)
-    console.print(table)
+    labels = [grid.versions[number].label.split() for number in shown]
+    cells = [_width_of_cells(grid)] * len(shown)
+    room = console.width - (_width_of_labels(grid) + 1) - sum(each + 1 for each in cells)
+    names = [visible(row.name) for row, _ in found]
+    longest = max(len(line) for name in ("program", *names) for line in name.split("\n"))
+    widths = [min(longest, max(room, _LEAST_WIDTH_OF_NAME)), _width_of_labels(grid), *cells]
+    most = max(map(len, labels))
+    for line in range(most):
+        words = [[*[""] * (most - len(each)), *each][line] for each in labels]
+        first = "program" if line == most - 1 else ""
+        _print_line(console, widths, [(each, "bold") for each in (first, "", *words)])
+    say(console, "─" * (sum(widths) + len(widths) - 1))
+    for name, (_, of) in zip(names, found, strict=True):
+        lines = name.split("\n")
+        if max(map(len, lines)) > widths[0]:  # it is not split, and has a line of its own
+            say(console, name)
+            lines = []
+        for number in range(max(len(lines), len(of))):
+            first = lines[number] if number < len(lines) else ""
+            row = of[number] if number < len(of) else None
+            told = [row.cells[each] for each in shown] if row else []
+            texts = [(cell.text, TONE_STYLES[cell.tone]) for cell in told]
+            _print_line(console, widths, [(first, ""), (row.label if row else "", ""), *texts])
 
 
-def _cells(line: Line, shown: range) -> list[str]:
-    cells = [line.cells[number] for number in shown]
-    return [line.label, *(_styled(escape(cell.text), cell.tone) for cell in cells)]
-
-
-def _styled(text: str, tone: Tone) -> str:
-    return f"[{TONE_STYLES[tone]}]{text}[/]" if TONE_STYLES[tone] else text
+def _print_line(console: Console, widths: Sequence[int], cells: Sequence[tuple[str, str]]) -> None:
+    line = Text()
+    for width, (text, style) in zip(widths, cells, strict=False):
+        line.append(text, style).append(" " * max(width - cell_len(text) + 1, 1))
+    line.rstrip()
+    console.print(line, highlight=False, soft_wrap=True)
 
 
 # -- what changes ----------------------------------------------------------------------------------

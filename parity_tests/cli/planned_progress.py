@@ -15,7 +15,7 @@ LINE_SECONDS = 60.0  # between two lines of progress in a log
 
 
 class CampaignProgress:
-    """Shows how far a campaign is: its rate, the time that is left, and what failed by kind.
+    """Shows how far a campaign is: its rate, the time that is left, what failed, what is done now.
 
     Programs that tasks of this machine have behind them count before their task has ended, and
     are no state yet.
@@ -31,12 +31,12 @@ class CampaignProgress:
             self.tally, self.begun = tally, time.monotonic()
         self._show(0.0)
 
-    def at_work(self, programs: float) -> None:
-        """Show them with the programs that other tasks have behind them."""
+    def at_work(self, programs: float, now: str = "") -> None:
+        """Show them with the programs that other tasks have behind them, and what these do now."""
         if self.tally is not None:
-            self._show(programs)
+            self._show(programs, now)
 
-    def _show(self, at_work: float) -> None:
+    def _show(self, at_work: float, now: str = "") -> None:
         assert self.tally is not None
         done, total, states = self.tally.done, self.tally.total, self.tally.states
         minutes = (time.monotonic() - self.begun) / 60
@@ -50,6 +50,7 @@ class CampaignProgress:
         stored = "" if done == total else f"{done:,} in the store, "
         left = "" if done == total else f", {left}"
         text = f"{stored}{rate:.0f} a minute{left}; {', '.join(bad) or 'no failures'}"
+        text += f"; now {now}" if now else ""
         # All are there when the last task has ended, and not when its programs have run.
         self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)
 

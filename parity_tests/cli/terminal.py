@@ -181,8 +181,8 @@ def _plain(console: Console) -> Advance:
         is_due = not total or done in (last[0], total) or total != last[1]
         if is_due or done * lines // total > (done - 1) * lines // total:
             count = f"{done}/{total} " if total else ""
-            if text or done:
-                say(console, f"{count}{text}".rstrip())
+            if text:
+                say(console, f"{count}{text}")
         last = (done, total)
 
     return advance

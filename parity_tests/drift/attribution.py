@@ -12,6 +12,10 @@ already, in two processes. What is left to see is that the sides differ in these
 equation that constants go into and that differs shows it; without one both sides run unchanged
 after all, so a bug is never named before.
 
+Most runs without constant folding compile in no time, and what XLA folds may take it long. A
+program that compiles for long runs without first. The bits of the other side in a process of their
+own name the cause then, and neither does it run unchanged, nor is an equation named.
+
 Programs share the process of a side, as in a campaign. One that does not repeat its bits there is
 tried once more in processes of its own.
 
@@ -75,6 +79,12 @@ class Drift:
         """The two sides, left and right."""
         return self.left.observation.side, self.right.observation.side
 
+    @cached_property
+    def long_staging(self) -> float:
+        """The seconds of tracing, lowering and compiling as before; 0 unless that takes long."""
+        times = (each.observation.times for each in (self.left, self.right))
+        return max((each.staging for each in times if each and each.is_long), default=0.0)
+
 
 def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side], str]:
     """Return the pairs to attribute, with their rungs: the first across the flip, and a mismatch.
@@ -129,10 +139,10 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
     file = CampaignFiles(folder).drift(drift.job.number, left, right)
     if (text := kept(file)) is not None:
         return DriftAttribution.model_validate_json(text)
-    rerun = warm.runs_of(drift.job, drift.sides)
+    rerun = warm.runs_of(drift.job, drift.sides, drift.long_staging)
     found = _Attribution(drift, rerun).find()
     # What something outside killed, or what took too long, may work another time.
-    if not rerun.is_out_of_time and KILLED not in found.evidence:
+    if not rerun.is_out_of_time and not found.out_of_time and KILLED not in found.evidence:
         keep(file, to_json(found))
     return found
 
@@ -170,19 +180,28 @@ class _Attribution:
 
     def find(self) -> DriftAttribution:
         try:
-            if not self.drift.has_repeated:
+            long = self.drift.long_staging
+            if not self.drift.has_repeated and not long:
                 self._repeat()
             found = self._cause_or_none()
+            if long and found.off:
+                said = f"no equation is named, for to compile as before takes {long:.0f} s"
+                return self._attribution(found.cause, f"{found.evidence}; {said}")
             first = self._first_with_constant(found.off)
             if first is None:
                 if self.drift.has_repeated:
                     found = self._repeated(found)
+                elif long:
+                    self._repeat()
                 first = self._first
         except NotRepeatedError as error:
             unrepeated = self._attribution("not attributed", str(error))
             return unrepeated.model_copy(update={"unrepeated": True, "unrepeated_side": error.side})
-        except (NotAttributedError, OutOfTimeError) as error:
+        except NotAttributedError as error:
             return self._attribution("not attributed", str(error))
+        except OutOfTimeError as error:
+            late = self._attribution("not attributed", str(error))
+            return late.model_copy(update={"out_of_time": True})
         cause, evidence, _ = found
         if cause == "a bug":
             # What XLA folds on one side alone may differ before the bug, and is not the bug.

@@ -66,7 +66,13 @@ def attribute_drift(
     found = list(drafts)
     with warm_sides(folder, limits, timeout) as warm:
         for done, (number, pairs) in enumerate(drifting.items()):
-            progress(done, len(drifting), f"attributing the drift of {drafts[number].name}")
+            phase = f"attributing the drift of {drafts[number].name}"
+            progress(done, len(drifting), f"{phase}, at most {timeout:g} s")
+
+            def run_again(what: str, done: int = done, phase: str = phase) -> None:
+                progress(done, len(drifting), f"{phase}: {what}")
+
+            warm.on_long = run_again
             findings, job, truth = drafts[number].findings, job_of(number), truth_of(number)
             if isinstance(job, NotRunAgain):
                 findings = replace(findings, no_drift=job.why)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,12 +50,17 @@ class WarmSides:
     folder: Path
     limits: Limits
     timeout: float = ATTRIBUTION_TIMEOUT
+    # Told each run of a program that compiles for long.
+    on_long: Callable[[str], object] = lambda text: None
     _workers: dict[Side, WarmWorker] = field(default_factory=dict)
     _runs: int = 0
 
-    def runs_of(self, job: Job, sides: tuple[Side, Side]) -> Reruns:
-        """Return how to run a program; the time for its runs begins."""
-        return Reruns(self, job, sides, time.monotonic() + self.timeout, self._runs)
+    def runs_of(self, job: Job, sides: tuple[Side, Side], staging: float = 0.0) -> Reruns:
+        """Return how to run a program; the time for its runs begins.
+
+        `staging` are the seconds that it takes at least to trace, lower and compile it as before.
+        """
+        return Reruns(self, job, sides, time.monotonic() + self.timeout, self._runs, staging)
 
     def worker(self, side: Side) -> WarmWorker:
         """Return the worker of a side."""
@@ -103,7 +108,8 @@ class _Left(NamedTuple):
 class Reruns:
     """How the two sides of one program run again, until the `deadline`.
 
-    `begun` is the number of runs before: those of other programs, in the same processes.
+    `begun` is the number of runs before: those of other programs, in the same processes. A run that
+    compiles as before takes `staging` seconds at least, and is not begun without them.
     """
 
     by: WarmSides
@@ -111,6 +117,7 @@ class Reruns:
     sides: tuple[Side, Side]
     deadline: float
     begun: int
+    staging: float = 0.0
 
     @property
     def is_out_of_time(self) -> bool:
@@ -144,6 +151,15 @@ class Reruns:
     def _run(self, order: Rerun, what: str, sides: Sequence[Side]) -> list[_Left]:
         """Run sides at once. Raises `NotAttributedError` and `OutOfTimeError`."""
         found = []
+        is_long = self.staging and not order.xla and not order.as_arguments
+        if is_long and time.monotonic() + self.staging > self.deadline:
+            raise OutOfTimeError(
+                f"attribution would take longer than {self.by.timeout:g} seconds "
+                f"(--attribution-timeout), for to compile as before takes {self.staging:.0f} of "
+                "them"
+            )
+        if self.staging:
+            self.by.on_long(f"{what}, on {' and '.join(sides)}")
         done = done_by([self.by.worker(each) for each in sides], order, self.deadline)
         if any(each.lost for each in done) and self.is_out_of_time:
             raise OutOfTimeError(

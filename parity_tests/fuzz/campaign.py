@@ -72,15 +72,15 @@ def keep(
     folder: Path,
     *,
     timeout: float,
-    on_round: Callable[[str, int], None] = lambda name, pieces: None,
+    progress: Progress = lambda done, total, text: None,
 ) -> Iterator[Kept]:
-    """Make each program that failed smaller, as long as it fails alike, and write it to a file.
+    """Make each program that failed smaller, as long as it fails alike, and write it to a file."""
+    failed = [row for row in fuzzed.campaign.programs if row.verdict != "parity"]
+    for done, row in enumerate(failed):
 
-    `on_round` is called at each round with the program's name and the number of pieces it has left.
-    """
-    for row in fuzzed.campaign.programs:
-        if row.verdict == "parity":
-            continue
+        def on_round(name: str, pieces: int, done: int = done) -> None:
+            progress(done, len(failed), f"making {name} smaller: {pieces} pieces left")
+
         options = _options(fuzzed.campaign.sides, timeout)
         recipe = reduced(fuzzed.recipes[row.name], row, options, on_round)
         folder.mkdir(parents=True, exist_ok=True)

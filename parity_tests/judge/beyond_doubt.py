@@ -11,7 +11,8 @@ left out; if the calls are too few all the same, there is no interval.
 
 That holds for independent calls. A process that runs beside others may be slow as a whole, so a
 campaign measures both sides twice more, one process after the other, and a time is slower only
-where each process after the flip is slower than each one before it.
+where each process after the flip is slower than each one before it. A program that compiles for
+long is measured once where each slower time exceeds its limits threefold.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ SECONDS_APART = 100e-6  # less is the price of a thread that wakes up, not of a 
 ONCE: tuple[TimeMetric, ...] = ("trace", "lower", "compile")
 FACTOR_ONCE = 3.0
 SECONDS_ONCE = 0.5
+
+FAR = 3.0  # times the limits
 
 # An idle machine takes about as much of the clock as of its processors, or less.
 BUSY = 1.25
@@ -61,7 +64,11 @@ class CallRatio:
     @property
     def is_slower(self) -> bool:
         """Whether the right side takes more than twice the time, beyond doubt."""
-        return self.low > FACTOR and self.apart > SECONDS_APART
+        return self.exceeds(1.0)
+
+    def exceeds(self, times: float) -> bool:
+        """Say whether the right side is slower by so many times the limits, beyond doubt."""
+        return self.low > times * FACTOR and self.apart > times * SECONDS_APART
 
     @property
     def is_faster(self) -> bool:
@@ -79,8 +86,12 @@ def calls(left: StageTimes, right: StageTimes) -> CallRatio | None:
     return _ratio(left.call_seconds, right.call_seconds)
 
 
-def slower_stages(left: StageTimes, right: StageTimes) -> tuple[TimeMetric, ...]:
+def slower_stages(
+    left: StageTimes, right: StageTimes, limits: float = 1.0
+) -> tuple[TimeMetric, ...]:
     """Return the stages that take longer on the right, beyond what one process may come to.
+
+    `limits` says how many times the limits are exceeded.
 
     Example::
 
@@ -89,10 +100,21 @@ def slower_stages(left: StageTimes, right: StageTimes) -> tuple[TimeMetric, ...]
     found = []
     for stage in ONCE:
         old, new = getattr(left, stage), getattr(right, stage)
-        if new > FACTOR_ONCE * old and new - old > SECONDS_ONCE:
+        if new > limits * FACTOR_ONCE * old and new - old > limits * SECONDS_ONCE:
             found.append(stage)
     ratio = calls(left, right)
-    return (*found, "call") if ratio and ratio.is_slower else tuple(found)
+    return (*found, "call") if ratio and ratio.exceeds(limits) else tuple(found)
+
+
+def is_settled(left: StageTimes, right: StageTimes) -> bool:
+    """Say whether one process of each side is enough: more take long, and little can change.
+
+    Example::
+
+        is_settled(before.times, after.times)
+    """
+    is_long = left.is_long or right.is_long
+    return is_long and slower_stages(left, right) == slower_stages(left, right, FAR)
 
 
 def slower_in_all(pairs: Sequence[tuple[StageTimes, StageTimes]]) -> tuple[TimeMetric, ...]:

@@ -68,10 +68,14 @@ def _without_rounds(
         return
     again = flip.times_again
     measured = ((before.times, after.times), *again)
-    confirmed = beyond_doubt.slower_in_all(measured) if again else ()
+    is_settled = not again and beyond_doubt.is_settled(before.times, after.times)
+    confirmed = beyond_doubt.slower_in_all(measured) if again or is_settled else ()
     for stage in confirmed:
         once = _once(stage, before.times, after.times)
         of_again = f"; measured again {' and '.join(_once(stage, *each) for each in again)}"
+        if is_settled:
+            staging = humanise_seconds(max(before.times.staging, after.times.staging))
+            of_again = f"; not measured again, since that compiles for {staging}"
         old, new = _seconds(stage, before.times), _seconds(stage, after.times)
         yield _slower(flip, stage, new / old, new - old, once + of_again)
     call = beyond_doubt.calls(before.times, after.times)

@@ -238,14 +238,20 @@ def _weighed(
         return "different", what_differs_too(alike), what_helps(alike)
     if drift and drift.cause == "another program":
         return "different", "", advice("one program")
+    is_late = drift is not None and drift.out_of_time
+    if beyond and is_late:
+        return "different", "", advice("cause not known")
     # A cause that was looked for in vain leaves the drift unexplained, however small it is.
-    if drift or beyond:
+    if beyond or (drift and not is_late):
         return "different", "", flip.how_to_find_the_culprit
-    return (
-        "numerics drift, explained",
-        "that is within the rounding of the outputs' dtypes",
-        advice("fused drift"),
-    )
+    return "numerics drift, explained", _within(outputs), advice("fused drift")
+
+
+def _within(outputs: Comparison) -> str:
+    """Say what makes outputs equal that are not bitwise."""
+    if worst_rung(outputs.leaves) == "arbiter":
+        return "both sides are equally near to double precision"
+    return "that is within the rounding of the outputs' dtypes"
 
 
 def _cause_of(drift: DriftAttribution) -> str:

@@ -46,6 +46,7 @@ from parity_tests.observe.stages import (
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Failure, Observation, Side
 from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
+from reports.rows.observation import LONG_STAGING
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def measure(
     persistent cache either. Unless `exact_peaks`, a peak of host memory leaves out what was free in
     the process before. `fresh` says that the process has run no other program. With `reload`
     the program is exported and read back, and called from a persistent cache. `flips` says whether
-    the other form is compiled and called in the last checks, or left out.
+    the other form is compiled and called in the last checks, or left out. A program that compiles
+    for long is not compiled in its other form.
 
     Example::
 
@@ -130,6 +132,8 @@ def _with_last(
     if flag_flips or as_it_is_written:
         on_measured(found)
     if flag_flips:
+        if flips == "called" and clock.seconds["compile"] > LONG_STAGING:
+            flips = "lowered"  # the other form may compile for as long
         last = last_checks.take(built, observation, clock, flips)
         observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
     if as_it_is_written:

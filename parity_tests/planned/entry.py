@@ -28,15 +28,15 @@ class Beats:
     _written: float = 0.0
 
     def step(self, done: int, total: int, text: str) -> None:
-        """Take how many steps are done, of all."""
-        self._said = f"{done} {total}"
+        """Take how many steps are done, of all, and what is done now."""
+        self._said = f"{done} {total} {text}"
         self.write()
 
     def write(self) -> None:
         """Write what was taken last."""
         if time.monotonic() - self._written >= _BEAT_SECONDS:
             self._written = time.monotonic()
-            self.file.write_text(self._said)
+            self.file.write_text(self._said, "utf-8", "backslashreplace")
 
 
 def main(folder: str) -> None:

@@ -20,13 +20,13 @@ def run_here(
     folder: Path,
     *,
     jobs: int = 1,
-    at_work: Callable[[float], object] = lambda programs: None,
+    at_work: Callable[[float, str], object] = lambda programs, now: None,
 ) -> Iterator[Outcome]:
     """Run tasks as they come, at most `jobs` at a time, and return each as it ends.
 
-    `at_work` is told once a second how many programs the tasks at work have behind them. Processes
-    are killed when the iterator is closed. Raises `FolderError` where the folder of a task takes no
-    more files.
+    `at_work` is told once a second how many programs the tasks at work have behind them, and what
+    they do now. Processes are killed when the iterator is closed. Raises `FolderError` where the
+    folder of a task takes no more files.
 
     Example::
 
@@ -52,7 +52,8 @@ def run_here(
                     yield running.task, outcome
             if going and time.monotonic() - said >= _SAY_SECONDS:
                 said = time.monotonic()
-                at_work(sum(each.share() * len(each.task.programs) for each in going.values()))
+                programs = sum(each.share() * len(each.task.programs) for each in going.values())
+                at_work(programs, " | ".join(each.now for each in going.values() if each.now))
             time.sleep(pause(time.monotonic() - started, most=MOST_POLL_SECONDS))
     finally:
         for running in going.values():

@@ -71,12 +71,16 @@ class TaskFiles:
 
 @dataclass
 class TaskProcess:
-    """The process of a task; `most` is the largest share of its programs that it has said."""
+    """The process of a task; `most` is the largest share of its programs that it has said.
+
+    `now` is what it said last that it does.
+    """
 
     task: Task
     files: TaskFiles
     process: subprocess.Popen[bytes]
     most: float = 0.0
+    now: str = ""
 
     @classmethod
     def start(cls, task: Task, folder: Path, processors: Sequence[int] = ()) -> TaskProcess:
@@ -127,8 +131,10 @@ class TaskProcess:
 
     def share(self) -> float:
         """Return which share of its programs a task at work has behind it, as far as it says."""
-        done, _, total = self.files.beat.read_text().partition(" ")
-        if total.isdecimal() and int(total):  # a beat that is written at this moment is empty
+        said = self.files.beat.read_text("utf-8", "replace")  # it may be written at this moment
+        done, total, now = [*said.split(" ", 2), "", "", ""][:3]
+        self.now = now or self.now
+        if total.isdecimal() and int(total):
             # What looks into differences has steps of its own, and begins with none of them.
             self.most = max(self.most, int(done) / int(total))
         return self.most

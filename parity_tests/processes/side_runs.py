@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import (
@@ -94,7 +95,12 @@ def run_sides(
 
 
 def run_turns(
-    jobs: Sequence[Job], side: Side, folders: Sequence[Path], options: RunOptions
+    jobs: Sequence[Job],
+    side: Side,
+    folders: Sequence[Path],
+    options: RunOptions,
+    *,
+    progress: Progress = lambda done, total, text: None,
 ) -> list[dict[int, Recorded]]:
     """Run every job on one side once for each folder, and return the records by number for each.
 
@@ -105,6 +111,14 @@ def run_turns(
         run_turns(jobs, "jax-legacy", [folder / "0", folder / "1"], RunOptions(fresh=True))
     """
     turns = [_finished_before(jobs, side, side_folder(each, side)) for each in folders]
+
+    def show(text: str) -> None:
+        progress(sum(map(len, turns)), len(jobs) * len(turns), text)
+
+    def keep(turn: dict[int, Recorded], number: int, record: Recorded) -> None:
+        turn[number] = record
+        show(f"{side}: {record.observation.program}")
+
     supervise(
         [
             SideRun(
@@ -112,7 +126,8 @@ def run_turns(
                 tuple(job for job in jobs if job.number not in turn),
                 side_folder(folder, side),
                 options,
-                on_record=turn.__setitem__,
+                on_record=partial(keep, turn),
+                on_long=show,
             )
             for turn, folder in zip(turns, folders, strict=True)
         ]

@@ -149,7 +149,7 @@ class Worker:
     is_spent: bool = False  # it does no program after the one that it is on
     is_changed: bool = False  # by a module, whose programs alone it is fit for
     step: Step | None = None  # what it said last of how far it has come with a question
-    _read: int = 0
+    _read: int = 0  # bytes
     _has_ended: bool = False
     _killed: bool = False
     _last: float = field(default_factory=time.monotonic)
@@ -208,15 +208,15 @@ class Worker:
         self._has_ended = self.has_ended()  # before reading, to miss no last words
         if not self.files.events.exists():
             return []
-        with open(self.files.events) as lines:
+        with open(self.files.events, "rb") as lines:
             lines.seek(self._read)
-            text = lines.read()
-        whole = text[: text.rfind("\n") + 1]
+            said = lines.read()
+        whole = said[: said.rfind(b"\n") + 1]
         self._read += len(whole)
         if whole:
             give_sign()
         done = []
-        for line in whole.splitlines():
+        for line in whole.decode().split("\n")[:-1]:
             event, what = line.split(maxsplit=1)
             if event == "staging":
                 hear(float(what))

@@ -215,7 +215,7 @@ def _step(say: Callable[[str], object]) -> protocol.Progress:
 
     def tell(done: int, total: int, text: str) -> None:
         step = protocol.Step(done=done, total=total, text=text)
-        say(f"step {json.dumps(step.model_dump())}")  # ASCII: the parent counts characters
+        say(f"step {step.model_dump_json()}")
 
     return tell
 

@@ -92,7 +92,8 @@ def _import_all(side: Side, modules: Sequence[str]) -> None:
 @contextmanager
 def events(desk: Desk) -> Iterator[Callable[[str], object]]:
     """Open the events, and return how to say something there."""
-    with open(desk.files.events, "a", buffering=1) as events:
+    # The name of a file may hold any bytes.
+    with open(desk.files.events, "a", 1, "utf-8", "backslashreplace") as events:
         yield lambda line: events.write(f"{line}\n")
 
 

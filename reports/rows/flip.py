@@ -28,6 +28,7 @@ class DriftAttribution(Row):
     line: int = 0
     unrepeated: bool = False  # a side gave other bits when it ran again, so nothing was attributed
     unrepeated_side: Side | None = None  # that side
+    out_of_time: bool = False  # the cause was not found in time
     # The side whose outputs double precision contradicts, it alone; and not for a rounding.
     wrong: Side | None = None
 

@@ -116,6 +116,11 @@ class MemoryStats(Row):
     generated_code: int
 
 
+# A process that traces, lowers and compiles a program for longer, in seconds, is not run again
+# where nothing depends on it.
+LONG_STAGING = 10.0
+
+
 class StageTimes(Row):
     """Seconds of each stage.
 
@@ -136,6 +141,17 @@ class StageTimes(Row):
     cached_compile: float | None = None
     call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
     processor: float | None = None
+
+    @property
+    def staging(self) -> float:
+        """The seconds of trace, lower and compile: of the clock, or less of the processors."""
+        clock = self.trace + self.lower + self.compile
+        return clock if self.processor is None else min(clock, self.processor)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether one more process would trace, lower and compile for long."""
+        return self.staging > LONG_STAGING
 
 
 class OutputLeaf(Row):

@@ -285,7 +285,10 @@ def test_the_command_compares_and_exits_as_run_does(saved, tmp_path, capsys):
     files = [str(folder / f"{name}.json") for name in HALVES]
     report = tmp_path / "report.json"
     assert app.main(["compare", *files, "--report", f"json:{report}"]) == app.Exit.DIFFERENCE
-    assert "mismatch at the only output" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "mismatch at the only output" in printed.out
+    assert f"reading {files[0]}, and the digests of its arrays\n" in printed.err
+    assert " judging other_value\n" in printed.err
     assert report.exists()
     assert app.main(["compare", *files, "--exit-zero"]) == app.Exit.PARITY
     assert app.main(["compare", files[0], str(tmp_path / "none.json")]) == app.Exit.USAGE

@@ -1,5 +1,7 @@
 """Programs that do not repeat themselves are named with what changed, and no others are."""
 
+import re
+
 import pytest
 from program_files import line_with, program_file
 
@@ -12,19 +14,32 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.protocol import Job
 from reports.rows import SIDES as ALL_SIDES
-from reports.rows import Failure, Observation
+from reports.rows import Failure, Observation, StageTimes
 
 FILE = program_file("trust/unrepeatable")
 SIDES = ("jax-legacy", "jax-simplified")
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory):
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def rows(told, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONHASHSEED", "random")  # as users set it; else a set has one order
         patch.setenv("CONSTPARITY_TEST_MARK", str(tmp_path_factory.mktemp("mark") / "mark"))
         options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=60.0)
-        return {row.name: row for row in run.run([str(FILE)], options).programs}
+        result = run.run([str(FILE)], options, progress=lambda *step: told.append(step[2]))
+        return {row.name: row for row in result.programs}
+
+
+def test_second_runs_are_told_with_their_programs_and_how_long_they_take(rows, told):
+    alone = "run alone twice on jax-legacy, each in fresh processes ("
+    [begins] = [text for text in told if text.startswith(alone)]
+    assert re.search(r" and \d+ more\), (a few seconds|about .* (s|min))$", begins)
+    assert told.count("run alone: jax-legacy: unseeded_argument") == 2
 
 
 UNREPEATABLE = {
@@ -96,9 +111,12 @@ def test_a_program_that_crashes_in_every_run_breaks_by_the_flip(rows):
     assert rows["leaves_state"].flip.outcome == "different"
 
 
-@pytest.mark.parametrize(("asked", "again"), [("all", [0, 1]), ("unconfirmed", [1])])
-def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
-    asked, again, monkeypatch, tmp_path
+@pytest.mark.parametrize(
+    ("asked", "compiling", "again"),
+    [("all", 1.0, [0, 1]), ("unconfirmed", 1.0, [1]), ("all", 11.0, [1])],
+)
+def test_a_difference_that_both_implementations_show_runs_again_unless_asked_or_that_is_long(
+    asked, compiling, again, monkeypatch, tmp_path
 ):
     failure = Failure(kind="exception", stage="call", type="ValueError", message="no")
 
@@ -109,16 +127,18 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked(
         )
         return RowDraft("p", "model.py:1", "", Findings(tuple(observed)))
 
+    times = StageTimes(trace=0, lower=0, compile=compiling, first_call=0, call=None, call_samples=0)
+    first = {"legacy": Recorded(Observation(program="p", side="legacy", times=times))}
     ran = []
     monkeypatch.setattr(
         repeats,
         "run_sides",
-        lambda jobs, *how: ran.extend(job.number for job in jobs) or {},
+        lambda jobs, *how, progress: ran.extend(job.number for job in jobs) or {},
     )
     drafts = [draft("simplified", "jax-simplified"), draft("jax-simplified")]
     jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
     options = CampaignOptions(run_again=asked)
-    found = repeats.find_unrepeatable(drafts, jobs, [{}, {}], options, tmp_path)
+    found = repeats.find_unrepeatable(drafts, jobs, [first, first], options, tmp_path)
     assert (ran, found) == (again, drafts)
 
 
@@ -141,5 +161,5 @@ def test_a_program_that_one_side_alone_began_its_process_with_runs_alone(
         return Recorded(Observation(program="p", side=side), files)
 
     records = [{side: record(side, number) for side in SIDES} for number in range(3)]
-    again = repeats._Again({}, records, {2: SIDES}, CampaignOptions(), tmp_path)
+    again = repeats._Again({}, records, {2: SIDES}, CampaignOptions(), tmp_path, print)
     assert again.began_apart(2) == apart

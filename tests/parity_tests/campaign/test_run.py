@@ -1,6 +1,7 @@
 """A campaign over planted faults: each is caught, and the programs after it still run."""
 
 import shutil
+from itertools import takewhile
 
 import pytest
 from program_files import line_with, program_file
@@ -223,9 +224,16 @@ def test_the_campaign_is_a_difference_and_reads_back(faults):
 
 def test_progress_is_told_of_every_step(faults, progress):
     total = 2 * len(faults.programs)
+    measured = list(takewhile(lambda step: not step[2].startswith(("judging ", "meas")), progress))
     # A stage that takes long is told while it lasts.
-    assert list(dict.fromkeys(done for done, _, _ in progress)) == list(range(total + 1))
-    assert {of for _, of, _ in progress} == {total}
+    assert list(dict.fromkeys(done for done, _, _ in measured)) == list(range(total + 1))
+    assert {of for _, of, _ in measured} == {total}
+    texts = [text for _, _, text in progress[len(measured) :]]
+    assert {f"judging {row.name}" for row in faults.programs} <= set(texts)
+    assert "judging other_value: in double precision, at most 30 s" in texts
+    assert any(text.startswith("run again on jax-legacy and jax-simplified (") for text in texts)
+    assert "run again: jax-legacy: other_value" in texts
+    assert "" not in texts
 
 
 def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():

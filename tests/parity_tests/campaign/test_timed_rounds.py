@@ -3,8 +3,9 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run, timed_rounds
+from parity_tests.campaign import measured_again, run, timed_rounds
 from parity_tests.campaign.options import CampaignOptions
+from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Recorded
 from parity_tests.processes.protocol import Job
 from reports.rows import TIME_METRICS, Observation, StageTimes
@@ -65,3 +66,39 @@ def test_raw_samples_are_kept(timed):
     assert {(each.side, each.metric, len(each.seconds)) for each in slower.time_samples} == {
         (side, metric, 8) for side in PAIR for metric in TIME_METRICS
     }
+
+
+def test_programs_are_measured_again_unless_one_process_of_each_side_settles_it(
+    monkeypatch, tmp_path
+):
+    def taken(side, calls, compiling):
+        times = StageTimes(
+            trace=0, lower=0, compile=compiling, first_call=0, call=calls, call_samples=20,
+            call_seconds=(calls,) * 20,
+        )  # fmt: skip
+        return Recorded(Observation(program="p", side=side, times=times))
+
+    recorded = {}
+    for number, compiling in enumerate((1.0, 29.0)):
+        recorded[number, "jax-legacy"] = taken("jax-legacy", 1e-5, compiling)
+        recorded[number, "jax-simplified"] = taken("jax-simplified", 1e-2, 1.0)
+    ran, told = [], []
+
+    def run_sides(jobs, sides, *how, progress):
+        ran.append((*sides, *(job.number for job in jobs)))
+        progress(1, 1, f"{sides[0]}: p: compile")
+        return {}
+
+    monkeypatch.setattr(measured_again, "run_sides", run_sides)
+    jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
+    options = CampaignOptions(sides=PAIR)
+    measured_again.measure_again(
+        jobs, recorded, CampaignFiles(tmp_path), options, progress=lambda *step: told.append(step)
+    )
+    assert ran == [
+        ("jax-legacy", 0), ("jax-simplified", 0), ("jax-simplified", 0), ("jax-legacy", 0),
+    ]  # fmt: skip
+    assert told[2:4] == [
+        (1, 4, "measured again: jax-simplified (p), a few seconds"),
+        (1, 4, "measured again: jax-simplified: p: compile"),
+    ]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import engine
-from parity_tests.cli import app
+from parity_tests.cli import app, export
 
 
 @pytest.fixture
@@ -38,6 +38,15 @@ def test_inspect_shows_programs_constants_sizes_and_versions(file, capsys):
     assert "constant 1: float32 8x8, 256 bytes" in out
     assert "constant 2: float32 8x8, the bytes of constant 1" in out
     assert "stablehlo" not in out
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_large_file_is_said_to_take_its_time(file, capsys, monkeypatch, large):
+    monkeypatch.setattr(export, "_LARGE", 0 if large else 2**28)
+    assert app.main(["export", "inspect", str(file)]) == 0
+    said = capsys.readouterr().err
+    assert (f"{file}: comparing " in said) == large
+    assert large or not said
 
 
 def test_inspect_runs_nothing(file):

@@ -51,11 +51,12 @@ def test_the_table_fits_80_columns_with_the_worst_program_first(grid):
     assert found[4].split() == ["flag", "on", "fails", "-", "fixed", "differs", "differs"]
 
 
-def test_long_names_go_on_below_and_hostile_ones_are_spelled_out(grid):
-    text = printed(grid)
-    assert "[red]" in text
-    assert "\x1b" not in text
-    assert all(len(line) <= 80 for line in table(text))
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_long_name_has_a_line_of_its_own_and_none_is_split(grid, width):
+    found = table(printed(grid, width))
+    assert r"<script>alert(1)</script> | pipe ` tick *b* [l](x) [red] \x00" in found
+    assert any(line.startswith("old_api  ") for line in found)
+    assert all(len(line) <= width for line in found if "<script>" not in line)
 
 
 def test_programs_that_nothing_changes_are_named_alone(grid):

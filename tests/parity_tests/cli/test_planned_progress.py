@@ -46,10 +46,12 @@ def test_programs_of_tasks_at_work_count_and_are_not_in_the_store(progress, step
     progress(tally)
     clock[0] = 1.0
     progress.at_work(100.0)
-    progress.at_work(600.0)  # all ran, and the tasks have not ended
+    progress.at_work(600.0, "judging step")  # all ran, and the tasks have not ended
     assert [each[:2] for each in steps] == [(400, 1000), (500, 1000), (999, 1000)]
     assert steps[1][2] == "400 in the store, 500 a minute, 60 s left; no failures"
-    assert steps[2][2] == "400 in the store, 1000 a minute, 1 s left; no failures"
+    assert steps[2][2] == (
+        "400 in the store, 1000 a minute, 1 s left; no failures; now judging step"
+    )
 
 
 def test_times_are_a_phase_of_their_own(progress, steps, clock):

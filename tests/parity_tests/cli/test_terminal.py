@@ -29,6 +29,7 @@ def test_a_pipe_gets_each_step_with_its_text_on_a_line_of_its_own(coloured):
         advance(1, 2, "legacy: my_model.py:step")
         advance(1, 2, "simplified: my_model.py:step: compile")  # it takes long
         advance(2, 2, "simplified: my_model.py:step")
+        advance(2, 2, "")
         advance(0, 0, "step: compiling")
         advance(0, 3, "round 1")
     assert console.file.getvalue().splitlines() == [
@@ -44,8 +45,9 @@ def test_a_pipe_gets_a_fortieth_of_many_steps():
     console = Console(file=io.StringIO(), width=140)
     with terminal.progress(console) as advance:
         for done in range(401):
-            advance(done, 400, "")
-    assert console.file.getvalue().split() == [f"{done}/400" for done in range(10, 401, 10)]
+            advance(done, 400, "step")
+    lines = console.file.getvalue().splitlines()
+    assert lines == [f"{done}/400 step" for done in range(0, 401, 10)]
 
 
 def test_what_takes_hours_has_a_line_with_its_text_now_and_then():

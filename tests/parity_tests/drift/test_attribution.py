@@ -23,7 +23,7 @@ from parity_tests.judge.verdict import conclude
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import EquationValue, EquationValues, Job
 from parity_tests.program import from_function
-from reports.rows import Comparison, Observation
+from reports.rows import Comparison, Observation, StageTimes
 
 PLANTED = program_file("planted_drift")
 TABLE = np.linspace(0.0, 1.0, 8, dtype=np.float32)
@@ -228,9 +228,12 @@ class Runs:
         return True
 
 
-def attributed(runs, repeated):
+def attributed(runs, repeated, compiling=0.1):
+    times = StageTimes(
+        trace=0.1, lower=0.1, compile=compiling, first_call=0.1, call=None, call_samples=0
+    )
     sides = (
-        Evidence(Observation(program="p", side=side), (Value("", np.float32(value)),))
+        Evidence(Observation(program="p", side=side, times=times), (Value("", np.float32(value)),))
         for side, value in (("jax-legacy", 1.0), ("jax-simplified", 1.5))
     )
     job = Job(number=0, name="p", target="m:p")
@@ -275,6 +278,36 @@ def test_one_side_without_folding_that_has_the_bits_of_the_other_is_enough():
     found = attributed(runs, repeated=True)
     assert runs.asked == ["constant folding off on jax-legacy", "constants"]
     assert "on jax-legacy alone" in found.evidence
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_of_a_program_that_compiles_for_long_nothing_runs_as_before_when_the_cause_is_known(
+    repeated,
+):
+    runs = Runs()
+    found = attributed(runs, repeated, compiling=29.0)
+    assert runs.asked == ["constant folding off on jax-legacy"]
+    assert (found.cause, found.equation) == ("constant folding", "")
+    assert found.evidence.endswith("; no equation is named, for to compile as before takes 29 s")
+
+
+@pytest.mark.parametrize(("again", "unrepeated"), [(1.0, False), (1.25, True)])
+def test_a_program_that_compiles_for_long_runs_as_before_where_the_cause_is_not_known(
+    again, unrepeated
+):
+    runs = Runs(again=again, alone=False, agrees=False)
+    found = attributed(runs, repeated=False, compiling=29.0)
+    assert runs.asked[-1] == "as it was"
+    assert (found.cause, found.unrepeated, found.out_of_time) == (
+        "not attributed", unrepeated, False,
+    )  # fmt: skip
+
+
+def test_a_cause_that_is_not_found_in_time_is_said_as_that():
+    runs = Runs(alone=False, agrees=False, is_out_of_time=True)
+    found = attributed(runs, repeated=False, compiling=29.0)
+    assert (found.cause, found.out_of_time) == ("not attributed", True)
+    assert found.evidence == "it took too long"
 
 
 def test_where_one_side_is_not_enough_the_other_one_runs_without_folding_too():

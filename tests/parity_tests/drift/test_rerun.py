@@ -8,7 +8,7 @@ from program_files import program_file
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import attribution, rerun
-from parity_tests.drift.rerun import NotAttributedError, warm_sides
+from parity_tests.drift.rerun import NotAttributedError, OutOfTimeError, warm_sides
 from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun
@@ -86,7 +86,17 @@ def test_a_program_whose_time_is_over_is_not_attributed_and_looked_at_again_late
     short = drift(0.1)
     assert short.cause == "not attributed"
     assert short.evidence == "attribution took longer than 0.1 seconds (--attribution-timeout)"
+    assert short.out_of_time
     assert drift(60.0).cause == "constant folding"
+
+
+def test_a_run_that_compiles_as_before_is_not_begun_where_its_time_would_be_over(tmp_path):
+    with warm_sides(tmp_path, Limits(60), 60.0) as warm:
+        runs = warm.runs_of(COUNTED, SIDES, staging=61.0)
+        with pytest.raises(OutOfTimeError, match="for to compile as before takes 61 of them"):
+            runs.outputs({}, "as it was")
+        assert runs.first_with_constant().said.startswith("no equation is named: attribution would")
+    assert list(tmp_path.iterdir()) == []  # no process was started
 
 
 def test_options_of_xla_reach_the_process_with_their_types_and_are_told_as_flags():

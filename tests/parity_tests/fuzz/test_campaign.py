@@ -1,5 +1,6 @@
 """The fuzzer on campaigns that are made up: what is kept, how small it gets, what it exits with."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,12 @@ def test_a_program_that_fails_is_made_small_and_kept(where_a_program_has, tmp_pa
     programs_at_once = where_a_program_has("lax.scan(")
     fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1)
     failed = [row for row in fuzzed.campaign.programs if row.verdict == "difference"]
-    kept = list(fuzz.keep(fuzzed, tmp_path / "kept", timeout=1))
+    told = []
+    kept = list(
+        fuzz.keep(fuzzed, tmp_path / "kept", timeout=1, progress=lambda *step: told.append(step))
+    )
+    assert {(done, total) for done, total, _ in told} == {(n, len(kept)) for n in range(len(kept))}
+    assert re.fullmatch(f"making {failed[0].name} smaller: \\d+ pieces left", told[0][2])
     assert 0 < len(failed) == len(kept) < 30
     assert max(programs_at_once[1:]) <= fuzz.CANDIDATES
     for each in kept:

@@ -88,6 +88,26 @@ def test_a_stage_is_slower_where_each_process_is_slower_than_each_before_the_fli
     assert beyond_doubt.slower_in_all(pairs) == slower
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "settled"),
+    [
+        ({"compile": 11.0}, {"calls": 7.0}, True),
+        ({"compile": 9.0}, {"calls": 7.0}, False),  # it does not take long to measure it again
+        ({"compile": 11.0, "processor": 9.0}, {"calls": 7.0}, False),
+        ({"compile": 11.0}, {"calls": 5.0}, False),  # by more than the limit, not threefold
+        ({"compile": 11.0}, {"calls": 7.0, "lower": 1.0}, False),
+        ({"compile": 1.0}, {"compile": 11.0}, True),
+    ],
+)
+def test_what_takes_long_is_measured_once_where_its_price_exceeds_the_limits_threefold(
+    before, after, settled
+):
+    def of(calls=1.0, **stages):
+        return times(*[calls] * 20, **stages)
+
+    assert beyond_doubt.is_settled(of(**before), of(**after)) is settled
+
+
 @pytest.mark.parametrize(("processor", "is_busy"), [(2.0, False), (1.2, True), (None, False)])
 def test_a_busy_machine_is_said(processor, is_busy):
     found = beyond_doubt.waiting([times(trace=1.0, lower=0.5, compile=0.5, processor=processor)])

@@ -63,6 +63,16 @@ def test_a_process_that_is_slow_as_a_whole_is_no_cost(again):
     assert (reason.outcome, reason.what) == ("safe", NOT_JUDGED)
 
 
+def test_a_program_that_compiles_for_long_is_judged_by_one_process_of_each_side():
+    long = observed(BEFORE, compiling=29.0)
+    [price, gain] = reasons(long, observed(AFTER, LARGE))
+    assert price.what == (
+        "each call takes 443x as long; 3.86 ms after 8.70 µs (443x to 443x, 20 calls each); not "
+        "measured again, since that compiles for 29.2 s"
+    )
+    assert (gain.kind, gain.what) == ("gain", "compile 29.0 s to 100 ms")
+
+
 def test_rounds_are_offered_where_the_calls_leave_it_open():
     few = (0.1,) * 3
     for calls in (few, tuple(3856e-6 * each for each in range(1, 21))):

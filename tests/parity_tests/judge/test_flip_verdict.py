@@ -264,6 +264,22 @@ def test_a_bug_differs_and_what_was_looked_into_in_vain_is_not_explained(seen, c
     assert f"cause: {cause}" in reason.what
 
 
+def test_a_cause_that_was_not_found_in_time_makes_no_rounding_a_difference():
+    late = attributed("not attributed").model_copy(update={"out_of_time": True})
+    for rung, why in {
+        "ulp": "that is within the rounding of the outputs' dtypes",
+        "arbiter": "both sides are equally near to double precision",
+    }.items():
+        reason = worst(comparison("outputs", "equal", (leaf(rung),)), drift=[late])
+        assert (reason.outcome, reason.action) == (
+            "numerics drift, explained", advice("fused drift"),
+        )  # fmt: skip
+        assert "cause: not attributed" in reason.what
+        assert reason.what.endswith(f"(as it was found); {why}")
+    beyond = worst(comparison("outputs", "different", (leaf("mismatch"),)), drift=[late])
+    assert (beyond.outcome, beyond.action) == ("different", advice("cause not known"))
+
+
 def test_the_drift_of_another_pair_says_nothing_of_the_flip():
     outputs = comparison("outputs", "different", (leaf("mismatch"),))
     ours = attributed("constant folding", ("legacy", "simplified"))

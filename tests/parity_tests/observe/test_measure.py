@@ -46,6 +46,20 @@ def test_an_observation_is_kept_before_checks_that_may_end_the_process(side, fli
         assert [check.name for check in last] == ["flag flips", "settings left alone"]
 
 
+@pytest.mark.parametrize(("long", "is_called"), [(0.0, False), (60.0, True)])
+def test_a_program_that_compiles_for_long_is_not_compiled_in_its_other_form(
+    monkeypatch, long, is_called
+):
+    monkeypatch.setattr(measure, "LONG_STAGING", long)
+    table = jnp.arange(20.0)
+    marked = from_function(program(args=(1.0,))(lambda x: x * table), "here:fun")
+    checks = {each.name: each for each in measure.measure(marked, "legacy").observation.checks}
+    assert checks["flag flips"].holds
+    assert checks["flag flips"].statement == (
+        "each side comes back" + "; simplified was lowered, and not called" * (not is_called)
+    )
+
+
 @pytest.mark.parametrize(("long", "called_on"), [(1, True), (2, False)])
 def test_a_program_that_is_long_at_first_alone_is_called_on(monkeypatch, long, called_on):
     """On a busy machine the first call of any program may be long."""

@@ -141,7 +141,9 @@ def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_pa
     told, steps = [], []
     names = ["slow 1", "slow 2"]
     with writer(names) as plan:
-        running = partial(run_here, folder=tmp_path / "work", at_work=told.append)
+        running = partial(
+            run_here, folder=tmp_path / "work", at_work=lambda programs, now: told.append(programs)
+        )
         go_on(plan, tasks(names), running, on_step=lambda tally: steps.append(tally.done))
     assert steps == [0, 2]
     assert sorted(set(told)) == [0.0, 1.0]

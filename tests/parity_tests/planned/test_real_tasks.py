@@ -2,6 +2,7 @@
 
 import shutil
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from full_disk import FULL_DISK
@@ -13,6 +14,7 @@ from parity_tests.planned.entry import Beats
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.running import run_task
 from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.task_process import TaskProcess
 from parity_tests.planned.tasks import Cutter
 from parity_tests.processes.signs_of_life import signs_told
 
@@ -121,12 +123,17 @@ def test_a_task_at_work_on_programs_that_run_again_gives_signs_of_life(tmp_path)
 def test_beats_are_few_and_say_how_far_a_task_is(tmp_path, monkeypatch):
     beats, now = Beats(tmp_path / "beat"), [100.0]
     monkeypatch.setattr(entry.time, "monotonic", lambda: now[0])
-    beats.step(1, 4, "")
-    beats.step(2, 4, "")
-    assert beats.file.read_text() == "1 4"
+    beats.step(1, 4, "jax-legacy: größer: compile")
+    beats.step(2, 4, "judging größer")
+    assert beats.file.read_text("utf-8") == "1 4 jax-legacy: größer: compile"
+    task = TaskProcess(None, SimpleNamespace(beat=beats.file), None)
+    assert (task.share(), task.now) == (0.25, "jax-legacy: größer: compile")
     now[0] += 1.0
     beats.write()
-    assert beats.file.read_text() == "2 4"
+    assert beats.file.read_text("utf-8") == "2 4 judging größer"
+    assert (task.share(), task.now) == (0.5, "judging größer")
+    beats.file.write_text("")  # it is written at this moment
+    assert (task.share(), task.now) == (0.5, "judging größer")
 
 
 def test_a_full_disk_is_no_state_of_a_program(tmp_path, monkeypatch):

@@ -1,10 +1,21 @@
 """The supervision loop on work that is made up: how much at once, and what is killed when."""
 
+import os
+from queue import SimpleQueue
+from types import SimpleNamespace
+
 import pytest
 
-from parity_tests.evidence.folder_layout import ProgramFiles, finished_programs, next_free
+from parity_tests.evidence.folder_layout import (
+    ProcessFiles,
+    ProgramFiles,
+    finished_programs,
+    next_free,
+)
 from parity_tests.processes import worker_process
-from parity_tests.processes.worker_process import Lost, supervise
+from parity_tests.processes.protocol import Step
+from parity_tests.processes.worker_process import Lost, Worker, supervise
+from parity_tests.worker.handling import Desk, events
 
 
 class Work:
@@ -74,6 +85,34 @@ def test_an_error_of_ours_that_ended_a_process_is_told():
     last = "parity_tests.jax_internals.PrivateNameError: jax 0.99.0 has no planted"
     lost = Lost("crash", "exit status 1", "import", f"Traceback (most recent call last):\n{last}\n")
     assert lost.failure().message == last
+
+
+def test_what_a_process_says_is_heard_once_in_whatever_letters(tmp_path):
+    """Lines come in parts, and what a file is called may hold line ends of Unicode."""
+    worker = Worker(SimpleNamespace(poll=lambda: None), ProcessFiles(tmp_path))
+    step = Step(done=1, total=2, text="модель.py\u2028: größer 🙂")
+    parts = [
+        b"started 0\nstage \xd0", "модель.py\n".encode()[1:],
+        f"step {step.model_dump_json()}\ndone 0\n".encode(), b"done 1\n",
+    ]  # fmt: skip
+    heard = []
+    for part in parts:
+        with open(worker.files.events, "ab") as events:
+            events.write(part)
+        heard.append((worker.stage, worker.listen()))
+    assert [done for _, done in heard] == [[], [], [0], [1]]
+    assert heard[2][0] == "модель.py"
+    assert worker.step == step
+    assert worker.listen() == []
+
+
+def test_a_name_that_is_no_text_is_said_all_the_same(tmp_path):
+    desk = Desk(ProcessFiles(tmp_path), SimpleQueue())
+    with events(desk) as say:
+        say("stage " + os.fsdecode(b"mod\xe8le.py"))
+    worker = Worker(SimpleNamespace(poll=lambda: None), desk.files)
+    worker.listen()
+    assert worker.stage == "mod\\udce8le.py"
 
 
 def test_a_process_gets_a_folder_of_its_own_and_its_programs_are_found(tmp_path):
