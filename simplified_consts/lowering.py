@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.configuration.choices import NO_CHOICES, Choices
-from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
 from engine.ir.inlining import inline
 from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
 from engine.ir.lifting import lift
 from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
 from engine.pipeline import LoweringPlan
+from simplified_consts.hoisting.closure_conversion import Conversion
 from simplified_consts.hoisting.deduplication import Deduplication
 from simplified_consts.hoisting.embed_threshold import Selection, select
 from simplified_consts.hoisting.liveness import live_part
@@ -104,7 +104,7 @@ def _hoist(
     def key_if_hoisted(value: Any) -> Hashable | None:
         return key_of(value) if isinstance(value, Result) or selection.is_hoisted(value) else None
 
-    conversion = Conversion(CONTROL_FLOW | FUNCTIONS, key_if_hoisted)
+    conversion = Conversion(key_if_hoisted)
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)

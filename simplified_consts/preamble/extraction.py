@@ -2,8 +2,8 @@
 
 The rest has a Literal wherever it reads a value that the preamble computes, in bodies, too. A
 result is then a constant like a captured one, and the same pass hoists both
-(`engine/ir/closure_conversion.py`). The alternative, to pass results down as operands, would be
-that pass written again.
+(`simplified_consts/hoisting/closure_conversion.py`). The alternative, to pass results down as
+operands, would be that pass written again.
 """
 
 from __future__ import annotations

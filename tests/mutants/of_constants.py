@@ -6,10 +6,11 @@ import numpy as np
 from planting import PIPELINES, attribute, mutant, replaced, step
 
 from engine import jax_internals
-from engine.ir import array_snapshots, closure_conversion, jaxprs, lifting
+from engine.ir import array_snapshots, jaxprs, lifting
 from engine.ir.jaxprs import ClosedJaxpr, Literal
 from engine.pipeline import LoweringPlan
 from simplified_consts import execution
+from simplified_consts.hoisting import closure_conversion
 
 PROOF = "proof of the side"
 

@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 from planting import PIPELINES, attribute, mutant, replaced, step
 
-from engine.ir.closure_conversion import Conversion
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.runtime import execution as engine_execution
 from simplified_consts import execution
+from simplified_consts.hoisting.closure_conversion import Conversion
 
 
 @mutant(
