@@ -1,4 +1,4 @@
-"""What a pipeline is: four functions, and the records that pass between them.
+"""What a pipeline is: a form of jaxprs, four functions, and the records that pass between them.
 
 `legacy_closedjaxpr` and `simplified_consts` each provide one `Pipeline`; the engine does every step
 that both sides share.
@@ -14,7 +14,9 @@ import jax
 
 from engine.configuration.choices import NO_CHOICES, Choices
 from engine.configuration.parsing import Side
-from engine.ir.jaxprs import ClosedJaxpr
+from engine.ir.inlining import inline
+from engine.ir.jaxprs import ClosedJaxpr, is_hoistable
+from engine.ir.unsupported import refuse_unsupported
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,15 @@ class LoweringPlan:
         return len(self.const_args)
 
 
+def inlined(closed_jaxpr: ClosedJaxpr, embed_threshold: int) -> LoweringPlan:
+    """Plan to inline each captured array once per function, in both pipelines.
+
+    Raises NotImplementedError for a program that neither pipeline can lower.
+    """
+    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, embed_threshold))
+    return LoweringPlan(inline(closed_jaxpr))
+
+
 class ConstArgsRequest(Protocol):
     """One lowering that needs const args, and the services of the runtime for computing them."""
 
@@ -69,10 +80,14 @@ class ConstArgsRequest(Protocol):
         """Run a program without arguments; return its results and its const args."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pipeline:
-    """One way from a traced program to results; the two pipelines differ in these steps alone.
+    """One way from a function to results; the two pipelines differ in these fields alone.
 
+    - `side`: its name.
+    - `arrays_are_literals`: the form that JAX's tracer emits for the side, in a trace and where JAX
+      traces while it lowers: captured arrays are Literals, or else constvars. Both flags, ours and
+      JAX's, have this value within a trace.
     - `normalize(closed_jaxpr)`: bring the program that JAX's tracer emitted into the form of the
       side.
     - `plan(closed_jaxpr, embed_threshold, hoist_constants_as_args, choices)`: decide which
@@ -84,6 +99,7 @@ class Pipeline:
     """
 
     side: Side
+    arrays_are_literals: bool
     normalize: Callable[[ClosedJaxpr], ClosedJaxpr]
     plan: Callable[[ClosedJaxpr, int, bool, Choices], LoweringPlan]
     const_args: Callable[[LoweringPlan, ConstArgsRequest], tuple[Any, ...] | None]

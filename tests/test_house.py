@@ -85,7 +85,7 @@ def test_imports_keep_the_contracts(house):
             "import simplified_consts.lowering",
             SIMPLIFIED,
         ),
-        ("simplified_consts/lowering.py", "import simplified_consts.execution", SIMPLIFIED),
+        ("simplified_consts/lowering.py", "import simplified_consts.const_args", SIMPLIFIED),
         ("parity_tests/program.py", "import parity_tests.targets", TESTER),
         ("parity_tests/jaxpr/counts.py", "import parity_tests.targets", TESTER),
         ("parity_tests/targets.py", "import parity_tests.evidence.values", TESTER),
@@ -126,7 +126,7 @@ def test_imports_keep_the_contracts(house):
             "import typer",
             "engine and the pipelines import neither",
         ),
-        ("simplified_consts/execution.py", "import reports.rows", "engine and the pipelines"),
+        ("simplified_consts/const_args.py", "import reports.rows", "engine and the pipelines"),
     ],
 )
 def test_a_planted_import_breaks_a_contract(house, file, line, broken):

@@ -23,7 +23,6 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.configuration.trace_side import traced_side
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
 
@@ -104,11 +103,6 @@ class _WhileTracing:
     def __exit__(self, *_: Any) -> None:
         if self._is_outermost:
             _kept_alive.values = None
-
-
-def capture_while_tracing(value: np.ndarray) -> np.ndarray:
-    """Capture an array by value in programs of the engine; leave programs of plain JAX alone."""
-    return capture(value) if traced_side() is not None else value
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

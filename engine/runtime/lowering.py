@@ -131,7 +131,7 @@ def _lower(
     params = jax_internals.const_operands(params, len(const_args)) | {"jaxpr": closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         const_args,
-        pipeline.side == "simplified",
+        pipeline.arrays_are_literals,
         plan.says_hoisted,
         plan.leaves_arrays,
         embedded_constants_max_bytes.value,

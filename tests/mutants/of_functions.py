@@ -8,7 +8,7 @@ from engine import jax_internals
 from engine.ir import closures
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.jax_internals import const_marks
-from simplified_consts import execution
+from simplified_consts import const_args
 from simplified_consts.hoisting.closure_conversion import Conversion
 
 
@@ -40,7 +40,7 @@ def _one_place_on(operands):
     says="mismatch",
 )
 def const_args_swapped():
-    stock = execution.const_args
+    stock = const_args.const_args
     with step("simplified", const_args=lambda plan, request: stock(plan, request)[::-1]):
         yield
 

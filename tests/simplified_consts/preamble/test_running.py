@@ -15,7 +15,7 @@ from profiled import frames_of
 import engine
 from engine.jax_internals import placement
 from engine.runtime import lowering
-from simplified_consts import execution
+from simplified_consts import const_args
 from simplified_consts.preamble import extraction, running
 from simplified_consts.preamble.profitability import Limits
 
@@ -34,7 +34,7 @@ def anything(monkeypatch):
 def runs(monkeypatch):
     """Each run of a preamble, in order: its device, its results and its const args."""
     found = []
-    stock = execution.results_of
+    stock = const_args.results_of
     # Otherwise preambles of other tests over the same table would be found.
     monkeypatch.setitem(globals(), "TABLE", jnp.array(TABLE))
 
@@ -53,7 +53,7 @@ def runs(monkeypatch):
     def results_of(preamble, request, captured_arrays):
         return stock(preamble, Watched(request), captured_arrays)
 
-    monkeypatch.setattr(execution, "results_of", results_of)
+    monkeypatch.setattr(const_args, "results_of", results_of)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Execution, simplified: a call passes the constants to the executable, before the arguments.
+"""Const args, simplified: a call passes the constants to the executable, before the arguments.
 
 The first call prepends the const args in Python; from then on jaxlib's dispatcher holds them
 (`MeshExecutableFastpathData.const_args`) and passes them in C++. The user's arguments decide where
