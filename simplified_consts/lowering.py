@@ -9,8 +9,8 @@ tokens, const args, arrays.
 A `stablehlo.constant` remains for scalars, for constants up to the threshold, and for constants
 that only arise while JAX lowers (tables of the random number generators). With
 `hoist_constants_as_args=False`, as for export, it remains for all. A constant policy goes before
-the threshold: an array that it inlines becomes a constvar, which JAX inlines once per function; an
-array that it embeds stays a Literal, which JAX inlines once per use.
+the threshold: an array that it inlines is made by an equation, once per function, as in the legacy
+pipeline; an array that it embeds stays a Literal, which JAX inlines once per use.
 
 With `precompute_constants`, a preamble is taken out of the program first, and its results are const
 args of any size. It does not compute with arrays that a policy inlines or embeds; XLA does.
@@ -62,11 +62,11 @@ def plan(
     """
     if not hoist_constants_as_args:
         return inlined(closed_jaxpr, embed_threshold)
-    selection, captures = Selection(embed_threshold), True
+    selection, may_hoist = Selection(embed_threshold), True
     if choices.policy is None:
         refuse_unsupported(closed_jaxpr, selection.is_hoisted)
-        captures = any(map(selection.is_hoisted, values_in(closed_jaxpr)))
-    if not captures and choices.precompute == "off":
+        may_hoist = any(map(selection.is_hoisted, values_in(closed_jaxpr)))
+    if not may_hoist and choices.precompute == "off":
         return LoweringPlan(closed_jaxpr, says_hoisted=True)
     live = live_part(closed_jaxpr)
     if choices.policy is not None:
@@ -78,7 +78,7 @@ def plan(
         if made is not None:
             return made
         choices = choices._replace(precompute="off")
-    if not captures:
+    if not may_hoist:
         return LoweringPlan(closed_jaxpr, says_hoisted=True)
     return hoisted(live, selection, deduplication, choices)
 
