@@ -26,6 +26,7 @@ from engine.ir.closures import (
     constvars_of,
     names_of,
     remember_order,
+    variables_read,
     with_names,
 )
 from engine.ir.jaxprs import (
@@ -66,11 +67,6 @@ def _is_sinkable(value: Any) -> bool:
     return is_array(value) and is_literalable(value)
 
 
-def _read_in(body: Body) -> set[Var]:
-    atoms = [*body.outvars, *(atom for eqn in body.eqns for atom in eqn.invars)]
-    return {atom for atom in atoms if isinstance(atom, Var)}
-
-
 class _Sinking(BodyRewriting):
     """One run of the pass; a body that is shared stays shared."""
 
@@ -87,7 +83,7 @@ class _Sinking(BodyRewriting):
     def _sunk_constvars(self, body: Body) -> Arrays:
         """Return the constvars to sink: no Literal can stand for one that nothing reads."""
         pairs = [(var, const) for var, const in constvars_of(body) if _is_sinkable(const)]
-        read = _read_in(body) if pairs else set()
+        read = variables_read(body) if pairs else set()
         return {var: const for var, const in pairs if var in read}
 
     def _sunk(self, body: Body, of_inputs: Arrays) -> Body:
@@ -139,7 +135,7 @@ class _Sinking(BodyRewriting):
     def _open_group(self, group: Group, arrays: Arrays) -> tuple[list[Body], list[Operand]]:
         """Return the bodies without the arrays among their inputs, and the operands that stay."""
         names = names_of(group.bodies[0])
-        read = [_read_in(body) for body in group.bodies]
+        read = [variables_read(body) for body in group.bodies]
         dropped = {
             i: arrays[atom]
             for i, atom in enumerate(group.operands)

@@ -83,6 +83,12 @@ def constvars_of(body: Body) -> list[tuple[Var, Any]]:
     return list(zip(body.constvars, consts, strict=True)) if consts else []
 
 
+def variables_read(body: Body) -> set[Var]:
+    """Return the variables that the equations and the outputs of a body read."""
+    atoms = [*body.outvars, *(atom for eqn in body.eqns for atom in eqn.invars)]
+    return {atom for atom in atoms if isinstance(atom, Var)}
+
+
 def names_of(body: Body) -> tuple[str, ...] | None:
     """Return the names of the arguments of a body; None where they are unknown."""
     names = body.debug_info.arg_names

@@ -21,7 +21,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from engine import jax_internals
-from engine.ir.closures import CLOSING, Group, NewGroup, Operand, closures_of, with_names
+from engine.ir.closures import (
+    CLOSING,
+    Group,
+    NewGroup,
+    Operand,
+    closures_of,
+    constvars_of,
+    variables_read,
+    with_names,
+)
 from engine.ir.contents import contents_of
 from engine.ir.jaxprs import Body, Literal, Var, bodies_of, consts_of
 from engine.jax_internals import open_part, replaced
@@ -82,11 +91,10 @@ class Conversion:
 
         JAX leaves constvars in place when it removes the equations that read them.
         """
-        read = {id(a) for eqn in body.eqns for a in eqn.invars}
-        read |= {id(a) for a in body.outvars}
+        read = variables_read(body)
         found: dict[Hashable, Any] = {}
-        for var, const in zip(body.constvars, consts_of(body), strict=True):
-            if id(var) in read and (key := self.key_if_wanted(const)) is not None:
+        for var, const in constvars_of(body):
+            if var in read and (key := self.key_if_wanted(const)) is not None:
                 found[key] = const
         return found
 
@@ -113,7 +121,7 @@ class Conversion:
             k: jax_internals.new_var(jax_internals.typeof(c)) for k, c in constants.items()
         }
         kept_vars, kept_consts, substitution = [], [], {}
-        for var, const in zip(body.constvars, consts_of(body), strict=bool(consts_of(body))):
+        for var, const in constvars_of(body):
             key = self.key_if_wanted(const)
             if key is None:
                 kept_vars.append(var)
