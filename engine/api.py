@@ -7,17 +7,16 @@ constants: static and donated arguments, shardings, names.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
 from engine import jax_internals
-from engine.configuration.choices import Choices, JitKeywords, choices_now, parse_jit_keywords
+from engine.configuration.choices import JitKeywords, choices_now, parse_jit_keywords
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
 from engine.ir.array_snapshots import snapshot
@@ -134,7 +133,7 @@ def jit(
         program = _named(traced, in_force)
         return Traced(in_force.pipeline, types, program, jit_info.fun_sourceinfo, _execution)
 
-    tracing = functools.partial(_Tracing, constants, keywords)
+    tracing = functools.partial(_InForce, constants, keywords)
     return _call_caches[constants].dispatcher(
         fun,
         jit_info,
@@ -209,39 +208,21 @@ _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | Non
 )
 
 
-class _InForce(NamedTuple):
-    """The pipelines and the choices in force when a function is traced.
+class _InForce(tracing_for):
+    """The context of the trace of a function, with the pipeline and the choices in force.
 
-    `pipeline` is that of its trace, `asked_for` the side where the program is executed by itself.
+    `pipeline` is that of the trace, `asked_for` the side where the program is executed by itself.
+
+    A context and not a function that traces: while a function is traced, the Python stack is as
+    deep as under `jax.jit`, which a program near the limit of recursion depends on.
     """
 
-    pipeline: Pipeline
-    asked_for: Side
-    choices: Choices
-
-
-class _Tracing:
-    """Trace within this block for the side in force.
-
-    A context and not a function: while a function is traced, the Python stack is as deep as under
-    `jax.jit`, which a program near the limit of recursion depends on. No generator, because each
-    first call waits for it.
-    """
-
-    __slots__ = ("_constants", "_keywords", "_tracing")
+    __slots__ = ("asked_for", "choices", "pipeline")
 
     def __init__(self, constants: Side | None, keywords: JitKeywords) -> None:
-        self._constants, self._keywords = constants, keywords
-
-    def __enter__(self) -> _InForce:
-        pipeline, choices = pipeline_of(side_now(self._constants)), choices_now(self._keywords)
-        asked_for = side_asked_for(self._constants)
-        self._tracing = tracing_for(pipeline, asked_for)
-        self._tracing.__enter__()
-        return _InForce(pipeline, asked_for, choices)
-
-    def __exit__(self, *error: Any) -> None:
-        self._tracing.__exit__(*error)
+        self.pipeline, self.choices = pipeline_of(side_now(constants)), choices_now(keywords)
+        self.asked_for = side_asked_for(constants)
+        super().__init__(self.pipeline, self.asked_for)
 
 
 def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_internals.PjitParams:
@@ -265,7 +246,7 @@ def _in_form_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     return closed_jaxpr if found is None else found
 
 
-def tracing_again(name: Any) -> contextlib.AbstractContextManager[None]:
+def tracing_again(name: Any) -> tracing_for:
     """Trace within this block what belongs to a program of this `ProgramName`: its derivatives."""
     return tracing_for(pipeline_of(name.side), name.asked_for)
 

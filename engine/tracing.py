@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -86,17 +86,12 @@ def standing_alone() -> Iterator[None]:
         yield
 
 
-def tracing_for(pipeline: Pipeline, asked_for: Side) -> contextlib.AbstractContextManager[None]:
+class tracing_for:
     """Trace within this block for a pipeline: JAX's tracer emits its form; inner programs join it.
 
     Captured arrays live until the block ends. `asked_for` is the side of the program where it is
-    executed by itself.
+    executed by itself. No generator, because each first call waits for it.
     """
-    return _TracingFor(pipeline, asked_for)
-
-
-class _TracingFor:
-    """The context manager of `tracing_for`; each first call would wait for a generator, slower."""
 
     __slots__ = ("_held", "_is_outermost", "_while_tracing")
 
@@ -109,13 +104,14 @@ class _TracingFor:
         )
         self._while_tracing = while_tracing()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._is_outermost = _outside.settings is None
         if self._is_outermost:
             flag = use_simplified_constants._state.get_local()
             _outside.settings = _pipeline.get_local(), flag
         self._held.__enter__()
         self._while_tracing.__enter__()
+        return self
 
     def __exit__(self, *error: Any) -> None:
         self._while_tracing.__exit__(*error)

@@ -13,7 +13,6 @@ alternative, to pass views and trust the user, gives wrong results in silence.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections.abc import Hashable
@@ -81,17 +80,12 @@ def memory_captured(value: np.ndarray) -> Hashable:
     return next((key for key, copied in copies if copied is value.base), constant_key(value))
 
 
-def while_tracing() -> contextlib.AbstractContextManager[None]:
+class while_tracing:
     """Keep the arrays that are captured in this block alive until it ends; put it around a trace.
 
     One array is then one object to JAX throughout the trace, as it is without copies, and memory of
     a deleted array is not reused for another captured array.
     """
-    return _WhileTracing()
-
-
-class _WhileTracing:
-    """The context manager of `while_tracing`; a generator would be slower."""
 
     __slots__ = ("_is_outermost",)
 

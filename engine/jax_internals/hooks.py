@@ -47,7 +47,7 @@ def install(
     *,
     capture: Callable[[np.ndarray], np.ndarray],
     execute: Callable[..., Sequence[Any]],
-    tracing_again: Callable[[ProgramName], AbstractContextManager[None]],
+    tracing_again: Callable[[ProgramName], AbstractContextManager[Any]],
     traced_form: Callable[[], bool | None],
     packages: tuple[str, ...],
 ) -> None:
@@ -116,7 +116,7 @@ def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
 
 
 def _transpose_named_programs(
-    tracing_again: Callable[[ProgramName], AbstractContextManager[None]],
+    tracing_again: Callable[[ProgramName], AbstractContextManager[Any]],
 ) -> None:
     """Transpose programs named by `ProgramName` in the form of their side.
 
