@@ -3,7 +3,7 @@
 A body has no free variables: what it closed over comes as leading operands, its *closures*, before
 the operands of the user. `closures_of` finds them, primitive by primitive, and `Closures.rebuilt`
 makes the equation anew with other ones. *Lift* and hoisting add arrays to them, *sink* takes arrays
-away. No other file knows how a primitive passes operands to its bodies, but the preamble's search.
+away. Beside this table only the preamble knows primitives with bodies: it asks how often each runs.
 
 Where an equation does not count its closures, the names of a body's arguments do: JAX gives a
 closed-over value the empty name. Some of its functions lose the names (jax 0.10.2): `count` is None
