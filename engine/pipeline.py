@@ -14,9 +14,7 @@ import jax
 
 from engine.configuration.choices import NO_CHOICES, Choices
 from engine.configuration.parsing import Side
-from engine.ir.inlining import inline
-from engine.ir.jaxprs import ClosedJaxpr, is_hoistable
-from engine.ir.unsupported import refuse_unsupported
+from engine.ir.jaxprs import ClosedJaxpr
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +44,6 @@ class LoweringPlan:
     def num_const_args(self) -> int:
         """The number of leading inputs that are const args."""
         return len(self.const_args)
-
-
-def inlined(closed_jaxpr: ClosedJaxpr, embed_threshold: int) -> LoweringPlan:
-    """Plan to inline each captured array once per function, in both pipelines.
-
-    Raises NotImplementedError for a program that neither pipeline can lower.
-    """
-    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, embed_threshold))
-    return LoweringPlan(inline(closed_jaxpr))
 
 
 class ConstArgsRequest(Protocol):

@@ -11,8 +11,9 @@ Source: JAX's note "Handling of closed-over constants", section "Previous implem
 from __future__ import annotations
 
 from engine.configuration.choices import NO_CHOICES, Choices
+from engine.ir.inlining import inlined
 from engine.ir.jaxprs import ClosedJaxpr
-from engine.pipeline import LoweringPlan, inlined
+from engine.pipeline import LoweringPlan
 
 
 def plan(
@@ -26,4 +27,4 @@ def plan(
     Raises NotImplementedError for a program that neither pipeline can lower.
     """
     del hoist_constants_as_args, choices
-    return inlined(closed_jaxpr, embed_threshold)
+    return LoweringPlan(inlined(closed_jaxpr, embed_threshold))

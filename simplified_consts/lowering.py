@@ -25,11 +25,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.configuration.choices import NO_CHOICES, Choices
-from engine.ir.inlining import inline
+from engine.ir.inlining import inline, inlined
 from engine.ir.jaxprs import ClosedJaxpr, values_in
 from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
-from engine.pipeline import LoweringPlan, inlined
+from engine.pipeline import LoweringPlan
 from simplified_consts.hoisting.closure_conversion import Conversion
 from simplified_consts.hoisting.deduplication import Deduplication
 from simplified_consts.hoisting.embed_threshold import Selection, select
@@ -61,7 +61,7 @@ def plan(
     and could not follow the policy.
     """
     if not hoist_constants_as_args:
-        return inlined(closed_jaxpr, embed_threshold)
+        return LoweringPlan(inlined(closed_jaxpr, embed_threshold))
     selection, may_hoist = Selection(embed_threshold), True
     if choices.policy is None:
         refuse_unsupported(closed_jaxpr, selection.is_hoisted)

@@ -14,12 +14,23 @@ from typing import Any, TypeVar
 
 from engine import jax_internals
 from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of, is_hoistable
 from engine.ir.lifting import is_array, lift
 from engine.ir.rewriting import BodyRewriting
+from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
 
 B = TypeVar("B", bound=Body)
+
+
+def inlined(closed_jaxpr: ClosedJaxpr, embed_threshold: int) -> ClosedJaxpr:
+    """Return a program as both pipelines lower it where they hoist nothing.
+
+    Raises NotImplementedError for a program that neither pipeline can lower; `embed_threshold` is
+    in bytes.
+    """
+    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, embed_threshold))
+    return inline(closed_jaxpr)
 
 
 def inline(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) -> ClosedJaxpr:
