@@ -7,6 +7,7 @@ flag decides which pipeline it takes.
 from engine import api as _api
 from engine import export as export
 from engine import serialize_executable as serialize_executable
+from engine import tracing as _tracing
 from engine.api import jit as jit
 from engine.api import make_jaxpr as make_jaxpr
 from engine.configuration.parsing import SIDES as SIDES
@@ -19,9 +20,6 @@ from engine.configuration.settings import (
 from engine.configuration.settings import precompute_constants as precompute_constants
 from engine.configuration.settings import strict_placement as strict_placement
 from engine.configuration.settings import use_simplified_constants as use_simplified_constants
-from engine.configuration.trace_side import traced_side as _traced_side
-from engine.configuration.trace_side import tracing_for as _tracing_for
-from engine.ir import array_snapshots as _snapshots
 from engine.ir.captured_constants import CapturedConstant as CapturedConstant
 from engine.ir.captured_constants import captured_constants as captured_constants
 from engine.ir.jaxprs import ClosedJaxpr as ClosedJaxpr
@@ -36,9 +34,9 @@ from engine.stages import Lowered as Lowered
 from engine.stages import Traced as Traced
 
 _hooks.install(
-    capture=_snapshots.capture_while_tracing,
+    capture=_tracing.capture_while_tracing,
     execute=_api.execute_derived,
-    tracing_for=_tracing_for,
-    traced_side=_traced_side,
+    tracing_again=_api.tracing_again,
+    traced_form=_tracing.traced_form,
     packages=("engine", "legacy_closedjaxpr", "simplified_consts"),
 )

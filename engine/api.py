@@ -11,22 +11,22 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
 from engine import jax_internals
-from engine.configuration.choices import Choices, JitKeywords, choices_now, parse_jit_keywords
+from engine.configuration.choices import JitKeywords, choices_now, parse_jit_keywords
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
-from engine.configuration.trace_side import executing, side_asked_for, side_now, tracing_for
-from engine.ir.array_snapshots import snapshot, while_tracing
+from engine.ir.array_snapshots import snapshot
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan, Pipeline
 from engine.runtime import watching
 from engine.runtime.execution import run
 from engine.runtime.lowering import lower_plan, plan_of
 from engine.stages import Traced
+from engine.tracing import executing, side_asked_for, side_now, tracing_for
 
 # Read at import, so that a user may replace it: `jax.make_jaxpr = engine.make_jaxpr`.
 _jax_make_jaxpr: Any = jax.make_jaxpr
@@ -133,7 +133,7 @@ def jit(
         program = _named(traced, in_force)
         return Traced(in_force.pipeline, types, program, jit_info.fun_sourceinfo, _execution)
 
-    tracing = functools.partial(_Tracing, constants, keywords)
+    tracing = functools.partial(_InForce, constants, keywords)
     return _call_caches[constants].dispatcher(
         fun,
         jit_info,
@@ -188,11 +188,11 @@ def make_jaxpr(
 
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        side = side_now(constants)
-        with tracing_for(side, side_asked_for(constants)), while_tracing():
+        pipeline = pipeline_of(side_now(constants))
+        with tracing_for(pipeline, side_asked_for(constants)):
             result = make(*args, **kwargs)
         closed_jaxpr, *shape = result if return_shape else (result,)
-        closed_jaxpr = snapshot(pipeline_of(side).normalize(closed_jaxpr))
+        closed_jaxpr = snapshot(pipeline.normalize(closed_jaxpr))
         return (closed_jaxpr, *shape) if return_shape else closed_jaxpr
 
     traced.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
@@ -208,42 +208,21 @@ _normalized: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Side, ClosedJaxpr | Non
 )
 
 
-class _InForce(NamedTuple):
-    """The pipelines and the choices in force when a function is traced.
+class _InForce(tracing_for):
+    """The context of the trace of a function, with the pipeline and the choices in force.
 
-    `pipeline` is that of its trace, `asked_for` the side where the program is executed by itself.
+    `pipeline` is that of the trace, `asked_for` the side where the program is executed by itself.
+
+    A context and not a function that traces: while a function is traced, the Python stack is as
+    deep as under `jax.jit`, which a program near the limit of recursion depends on.
     """
 
-    pipeline: Pipeline
-    asked_for: Side
-    choices: Choices
-
-
-class _Tracing:
-    """Trace within this block for the side in force.
-
-    A context and not a function: while a function is traced, the Python stack is as deep as under
-    `jax.jit`, which a program near the limit of recursion depends on. No generator, because each
-    first call waits for it.
-    """
-
-    __slots__ = ("_constants", "_keywords", "_tracing", "_while_tracing")
+    __slots__ = ("asked_for", "choices", "pipeline")
 
     def __init__(self, constants: Side | None, keywords: JitKeywords) -> None:
-        self._constants, self._keywords = constants, keywords
-
-    def __enter__(self) -> _InForce:
-        side, choices = side_now(self._constants), choices_now(self._keywords)
-        asked_for = side_asked_for(self._constants)
-        pipeline = pipeline_of(side)
-        self._tracing, self._while_tracing = tracing_for(side, asked_for), while_tracing()
-        self._tracing.__enter__()
-        self._while_tracing.__enter__()
-        return _InForce(pipeline, asked_for, choices)
-
-    def __exit__(self, *error: Any) -> None:
-        self._while_tracing.__exit__(*error)
-        self._tracing.__exit__(*error)
+        self.pipeline, self.choices = pipeline_of(side_now(constants)), choices_now(keywords)
+        self.asked_for = side_asked_for(constants)
+        super().__init__(self.pipeline, self.asked_for)
 
 
 def _named(program: jax_internals.PjitParams, in_force: _InForce) -> jax_internals.PjitParams:
@@ -267,16 +246,21 @@ def _in_form_of(pipeline: Pipeline, closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     return closed_jaxpr if found is None else found
 
 
+def tracing_again(name: Any) -> tracing_for:
+    """Trace within this block what belongs to a program of this `ProgramName`: its derivatives."""
+    return tracing_for(pipeline_of(name.side), name.asked_for)
+
+
 def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
     """Run a traced program or apply it to tracers; return the results and the fast-path data."""
     params, name = program.params, program.params["name"]
     executes = jax_internals.outside_of_transformations()
     if executes and jax_internals.is_expanded_before_a_call(params["jaxpr"]):
-        with tracing_for(name.side, name.asked_for), while_tracing():
+        with tracing_again(name):
             params = params | {"jaxpr": jax_internals.expanded(params["jaxpr"])}
     if params["jaxpr"].is_high or not executes:
         # JAX traces the user's rules for derivatives here.
-        with tracing_for(name.side, name.asked_for), while_tracing():
+        with tracing_again(name):
             bound = jax_internals.bind_jit(operands, params)
         return jax.tree.unflatten(program.out_tree, bound), None
     operands = jax_internals.check_arguments(operands)

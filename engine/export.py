@@ -44,7 +44,7 @@ from engine.configuration.settings import (
     embedded_constants_max_bytes,
     strict_placement,
 )
-from engine.configuration.trace_side import standing_alone
+from engine.tracing import standing_alone
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a pipeline is: four functions, and the records that pass between them.
+"""What a pipeline is: a form of jaxprs, four functions, and the records that pass between them.
 
 `legacy_closedjaxpr` and `simplified_consts` each provide one `Pipeline`; the engine does every step
 that both sides share.
@@ -69,10 +69,14 @@ class ConstArgsRequest(Protocol):
         """Run a program without arguments; return its results and its const args."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pipeline:
-    """One way from a traced program to results; the two pipelines differ in these steps alone.
+    """One way from a function to results; the two pipelines differ in these fields alone.
 
+    - `side`: its name.
+    - `arrays_are_literals`: the form that JAX's tracer emits for the side, in a trace and where JAX
+      traces while it lowers: captured arrays are Literals, or else constvars. Both flags, ours and
+      JAX's, have this value within a trace.
     - `normalize(closed_jaxpr)`: bring the program that JAX's tracer emitted into the form of the
       side.
     - `plan(closed_jaxpr, embed_threshold, hoist_constants_as_args, choices)`: decide which
@@ -84,6 +88,7 @@ class Pipeline:
     """
 
     side: Side
+    arrays_are_literals: bool
     normalize: Callable[[ClosedJaxpr], ClosedJaxpr]
     plan: Callable[[ClosedJaxpr, int, bool, Choices], LoweringPlan]
     const_args: Callable[[LoweringPlan, ConstArgsRequest], tuple[Any, ...] | None]

@@ -19,14 +19,13 @@ import jax
 
 from engine import jax_internals
 from engine.configuration.parsing import Side
-from engine.configuration.trace_side import tracing_for
-from engine.ir.array_snapshots import while_tracing
 from engine.pipeline import Pipeline
 from engine.runtime import watching
 from engine.runtime.device_pool import place
 from engine.runtime.executable_cache import compile_shared
 from engine.runtime.lowering import lower_traced, plan_of
 from engine.runtime.watching import Execution
+from engine.tracing import tracing_for
 
 # Describes an execution to the watcher; takes operands, the params of jit and compiler options.
 ExecutionOf: TypeAlias = Callable[..., Execution]
@@ -85,7 +84,7 @@ class Traced(jax.stages.Traced):
         """
         if not self.jaxpr.is_high:  # nothing to expand, and entering the contexts takes time
             return super().lojax
-        with tracing_for(self.side, self.side), while_tracing():
+        with tracing_for(self._pipeline, self.side):
             return super().lojax
 
     def lower(

@@ -2,8 +2,8 @@
 
 The pass runs on the jaxpr, after all transformations and before anything is emitted. An equation at
 the head of each function makes the function's constants, one `stablehlo.constant` for each array,
-and no const args are left. Programs that JAX derived may have Literals of arrays; these are lifted
-first, because JAX would inline a Literal once per use.
+and no const args are left. Inlining needs no calling convention, so this is all; the pass is the
+engine's (`engine/ir/inlining.py`), because simplified inlines, too, where it does not hoist.
 
 Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
@@ -11,10 +11,8 @@ Source: JAX's note "Handling of closed-over constants", section "Previous implem
 from __future__ import annotations
 
 from engine.configuration.choices import NO_CHOICES, Choices
-from engine.ir.inlining import inline
-from engine.ir.jaxprs import ClosedJaxpr, is_hoistable
-from engine.ir.lifting import lift
-from engine.ir.unsupported import refuse_unsupported
+from engine.ir.inlining import inlined
+from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan
 
 
@@ -29,5 +27,4 @@ def plan(
     Raises NotImplementedError for a program that neither pipeline can lower.
     """
     del hoist_constants_as_args, choices
-    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, embed_threshold))
-    return LoweringPlan(inline(lift(closed_jaxpr, each_function_its_own=True)))
+    return LoweringPlan(inlined(closed_jaxpr, embed_threshold))

@@ -1,8 +1,9 @@
 """Tracing, legacy: every captured array is a constvar.
 
 Bodies of control flow take the arrays that they use as leading operands. A trace for this side
-emits the form (`trace_side.tracing_for` in `engine/configuration/`), so `normalize` finds nothing
-to do but in bodies that JAX traced before, and where the tracer is not asked.
+emits the form (`engine/tracing.py`), so `normalize` finds nothing to do but in bodies that JAX
+traced before, and where the tracer is not asked. The pass is the engine's, because inlining begins
+with it.
 
 Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """

@@ -9,8 +9,8 @@ tokens, const args, arrays.
 A `stablehlo.constant` remains for scalars, for constants up to the threshold, and for constants
 that only arise while JAX lowers (tables of the random number generators). With
 `hoist_constants_as_args=False`, as for export, it remains for all. A constant policy goes before
-the threshold: an array that it inlines becomes a constvar, which JAX inlines once per function; an
-array that it embeds stays a Literal, which JAX inlines once per use.
+the threshold: an array that it inlines is made by an equation, once per function, as in the legacy
+pipeline; an array that it embeds stays a Literal, which JAX inlines once per use.
 
 With `precompute_constants`, a preamble is taken out of the program first, and its results are const
 args of any size. It does not compute with arrays that a policy inlines or embeds; XLA does.
@@ -25,13 +25,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.configuration.choices import NO_CHOICES, Choices
-from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
-from engine.ir.inlining import inline
-from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable, values_in
-from engine.ir.lifting import lift
+from engine.ir.inlining import inline, inlined
+from engine.ir.jaxprs import ClosedJaxpr, values_in
 from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
 from engine.pipeline import LoweringPlan
+from simplified_consts.hoisting.closure_conversion import Conversion
 from simplified_consts.hoisting.deduplication import Deduplication
 from simplified_consts.hoisting.embed_threshold import Selection, select
 from simplified_consts.hoisting.liveness import live_part
@@ -61,66 +60,71 @@ def plan(
     NotImplementedError for a program that neither pipeline can lower, and where JAX hoists the rest
     and could not follow the policy.
     """
-    policy, selection = choices.policy, Selection(embed_threshold)
-    if policy is None or not hoist_constants_as_args:
-        refuse_unsupported(closed_jaxpr, selection.is_hoisted)
     if not hoist_constants_as_args:
-        return LoweringPlan(inline(lift(closed_jaxpr, each_function_its_own=True)))
-    precompute = choices.precompute == "auto"
-    if policy is None and not precompute and not _captures(closed_jaxpr, embed_threshold):
+        return LoweringPlan(inlined(closed_jaxpr, embed_threshold))
+    selection, may_hoist = Selection(embed_threshold), True
+    if choices.policy is None:
+        refuse_unsupported(closed_jaxpr, selection.is_hoisted)
+        may_hoist = any(map(selection.is_hoisted, values_in(closed_jaxpr)))
+    if not may_hoist and choices.precompute == "off":
         return LoweringPlan(closed_jaxpr, says_hoisted=True)
     live = live_part(closed_jaxpr)
-    if policy is not None:
-        selection = select(live, embed_threshold, policy)
+    if choices.policy is not None:
+        selection = select(live, embed_threshold, choices.policy)
         refuse_unsupported(live, selection.is_hoisted)
-    deduplication = Deduplication(choices.deduplicate) if choices.deduplicate else None
-    without_preamble = choices._replace(precompute="off")
-    if precompute:
-        extraction = extract(
-            live,
-            embed_threshold,
-            lambda value: not selection.is_left_to_xla(value),
-            representative=deduplication.representative if deduplication else lambda value: value,
-        )
-        if extraction is not None:
-            rest = _hoist(live_part(extraction.rest), selection, deduplication, without_preamble)
-            fields = {**vars(rest), "choices": choices, "otherwise": without_preamble}
-            return PlanWithPreamble(**fields, preamble=extraction.preamble)
-        if policy is None and not _captures(closed_jaxpr, embed_threshold):
-            return LoweringPlan(closed_jaxpr, says_hoisted=True)
-    return _hoist(live, selection, deduplication, without_preamble)
+    deduplication = Deduplication(choices.deduplicate)
+    if choices.precompute == "auto":
+        made = with_preamble(live, selection, deduplication, choices)
+        if made is not None:
+            return made
+        choices = choices._replace(precompute="off")
+    if not may_hoist:
+        return LoweringPlan(closed_jaxpr, says_hoisted=True)
+    return hoisted(live, selection, deduplication, choices)
 
 
-def _captures(closed_jaxpr: ClosedJaxpr, embed_threshold: int) -> bool:
-    return any(is_hoistable(value, embed_threshold) for value in values_in(closed_jaxpr))
-
-
-def _hoist(
-    live: ClosedJaxpr, selection: Selection, deduplication: Deduplication | None, choices: Choices
+def hoisted(
+    live: ClosedJaxpr, selection: Selection, deduplication: Deduplication, choices: Choices
 ) -> LoweringPlan:
-    """Make the selected constants, and all results of a preamble, inputs of a live program."""
-    key_of = deduplication.key if deduplication else constant_key
+    """Plan to make the selected constants, and results of a preamble, inputs of a live program."""
 
     def key_if_hoisted(value: Any) -> Hashable | None:
-        return key_of(value) if isinstance(value, Result) or selection.is_hoisted(value) else None
+        is_hoisted = isinstance(value, Result) or selection.is_hoisted(value)
+        return deduplication.key(value) if is_hoisted else None
 
-    conversion = Conversion(CONTROL_FLOW | FUNCTIONS, key_if_hoisted)
+    conversion = Conversion(key_if_hoisted)
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
     converted = conversion.body(live, constants)
     if converted is live:  # a table of plans, keyed weakly by programs, must not keep its key alive
         converted = replaced(live)
-    const_args = constants.values()
     if selection.chosen:
-        inlined = selection.is_inlined_by_policy
-        converted = inline(lift(converted, inlined, each_function_its_own=True))
+        converted = inline(converted, selection.is_inlined_by_policy)
     return LoweringPlan(
         converted,
-        tuple(map(deduplication.representative, const_args) if deduplication else const_args),
+        tuple(map(deduplication.representative, constants.values())),
         jax_hoists_the_rest=bool(conversion.unconverted),
         # JAX would hoist what a policy leaves embedded, above its threshold.
         says_hoisted=bool(conversion.unconverted or not selection.embeds_by_policy),
         leaves_arrays=bool(conversion.unconverted or selection.chosen),
         choices=choices,
     )
+
+
+def with_preamble(
+    live: ClosedJaxpr, selection: Selection, deduplication: Deduplication, choices: Choices
+) -> PlanWithPreamble | None:
+    """Plan to hoist the results of a preamble, too; None where none is worth it."""
+    extraction = extract(
+        live,
+        selection.embed_threshold,
+        lambda value: not selection.is_left_to_xla(value),
+        representative=deduplication.representative,
+    )
+    if extraction is None:
+        return None
+    without_preamble = choices._replace(precompute="off")
+    rest = hoisted(live_part(extraction.rest), selection, deduplication, without_preamble)
+    fields = {**vars(rest), "choices": choices, "otherwise": without_preamble}
+    return PlanWithPreamble(**fields, preamble=extraction.preamble)

@@ -1,8 +1,9 @@
 """The house's rules: arrows only go down, and private JAX names live in one package.
 
-Each rule is checked by its linter, and each check is shown to fail on a planted violation.
+Each rule is checked by its linter or here, and each check is shown to fail on a planted violation.
 """
 
+import ast
 import re
 import shutil
 import subprocess
@@ -39,7 +40,7 @@ IMPORTS = [
         "import simplified_consts.lowering",
         SIMPLIFIED,
     ),
-    ("simplified_consts/lowering.py", "import simplified_consts.execution", SIMPLIFIED),
+    ("simplified_consts/lowering.py", "import simplified_consts.const_args", SIMPLIFIED),
     ("parity_tests/program.py", "import parity_tests.targets", TESTER),
     ("parity_tests/jaxpr/counts.py", "import parity_tests.targets", TESTER),
     ("parity_tests/targets.py", "import parity_tests.evidence.values", TESTER),
@@ -80,7 +81,7 @@ IMPORTS = [
         "import typer",
         "engine and the pipelines import neither",
     ),
-    ("simplified_consts/execution.py", "import reports.rows", "engine and the pipelines"),
+    ("simplified_consts/const_args.py", "import reports.rows", "engine and the pipelines"),
 ]
 PRIVATE_NAMES = [
     "from jax._src import core",
@@ -206,3 +207,51 @@ def test_the_pipelines_mirror_each_other():
         for package in ("legacy_closedjaxpr", "simplified_consts")
     )
     assert legacy == simplified
+
+
+def imported_by(path):
+    """Return the modules that a file may import, as `from a import b` says that b may be one."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def used_by_one_side(house):
+    users = {".".join(p.relative_to(house).with_suffix("").parts): set() for p in files(house)}
+    for package in PACKAGES[:3]:
+        for path in (house / package).rglob("*.py"):
+            for module in set(imported_by(path)).intersection(users):
+                users[module].add(package)
+    return {m for m, by in users.items() if len(by) == 1 and "engine" not in by}
+
+
+def files(house):
+    return (house / "engine").rglob("*.py")
+
+
+def test_what_one_side_alone_uses_is_in_its_folder(house):
+    assert used_by_one_side(ROOT) == set()
+    planted = house(("simplified_consts/lowering.py", "from engine.ir import planted"))
+    (planted / "engine" / "ir" / "planted.py").touch()
+    assert used_by_one_side(planted) == {"engine.ir.planted"}
+
+
+def asking_for_the_side(house):
+    sides = {"legacy", "simplified"}
+    return {
+        str(path.relative_to(house))
+        for path in files(house)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Compare)
+        and any(getattr(each, "value", None) in sides for each in (node.left, *node.comparators))
+    }
+
+
+def test_the_engine_asks_for_the_side_where_it_finds_the_pipeline(house):
+    assert asking_for_the_side(ROOT) == {"engine/api.py"}
+    line = "asks = lambda p: p.side == 'simplified'"
+    planted = house(("engine/runtime/lowering.py", line))
+    assert asking_for_the_side(planted) == {"engine/api.py", "engine/runtime/lowering.py"}

@@ -13,7 +13,6 @@ alternative, to pass views and trust the user, gives wrong results in silence.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections.abc import Hashable
@@ -23,7 +22,6 @@ import jax
 import numpy as np
 
 from engine import jax_internals
-from engine.configuration.trace_side import traced_side
 from engine.ir.jaxprs import ClosedJaxpr, Literal, constant_key, values_in
 from engine.ir.rewriting import BodyRewriting
 
@@ -82,17 +80,12 @@ def memory_captured(value: np.ndarray) -> Hashable:
     return next((key for key, copied in copies if copied is value.base), constant_key(value))
 
 
-def while_tracing() -> contextlib.AbstractContextManager[None]:
+class while_tracing:
     """Keep the arrays that are captured in this block alive until it ends; put it around a trace.
 
     One array is then one object to JAX throughout the trace, as it is without copies, and memory of
     a deleted array is not reused for another captured array.
     """
-    return _WhileTracing()
-
-
-class _WhileTracing:
-    """The context manager of `while_tracing`; a generator would be slower."""
 
     __slots__ = ("_is_outermost",)
 
@@ -104,11 +97,6 @@ class _WhileTracing:
     def __exit__(self, *_: Any) -> None:
         if self._is_outermost:
             _kept_alive.values = None
-
-
-def capture_while_tracing(value: np.ndarray) -> np.ndarray:
-    """Capture an array by value in programs of the engine; leave programs of plain JAX alone."""
-    return capture(value) if traced_side() is not None else value
 
 
 def snapshot(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:

@@ -2,7 +2,8 @@
 
 A body has no free variables: what it closed over comes as leading operands, its *closures*, before
 the operands of the user. `closures_of` finds them, primitive by primitive, and `Closures.rebuilt`
-makes the equation anew with other ones. *Lift* adds arrays to them, *sink* takes arrays away.
+makes the equation anew with other ones. *Lift* and hoisting add arrays to them, *sink* takes arrays
+away. Beside this table only the preamble knows primitives with bodies: it asks how often each runs.
 
 Where an equation does not count its closures, the names of a body's arguments do: JAX gives a
 closed-over value the empty name. Some of its functions lose the names (jax 0.10.2): `count` is None
@@ -80,6 +81,12 @@ def constvars_of(body: Body) -> list[tuple[Var, Any]]:
     """Return the constvars of a body with their values; none for an open body."""
     consts = consts_of(body)
     return list(zip(body.constvars, consts, strict=True)) if consts else []
+
+
+def variables_read(body: Body) -> set[Var]:
+    """Return the variables that the equations and the outputs of a body read."""
+    atoms = [*body.outvars, *(atom for eqn in body.eqns for atom in eqn.invars)]
+    return {atom for atom in atoms if isinstance(atom, Var)}
 
 
 def names_of(body: Body) -> tuple[str, ...] | None:
@@ -278,4 +285,4 @@ _RULES: dict[str, Callable[[JaxprEqn], Closures]] = {
 }
 
 # The primitives whose bodies close over values.
-CLOSING = frozenset(_RULES)
+CLOSING = _RULES.keys()

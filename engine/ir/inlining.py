@@ -1,35 +1,50 @@
 """Inlining: an equation at the head of each function makes the constants of that function.
 
 This is how both pipelines put an array into the lowered module, one `stablehlo.constant` for each
-array and function. Constvars are left for what no module can contain: traced values and references.
+array and function. A Literal is lifted to a constvar first, because JAX would inline it once per
+use. Constvars are left for what no module can contain: traced values and references.
 
 When not to use it: on a jaxpr that a user will read, or that is still to be transformed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from engine import jax_internals
 from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of
+from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of, is_hoistable
+from engine.ir.lifting import is_array, lift
 from engine.ir.rewriting import BodyRewriting
+from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
 
 B = TypeVar("B", bound=Body)
 
 
-def inline(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """Replace the constvars of a program and of its inner functions by equations; idempotent.
+def inlined(closed_jaxpr: ClosedJaxpr, embed_threshold: int) -> ClosedJaxpr:
+    """Return a program as both pipelines lower it where they hoist nothing.
 
-    Returns its argument where there is nothing to inline.
+    Raises NotImplementedError for a program that neither pipeline can lower; `embed_threshold` is
+    in bytes.
+    """
+    refuse_unsupported(closed_jaxpr, lambda value: is_hoistable(value, embed_threshold))
+    return inline(closed_jaxpr)
+
+
+def inline(closed_jaxpr: ClosedJaxpr, wanted: Callable[[Any], bool] = is_array) -> ClosedJaxpr:
+    """Let equations make the constants of a program and of its inner functions; idempotent.
+
+    These are all constvars, and Literals of arrays: all of them, or the `wanted` ones. Returns its
+    argument where there is nothing to inline.
 
     Example::
 
         closed_jaxpr = engine.make_jaxpr(lambda x: x + table, constants="legacy")(1.0)
         assert inline(closed_jaxpr).eqns[0].primitive.name == "inlined_constants"
     """
+    closed_jaxpr = lift(closed_jaxpr, wanted, each_function_its_own=True)
     if contents_of(closed_jaxpr).nested:
         return _Inlining(closed_jaxpr).body(closed_jaxpr)
     # Most programs have no inner functions, and a first call waits for this.

@@ -47,25 +47,25 @@ def install(
     *,
     capture: Callable[[np.ndarray], np.ndarray],
     execute: Callable[..., Sequence[Any]],
-    tracing_for: Callable[[Any, Any], AbstractContextManager[None]],
-    traced_side: Callable[[], Any],
+    tracing_again: Callable[[ProgramName], AbstractContextManager[Any]],
+    traced_form: Callable[[], bool | None],
     packages: tuple[str, ...],
 ) -> None:
     """Put the seven hooks into JAX, and hide the frames of `packages` from its tracebacks.
 
     `capture` takes a NumPy array that a trace meets and returns the array to use in its place.
     `execute` takes the operands and params of jit and runs a program that JAX derived from an
-    engine program. `tracing_for(side, asked_for)` is a context in which JAX traces, in the form
-    of a side, a program that asked for a side. `traced_side` returns the side of the program that
-    is traced now in this thread, or None.
+    engine program. `tracing_again(name)` is a context in which JAX traces what belongs to the
+    program of this name, in its form. `traced_form` says whether arrays are Literals in the program
+    that is traced now in this thread, None where there is none.
     """
     _capture_numpy_arrays(capture)
     _decide_literals()
     _execute_named_programs(execute)
-    _transpose_named_programs(tracing_for)
+    _transpose_named_programs(tracing_again)
     _trace_dispatchers()
     _keep_executables()
-    _tell_the_side(traced_side, {"jax", "jaxlib", *packages})
+    _tell_the_side(traced_form, {"jax", "jaxlib", *packages})
     for package in packages:
         hide_from_tracebacks(_folder_of(package))
 
@@ -116,7 +116,7 @@ def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
 
 
 def _transpose_named_programs(
-    tracing_for: Callable[[Any, Any], AbstractContextManager[None]],
+    tracing_again: Callable[[ProgramName], AbstractContextManager[Any]],
 ) -> None:
     """Transpose programs named by `ProgramName` in the form of their side.
 
@@ -130,7 +130,7 @@ def _transpose_named_programs(
         name = params["name"]
         if type(name) is not ProgramName:
             return stock(cotangents, *operands, **params)
-        with tracing_for(name.side, name.asked_for):
+        with tracing_again(name):
             return stock(cotangents, *operands, **params)
 
     _ad.fancy_transposes[pjit.jit_p] = transpose
@@ -182,7 +182,7 @@ def _keep_executables() -> None:
     pxla._cached_compilation = cached_compilation  # type: ignore[assignment]
 
 
-def _tell_the_side(traced_side: Callable[[], Any], owners: set[str]) -> None:
+def _tell_the_side(traced_form: Callable[[], bool | None], owners: set[str]) -> None:
     """Let a read of JAX's flag from outside of `owners`, which are packages, give the traced side.
 
     A library that branches on the flag would take the branch of the other form. JAX's own reads
@@ -200,10 +200,10 @@ def _tell_the_side(traced_side: Callable[[], Any], owners: set[str]) -> None:
 
         @property
         def value(self) -> bool:
-            side = traced_side()
-            if side is None or _package_of_the_reader() in owners:
+            simplified = traced_form()
+            if simplified is None or _package_of_the_reader() in owners:
                 return own_value(self)
-            return side == "simplified"
+            return simplified
 
     flag.__class__ = FlagOfTheTrace
 

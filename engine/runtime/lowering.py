@@ -30,11 +30,7 @@ _plans: weakref.WeakKeyDictionary[ClosedJaxpr, dict[_PlanKey, LoweringPlan]] = (
 
 
 def plan_of(
-    pipeline: Pipeline,
-    closed_jaxpr: ClosedJaxpr,
-    choices: Choices,
-    *,
-    hoist: bool = True,
+    pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, choices: Choices, *, hoist: bool = True
 ) -> LoweringPlan:
     """Plan a program in a pipeline, once for each combination of choices and embed threshold.
 
@@ -55,21 +51,17 @@ def plan_of(
 
 
 def lower_plan(
-    pipeline: Pipeline,
-    plan: LoweringPlan,
-    types: list,
-    params: dict,
-    *,
-    lowering_platforms: tuple[str, ...] | None = None,
-    **options: Any,
+    pipeline: Pipeline, plan: LoweringPlan, types: list, params: dict, **options: Any
 ) -> jax_internals.Computation:
     """Have JAX lower a plan: a program that takes the const args, then the user's arguments.
 
-    `types` are JAX's types of the arguments, `params` the params of the jit equation. Where the
-    pipeline has no const args for the plan, the program is planned again with `plan.otherwise`.
+    `types` are JAX's types of the arguments, `params` the params of the jit equation, `options`
+    are those of `jax_internals.lower`. Where the pipeline has no const args for the plan, the
+    program is planned again with `plan.otherwise`.
     """
     donated = _donated_avals(types, params, options.get("lowering_parameters"))
-    request = _Request(pipeline, types, params, donated, may_run=lowering_platforms is None)
+    may_run = options.get("lowering_platforms") is None
+    request = _Request(pipeline, types, params, donated, may_run)
     const_args = pipeline.const_args(plan, request)
     if const_args is None:
         assert plan.otherwise is not None
@@ -77,9 +69,7 @@ def lower_plan(
         const_args = pipeline.const_args(plan, request)
         assert const_args is not None
     warn_of_large_constants(params["jaxpr"])
-    return _lower(
-        pipeline, plan, const_args, types, params, lowering_platforms=lowering_platforms, **options
-    )
+    return _lower(pipeline, plan, const_args, types, params, **options)
 
 
 def lower_traced(
@@ -115,8 +105,6 @@ def _lower(
     const_args: tuple[Any, ...],
     types: list,
     params: dict,
-    *,
-    lowering_platforms: tuple[str, ...] | None = None,
     **options: Any,
 ) -> jax_internals.Computation:
     closed_jaxpr = plan.closed_jaxpr
@@ -131,15 +119,13 @@ def _lower(
     params = jax_internals.const_operands(params, len(const_args)) | {"jaxpr": closed_jaxpr}
     hoisted = jax_internals.Hoisted(
         const_args,
-        pipeline.side == "simplified",
+        pipeline.arrays_are_literals,
         plan.says_hoisted,
         plan.leaves_arrays,
         embedded_constants_max_bytes.value,
         follow_arguments=not strict_placement.value,
     )
-    return jax_internals.lower(
-        types, params, hoisted, lowering_platforms=lowering_platforms, **options
-    )
+    return jax_internals.lower(types, params, hoisted, **options)
 
 
 class _Request(NamedTuple):

@@ -1,7 +1,7 @@
-"""A campaign as a page: every table and sentence of the reports, before any markup.
+"""A campaign as the Markdown page: its tables and sentences, before any markup.
 
-The Markdown and the HTML report are two templates over the `Page` that is made here, so their texts
-are decided once. Tables and texts have a maximum size, and say how much was left out.
+The HTML page (`web_page.py`) shares some of them. Tables and texts have a maximum size, and say how
+much was left out.
 """
 
 from __future__ import annotations

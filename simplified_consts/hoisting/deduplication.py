@@ -24,7 +24,7 @@ _first: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
 class Deduplication:
     """Finds the array that stands for each constant of one program.
 
-    An array of more than `max_bytes` bytes is not read and stands for itself.
+    An array of more than `max_bytes` bytes is not read and stands for itself; with 0, every array.
 
     Example::
 
@@ -43,6 +43,8 @@ class Deduplication:
 
     def representative(self, value: Any) -> Any:
         """Return the array that stands for a captured value."""
+        if not self._max_bytes:
+            return value
         key = constant_key(value)
         if key not in self._known:
             self._known[key] = value, self._find(value)

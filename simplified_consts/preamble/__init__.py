@@ -1,1 +1,1 @@
-"""Work on constants alone, done once: what is moved into a preamble, and how it runs."""
+"""Work on constants alone, done once: which work is moved into a preamble."""

@@ -54,8 +54,8 @@ CALLS = frozenset(
 
 def constant_graph(
     closed_jaxpr: ClosedJaxpr,
-    is_constant: Callable[[Any], bool] = lambda value: True,
-    representative: Callable[[Any], Any] = lambda value: value,
+    is_constant: Callable[[Any], bool],
+    representative: Callable[[Any], Any],
 ) -> ConstantGraph:
     """Find what depends on constants alone; `is_constant` may exclude captured arrays.
 
@@ -67,7 +67,7 @@ def constant_graph(
 
     Example::
 
-        constant_graph(closed_jaxpr).operations
+        constant_graph(closed_jaxpr, lambda value: True, lambda value: value).operations
     """
     walk = _Walk(is_constant, representative)
     program = walk.scope(closed_jaxpr, [None] * len(closed_jaxpr.invars), _Place())

@@ -2,8 +2,8 @@
 
 The rest has a Literal wherever it reads a value that the preamble computes, in bodies, too. A
 result is then a constant like a captured one, and the same pass hoists both
-(`engine/ir/closure_conversion.py`). The alternative, to pass results down as operands, would be
-that pass written again.
+(`simplified_consts/hoisting/closure_conversion.py`). The alternative, to pass results down as
+operands, would be that pass written again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from engine import jax_internals
+from engine.ir.closures import Group, NewGroup, Operand, closures_of, variables_read, with_names
 from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, Var
 from engine.jax_internals import replaced
 from simplified_consts.hoisting.liveness import live_part
@@ -27,7 +28,7 @@ from simplified_consts.preamble.constant_graph import (
     ProgramConstant,
     Scope,
 )
-from simplified_consts.preamble.constant_search import bodies_within, constant_graph
+from simplified_consts.preamble.constant_search import constant_graph
 from simplified_consts.preamble.profitability import (
     LIMITS,
     Limits,
@@ -168,7 +169,11 @@ def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
     so only loops whose bodies `are_changed` need this.
     """
     if eqn.primitive.name == "while":
-        return _loop_without_unread_operands(eqn) if are_changed else eqn
+        closures = closures_of(eqn)
+        if closures is None or not are_changed:
+            return eqn
+        invars, params = closures.rebuilt(list(map(_with_read_operands, closures.groups)))
+        return eqn.replace(invars=invars, params={**eqn.params, **params})
     if eqn.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
         body, keep = _without_unread_inputs(eqn.params["call_jaxpr"], len(eqn.invars))
         if all(keep):
@@ -180,15 +185,10 @@ def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
     return eqn
 
 
-def _loop_without_unread_operands(loop: JaxprEqn) -> JaxprEqn:
-    params, invars, start = dict(loop.params), [], 0
-    for (body, _, count), name in zip(bodies_within(loop), ("cond", "body"), strict=True):
-        params[f"{name}_jaxpr"], keep = _without_unread_inputs(body, count)
-        passed = loop.invars[start : start + count]
-        invars += [atom for atom, kept in zip(passed, keep, strict=True) if kept]
-        params[f"{name}_nconsts"] = sum(keep)
-        start += count
-    return loop.replace(invars=[*invars, *loop.invars[start:]], params=params)
+def _with_read_operands(group: Group) -> NewGroup:
+    body, keep = _without_unread_inputs(group.bodies[0], len(group.operands))
+    operands = [Operand(atom, i) for i, atom in enumerate(group.operands) if keep[i]]
+    return [body], operands
 
 
 def _without_unread_inputs(body: Body, count: int) -> tuple[Body, list[bool]]:
@@ -196,14 +196,12 @@ def _without_unread_inputs(body: Body, count: int) -> tuple[Body, list[bool]]:
     live = live_part(cast(ClosedJaxpr, body))
     if live.effects:  # effects on references name their input by its index
         return live, [True] * count
-    read = {atom for eqn in live.eqns for atom in eqn.invars if isinstance(atom, Var)}
-    read |= {atom for atom in live.outvars if isinstance(atom, Var)}
+    read = variables_read(live)
     keep = [var in read for var in live.invars[:count]]
     gone = {i for i, kept in enumerate(keep) if not kept}
     debug_info = live.debug_info
     if (names := debug_info.arg_names) is not None:
-        names = tuple(name for i, name in enumerate(names) if i not in gone)
-        debug_info = debug_info._replace(arg_names=names)
+        debug_info = with_names(live, [name for i, name in enumerate(names) if i not in gone])
     invars = [var for i, var in enumerate(live.invars) if i not in gone]
     return replaced(live, invars=invars, debug_info=debug_info), keep
 

@@ -12,11 +12,11 @@ from jax._src import core  # noqa: TID251 - its check of programs
 
 import engine
 from engine.ir import closures
-from engine.ir.lifting import lift
-from engine.ir.sinking import sink
+from legacy_closedjaxpr.tracing import normalize as lift
 from parity_tests import targets
 from parity_tests.fuzz import rendering, strategy
 from parity_tests.program import Program
+from simplified_consts.tracing import normalize as sink
 
 SEEDS = range(int(os.environ.get("CONSTPARITY_SEEDS", "2")))
 EXAMPLES = int(os.environ.get("CONSTPARITY_EXAMPLES", "8"))
@@ -78,14 +78,14 @@ def test_each_undoes_the_other_on_generated_programs(of_seed):
 
 def test_a_body_in_the_wrong_order_is_caught(monkeypatch):
     """The planted fault: `sink` forgets in which order a body had its arrays."""
-    monkeypatch.setattr("engine.ir.sinking.remember_order", lambda *_: None)
+    monkeypatch.setattr("simplified_consts.tracing.remember_order", lambda *_: None)
     with pytest.raises(AssertionError, match=r"lambda"):
         check(of_corpus("batched_while", "legacy"), of_corpus("batched_while", "simplified"))
 
 
 def test_an_operand_of_the_user_taken_for_a_closure_is_caught(monkeypatch):
     """The planted fault: nobody tells a closed-over array from an array that is passed."""
-    monkeypatch.setattr("engine.ir.sinking.names_of", lambda _: None)
+    monkeypatch.setattr("simplified_consts.tracing.names_of", lambda _: None)
     with pytest.raises(AssertionError, match=r"lambda"):
         check(of_corpus("grad_of_scan", "legacy"), of_corpus("grad_of_scan", "simplified"))
 

@@ -206,7 +206,7 @@ def test_x64_at_capture_lowering_compiling_and_calling(side, kind, at_capture):
 
 def test_constants_inside_primitives_without_a_rule_are_hoisted_by_jax(table, monkeypatch):
     """Treats shard_map as a primitive without a rule: still nothing is inlined."""
-    monkeypatch.delitem(engine.ir.closure_conversion.FUNCTIONS, "shard_map")
+    monkeypatch.delitem(engine.ir.closures._RULES, "shard_map")
     mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("i")
     mapped = jax.shard_map(lambda x: x + table, mesh=mesh, in_specs=spec, out_specs=spec)

@@ -8,13 +8,13 @@ import mutant_programs
 from planting import PIPELINES, attribute, mutant, replaced, step
 
 import engine
-from engine import jax_internals, stages
-from engine.configuration import settings, trace_side
+from engine import jax_internals, stages, tracing
+from engine.configuration import settings
 from engine.ir.lifting import lift
 from engine.jax_internals import lowering
 from engine.runtime import executable_cache, program_equality
 from engine.runtime import lowering as engine_lowering
-from simplified_consts import execution
+from simplified_consts import const_args
 
 FLAG = "jax_use_simplified_jaxpr_constants"
 
@@ -55,7 +55,7 @@ def cache_key_without_the_flag():
     says="not simplified",
 )
 def stale_side_after_a_flip():
-    stock, first = trace_side.side_now, []
+    stock, first = tracing.side_now, []
 
     def side_now(constants):
         if constants is None:
@@ -154,7 +154,7 @@ def plan_not_remembered():
     says="1 of 1 captured buffer are copied",
 )
 def const_args_copied():
-    stock = execution._view
+    stock = const_args._view
     with replaced(stock, lambda c, donatable: stock(jnp.copy(c), donatable)):
         yield
 

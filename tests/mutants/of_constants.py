@@ -6,17 +6,18 @@ import numpy as np
 from planting import PIPELINES, attribute, mutant, replaced, step
 
 from engine import jax_internals
-from engine.ir import array_snapshots, closure_conversion, jaxprs, lifting
+from engine.ir import array_snapshots, jaxprs, lifting
 from engine.ir.jaxprs import ClosedJaxpr, Literal
 from engine.pipeline import LoweringPlan
-from simplified_consts import execution
+from simplified_consts import const_args
+from simplified_consts.hoisting import closure_conversion
 
 PROOF = "proof of the side"
 
 
 def _mapped_operands(change):
     """Const args that are changed when they are passed."""
-    stock = execution._view
+    stock = const_args._view
     return replaced(stock, lambda c, donatable: stock(change(c), donatable))
 
 

@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 from planting import PIPELINES, attribute, mutant, replaced, step
 
-from engine.ir.closure_conversion import Conversion
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.runtime import execution as engine_execution
-from simplified_consts import execution
+from simplified_consts import const_args
+from simplified_consts.hoisting.closure_conversion import Conversion
 
 
 @mutant(
@@ -35,7 +35,7 @@ def program_run_twice():
     says="is given other values",
 )
 def callback_given_another_array():
-    stock = execution.const_args
+    stock = const_args.const_args
     with step("simplified", const_args=lambda plan, request: stock(plan, request)[::-1]):
         yield
 

@@ -1,26 +1,35 @@
 """Mutants of the way of constants to functions and bodies, and of the marks on arguments."""
 
+import dataclasses
+
 from planting import attribute, mutant, replaced, rule, step
 
 from engine import jax_internals
-from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.ir import closures
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.jax_internals import const_marks
-from simplified_consts import execution
+from simplified_consts import const_args
+from simplified_consts.hoisting.closure_conversion import Conversion
 
 
-def _shifted(primitive, table=CONTROL_FLOW):
-    """Hand the operands of a primitive to its bodies one place on."""
-    stock = table[primitive]
+def _shifted(primitive):
+    """Hand the constants of a primitive to its bodies one place on."""
+    stock = closures._RULES[primitive]
 
-    def shifted(eqn, close):
-        def wrong(bodies):
-            closed, operands = close(bodies)
-            return closed, [*operands[1:], *operands[:1]]
+    def shifted(eqn):
+        found = stock(eqn)
 
-        return stock(eqn, wrong)
+        def rebuilt(groups):
+            return found.rebuilt([(bodies, _one_place_on(operands)) for bodies, operands in groups])
 
-    return rule(table, primitive, shifted)
+        return dataclasses.replace(found, rebuilt=rebuilt)
+
+    return rule(closures._RULES, primitive, shifted)
+
+
+def _one_place_on(operands):
+    added = [operand for operand in operands if operand.place is None]
+    return [*added[1:], *added[:1], *operands[len(added) :]]
 
 
 @mutant(
@@ -31,7 +40,7 @@ def _shifted(primitive, table=CONTROL_FLOW):
     says="mismatch",
 )
 def const_args_swapped():
-    stock = execution.const_args
+    stock = const_args.const_args
     with step("simplified", const_args=lambda plan, request: stock(plan, request)[::-1]):
         yield
 
@@ -80,7 +89,7 @@ def while_operands_shifted():
     says="mismatch",
 )
 def const_args_of_inner_function_shifted():
-    with _shifted("jit", FUNCTIONS):
+    with _shifted("jit"):
         yield
 
 

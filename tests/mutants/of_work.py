@@ -3,8 +3,8 @@
 from planting import PIPELINES, attribute, mutant, step
 
 from engine import jax_internals
-from engine.ir.closure_conversion import Conversion
 from engine.ir.jaxprs import ClosedJaxpr, Jaxpr, Var
+from simplified_consts.hoisting.closure_conversion import Conversion
 
 
 def _computed_for_each_use(jaxpr: Jaxpr) -> Jaxpr:

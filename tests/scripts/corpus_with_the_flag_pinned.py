@@ -24,12 +24,13 @@ import jax  # noqa: E402
 from jax._src import config, core  # noqa: E402, TID251 - where JAX reads its flag
 
 import engine  # noqa: E402
-from engine.ir import lifting, sinking  # noqa: E402
+from engine.ir import lifting  # noqa: E402
 from parity_tests import targets  # noqa: E402
 from parity_tests.evidence import values  # noqa: E402
 from parity_tests.jaxpr import counts  # noqa: E402
 from parity_tests.observe import stablehlo  # noqa: E402
 from parity_tests.program import Program  # noqa: E402
+from simplified_consts import tracing  # noqa: E402
 
 
 class Pinned:
@@ -81,7 +82,7 @@ if how != "hook":
     core.is_literalable = core.is_literalable.__wrapped__
 if how == "neither":
     lifting._holds = lambda *_: False
-    sinking.bodies_in = lambda _: ()
+    tracing.bodies_in = lambda _: ()
 flag = config.use_simplified_jaxpr_constants
 if pin != "left alone":
     flag = config.use_simplified_jaxpr_constants = Pinned(pin == "True")

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import engine
-from simplified_consts.execution import captured_arrays
+from simplified_consts.const_args import captured_arrays
 from simplified_consts.lowering import plan
 
 A, B = jnp.arange(12.0), jnp.ones((3, 4))

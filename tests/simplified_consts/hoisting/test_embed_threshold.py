@@ -199,10 +199,10 @@ def test_a_backward_pass_has_the_policy_of_its_forward_pass():
 
 
 def test_derived_programs_hoist_as_the_policy_says(monkeypatch):
-    from simplified_consts import execution
+    from simplified_consts import const_args
 
     passed = []
-    stock = execution.const_args
+    stock = const_args.const_args
 
     def const_args(plan, request):
         passed.append(len(plan.const_args))

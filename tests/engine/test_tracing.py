@@ -7,35 +7,44 @@ import pytest
 
 import engine
 from engine import jax_internals
+from engine.api import pipeline_of
 from engine.configuration.settings import use_simplified_constants
-from engine.configuration.trace_side import executing, traced_side, tracing_for
+from engine.tracing import executing, traced_form, tracing_for
 from parity_tests.observe.calls import work_of_jax
+
+
+def tracing_legacy():
+    return tracing_for(pipeline_of("legacy"), "legacy")
+
+
+def tracing_simplified():
+    return tracing_for(pipeline_of("simplified"), "simplified")
 
 
 def seen():
     flag = use_simplified_constants.value
-    return traced_side(), flag, jax_internals.jax_emits_simplified_jaxprs()
+    return traced_form(), flag, jax_internals.jax_emits_simplified_jaxprs()
 
 
 @pytest.mark.parametrize("flag", [False, True])
 def test_what_is_executed_has_the_settings_outside_of_the_trace(flag):
     with use_simplified_constants(flag):
         outside = seen()
-        with tracing_for("simplified", "simplified"), tracing_for("simplified", "simplified"):
-            assert seen() == ("simplified", True, True)
+        with tracing_simplified(), tracing_simplified():
+            assert seen() == (True, True, True)
             with executing():
                 assert seen() == outside == (None, flag, False)
-                with tracing_for("legacy", "legacy"), executing(), executing():
+                with tracing_legacy(), executing(), executing():
                     assert seen() == outside
                 assert seen() == outside
-            assert seen() == ("simplified", True, True)
+            assert seen() == (True, True, True)
         with executing():
             assert seen() == outside
 
 
 def test_an_error_leaves_nothing_behind():
     outside = seen()
-    with pytest.raises(ZeroDivisionError), tracing_for("simplified", "simplified"), executing():
+    with pytest.raises(ZeroDivisionError), tracing_simplified(), executing():
         raise ZeroDivisionError
     assert seen() == outside
     with executing():

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 import engine
-from engine.ir.closure_conversion import CONTROL_FLOW, FUNCTIONS, Conversion
+from engine.ir import closures
 from engine.ir.jaxprs import bodies_of, constant_key, is_hoistable
+from simplified_consts.hoisting.closure_conversion import Conversion
 
 ARRAYS = [jnp.asarray(np.random.default_rng(i).normal(size=12).astype(np.float32)) for i in (1, 2)]
 X = jnp.linspace(-1, 1, 12)
@@ -23,7 +24,7 @@ def key_if_large(value):
 
 def hoisted(fun, *args):
     closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(*args)
-    conversion = Conversion(CONTROL_FLOW | FUNCTIONS, key_if_large)
+    conversion = Conversion(key_if_large)
     constants = conversion.needs(closed_jaxpr)
     return closed_jaxpr, conversion.body(closed_jaxpr, constants), list(constants.values())
 
@@ -158,13 +159,13 @@ def test_operands_passed_by_the_user_are_left_alone():
     assert len(constants) == 1
 
 
-def test_primitives_without_a_rule_are_named():
+def test_primitives_without_a_rule_are_named(monkeypatch):
     mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("i")
     mapped = jax.shard_map(lambda x: x + A, mesh=mesh, in_specs=spec, out_specs=spec)
     closed_jaxpr = engine.make_jaxpr(mapped, constants="simplified")(X)
-    rules = {name: rule for name, rule in FUNCTIONS.items() if name != "shard_map"}
-    conversion = Conversion(CONTROL_FLOW | rules, key_if_large)
+    monkeypatch.delitem(closures._RULES, "shard_map")
+    conversion = Conversion(key_if_large)
     assert conversion.needs(closed_jaxpr) == {}
     assert conversion.unconverted == {"shard_map"}
 

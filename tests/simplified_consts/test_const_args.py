@@ -15,8 +15,8 @@ from profiled import frames_of
 import engine
 from engine.jax_internals import placement
 from engine.runtime import lowering
-from simplified_consts import execution
-from simplified_consts.preamble import extraction, running
+from simplified_consts import const_args
+from simplified_consts.preamble import extraction
 from simplified_consts.preamble.profitability import Limits
 
 TABLE = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (16, 16)), jnp.float32)
@@ -34,7 +34,7 @@ def anything(monkeypatch):
 def runs(monkeypatch):
     """Each run of a preamble, in order: its device, its results and its const args."""
     found = []
-    stock = execution.results_of
+    stock = const_args.results_of
     # Otherwise preambles of other tests over the same table would be found.
     monkeypatch.setitem(globals(), "TABLE", jnp.array(TABLE))
 
@@ -50,10 +50,10 @@ def runs(monkeypatch):
         def __getattr__(self, name):
             return getattr(self._request, name)
 
-    def results_of(preamble, request, captured_arrays):
-        return stock(preamble, Watched(request), captured_arrays)
+    def results_of(preamble, request):
+        return stock(preamble, Watched(request))
 
-    monkeypatch.setattr(execution, "results_of", results_of)
+    monkeypatch.setattr(const_args, "results_of", results_of)
     return found
 
 
@@ -338,7 +338,7 @@ def test_results_of_sharded_constants_are_not_copied_to_each_device(runs, monkey
     """Sorting along a sharded axis may gather the array; then the program is lowered whole."""
     mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     table = jax.device_put(TABLE, NamedSharding(mesh, P("x")))
-    monkeypatch.setattr(running, "LIMITS", Limits(extra_bytes=0))
+    monkeypatch.setattr(const_args, "LIMITS", Limits(extra_bytes=0))
     fun = lambda x: x * jnp.broadcast_to(jnp.sum(table), (16,)) + jnp.sum(table, axis=0)  # noqa: E731
     x = jax.device_put(X, NamedSharding(mesh, P()))
     lowered = auto(fun).lower(x)

@@ -1,4 +1,4 @@
-"""The side that the trace now running belongs to.
+"""Tracing: which pipeline the trace now running belongs to, and what holds while it runs.
 
 The outermost program decides: a function traced into it joins its side, so no program is a mixture
 of two representations. A function that JAX evaluates by itself after all, as an eager
@@ -10,17 +10,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import jax
+import numpy as np
 
 from engine import jax_internals
 from engine.configuration.parsing import Side
 from engine.configuration.settings import use_simplified_constants
+from engine.ir.array_snapshots import capture, while_tracing
+from engine.pipeline import Pipeline
 
-# The side of the program now being traced. No part of the key of JAX's trace caches, because
-# `tracing_for` sets JAX's own flag to the same side, and that flag is in the key.
-_program_side = jax_internals.TracedSetting("constparity_program_side", None, in_trace_key=False)
+# The pipeline of the program now being traced. No part of the key of JAX's trace caches, because
+# `tracing_for` chooses the form that JAX's tracer emits, and that is in the key.
+_pipeline = jax_internals.TracedSetting("constparity_pipeline", None, in_trace_key=False)
 
 # The side that this program asked for, where it is traced in the form of the other one; else None,
 # so that most traces of plain JAX and of the engine have one key.
@@ -42,8 +45,8 @@ def side_now(constants: Side | None) -> Side:
     The enclosing program may belong to plain `jax.jit`. JAX will lower it whole, so the function
     takes the form that JAX is tracing in: JAX would inline the other form's Literals once per use.
     """
-    if (enclosing := _program_side.value) is not None:
-        return enclosing
+    if (enclosing := _pipeline.value) is not None:
+        return enclosing.side
     if jax_internals.staged_by_jax():
         return "simplified" if jax_internals.jax_emits_simplified_jaxprs() else "legacy"
     return side_asked_for(constants)
@@ -62,49 +65,56 @@ def side_asked_for(constants: Side | None) -> Side:
     return "simplified" if use_simplified_constants.value else "legacy"
 
 
-def traced_side() -> Side | None:
-    """Return the side of the program of the engine that is being traced in this thread, or None."""
-    side: Side | None = _program_side.value
-    return side
+def traced_form() -> bool | None:
+    """Say whether arrays are Literals in the program of the engine that this thread traces now.
+
+    None where it traces none.
+    """
+    pipeline: Pipeline | None = _pipeline.value
+    return None if pipeline is None else pipeline.arrays_are_literals
+
+
+def capture_while_tracing(value: np.ndarray) -> np.ndarray:
+    """Capture an array by value in programs of the engine; leave programs of plain JAX alone."""
+    return value if _pipeline.value is None else capture(value)
 
 
 @contextlib.contextmanager
 def standing_alone() -> Iterator[None]:
     """Trace within this block without joining the enclosing program, as for an export."""
-    with _program_side.local(None), jax.core.eval_context():
+    with _pipeline.local(None), jax.core.eval_context():
         yield
 
 
-def tracing_for(side: Side, asked_for: Side) -> contextlib.AbstractContextManager[None]:
-    """Trace within this block for `side`: JAX's tracer emits its form; inner programs join it.
+class tracing_for:
+    """Trace within this block for a pipeline: JAX's tracer emits its form; inner programs join it.
 
-    `asked_for` is the side of the program where it is executed by itself.
+    Captured arrays live until the block ends. `asked_for` is the side of the program where it is
+    executed by itself. No generator, because each first call waits for it.
     """
-    return _TracingFor(side, asked_for)
 
+    __slots__ = ("_held", "_is_outermost", "_while_tracing")
 
-class _TracingFor:
-    """The context manager of `tracing_for`; each first call would wait for a generator, slower."""
-
-    __slots__ = ("_held", "_is_outermost")
-
-    def __init__(self, side: Side, asked_for: Side) -> None:
-        simplified = side == "simplified"
+    def __init__(self, pipeline: Pipeline, asked_for: Side) -> None:
         self._held = jax_internals.held(
-            (_program_side, side),
-            (_asked_for, None if asked_for == side else asked_for),
-            (use_simplified_constants._state, simplified),
-            jax_internals.form_of_jaxprs(simplified),
+            (_pipeline, pipeline),
+            (_asked_for, None if asked_for == pipeline.side else asked_for),
+            (use_simplified_constants._state, pipeline.arrays_are_literals),
+            jax_internals.form_of_jaxprs(pipeline.arrays_are_literals),
         )
+        self._while_tracing = while_tracing()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._is_outermost = _outside.settings is None
         if self._is_outermost:
             flag = use_simplified_constants._state.get_local()
-            _outside.settings = _program_side.get_local(), flag
+            _outside.settings = _pipeline.get_local(), flag
         self._held.__enter__()
+        self._while_tracing.__enter__()
+        return self
 
     def __exit__(self, *error: Any) -> None:
+        self._while_tracing.__exit__(*error)
         self._held.__exit__(*error)
         if self._is_outermost:
             _outside.settings = None
@@ -120,11 +130,11 @@ def executing() -> Iterator[None]:
     if _outside.settings is None:
         yield
         return
-    program_side, flag = _outside.settings
+    pipeline, flag = _outside.settings
     before, _outside.settings = _outside.settings, None
     try:
         with jax_internals.held(
-            (_program_side, program_side),
+            (_pipeline, pipeline),
             (_asked_for, None),
             (use_simplified_constants._state, flag),
             jax_internals.form_of_jaxprs(None),

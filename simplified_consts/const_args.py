@@ -1,9 +1,10 @@
-"""Execution, simplified: a call passes the constants to the executable, before the arguments.
+"""Const args, simplified: a call passes the constants to the executable, before the arguments.
 
 The first call prepends the const args in Python; from then on jaxlib's dispatcher holds them
 (`MeshExecutableFastpathData.const_args`) and passes them in C++. The user's arguments decide where
 a program runs, so a captured array on one device is passed as uncommitted and follows them. An
-array over several devices keeps its sharding.
+array over several devices keeps its sharding. A preamble runs once for each device, on the device
+that the rest of the program runs on, and its results are const args, too.
 
 Source: JAX's note "Handling of closed-over constants", section "Compilation and execution".
 """
@@ -19,9 +20,11 @@ import jax.numpy as jnp
 
 from engine import jax_internals
 from engine.configuration.settings import strict_placement
+from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import ConstArgsRequest, LoweringPlan
 from simplified_consts.lowering import PlanWithPreamble
-from simplified_consts.preamble.running import results_of
+from simplified_consts.preamble.extraction import Preamble
+from simplified_consts.preamble.profitability import LIMITS
 
 _Donatable = frozenset[tuple[tuple[int, ...], Any]]  # shapes and dtypes of donated buffers
 
@@ -39,7 +42,7 @@ def const_args(plan: LoweringPlan, request: ConstArgsRequest) -> tuple[Any, ...]
     """
     if not isinstance(plan, PlanWithPreamble):
         return captured_arrays(plan, request.donated)
-    results = results_of(plan.preamble, request, captured_arrays)
+    results = results_of(plan.preamble, request)
     if results is None:
         return None
     return plan.with_results(captured_arrays(plan, request.donated), results)
@@ -73,3 +76,39 @@ def _view(constant: Any, donatable: _Donatable) -> Any:
         with jax_internals.undisturbed():
             constant = jnp.copy(constant)
     return jax_internals.uncommitted(constant)
+
+
+def results_of(preamble: Preamble, request: ConstArgsRequest) -> Sequence[Any] | None:
+    """Run a preamble once for each device and `request.circumstances`, and return its results.
+
+    None where no device can run it (lowering for another platform, an abstract mesh), and where
+    results of sharded constants would be copied to each device.
+    """
+    device = request.find_device()
+    if device is None:
+        return None
+    program, strict = preamble.closed_jaxpr, strict_placement.value
+    # Copy the captured arrays now, before a call can donate them: the preamble may run again later,
+    # for another device.
+    plan = request.plan_of(program)
+    if not any(isinstance(c, jax.Array) and c.is_deleted() for c in plan.const_args):
+        captured_arrays(plan, request.donated)
+    key = device, strict, request.circumstances
+    return preamble.once(key, lambda: _run(program, device, strict, request))
+
+
+def _run(
+    program: ClosedJaxpr, device: jax.Device, strict: bool, request: ConstArgsRequest
+) -> Sequence[Any] | None:
+    results, const_args = request.run(program, device)
+    if _copied_bytes(results) > _copied_bytes(const_args) + LIMITS.extra_bytes:
+        return None
+    return results if strict else tuple(map(jax_internals.uncommitted, results))
+
+
+def _copied_bytes(arrays: Sequence[Any]) -> int:
+    """Count the bytes that all devices together hold beyond one copy of each array."""
+    return sum(
+        sum(shard.data.nbytes for shard in array.addressable_shards) - array.nbytes
+        for array in arrays
+    )

@@ -1,4 +1,4 @@
-"""Execution, legacy: the executable contains its constants, and a call passes the arguments alone.
+"""Const args, legacy: none; the executable contains its constants, a call passes the arguments.
 
 Source: JAX's note "Handling of closed-over constants", section "Previous implementation".
 """
