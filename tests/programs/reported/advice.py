@@ -132,6 +132,45 @@ pair(
     (STATE,),
 )
 
+# -- what Python does around a jit -----------------------------------------------------------------
+
+ON_HOST = np.arange(16, dtype=np.float32)
+ON_DEVICE = jax.device_put(ON_HOST)
+
+
+def guarded(jitted):
+    def step(x):
+        with jax.transfer_guard("disallow"):
+            return jitted(x)
+
+    return step
+
+
+pair(
+    "on_the_device",
+    guarded(jax.jit(lambda x: x * ON_HOST)),
+    guarded(jax.jit(lambda x: x * ON_DEVICE)),
+)
+
+
+def trained(*, copies):
+    """Return a step that compares with its first weights, and donates these to an update."""
+    state = {"weights": jnp.arange(16.0) + 1}
+    first = jnp.array(state["weights"]) if copies else state["weights"]
+    baseline = jax.jit(lambda x: x * first)
+    update = jax.jit(lambda w: w * 1.5, donate_argnums=0)
+
+    def step(x):
+        y = baseline(x)
+        if not isinstance(x, jax.core.Tracer):
+            state["weights"] = update(state["weights"])
+        return y
+
+    return step
+
+
+pair("between_calls", trained(copies=False), trained(copies=True))
+
 # -- reads of jaxprs, the flag, and modules --------------------------------------------------------
 
 
