@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,8 @@ from parity_tests.observe import device_buffers
 from parity_tests.observe.calls import Result
 from reports.rows import Check
 from reports.rows.check_names import WRITES
+
+CHECKED_BYTES = 2**24  # of one array
 
 
 def check(
@@ -64,18 +67,39 @@ def check(
 def writeable_arrays(fun: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
     """Find the NumPy arrays with elements that a function refers to and that can be written to.
 
-    In its closure, the globals that it names and its defaults, and in dictionaries, lists and
-    tuples there; arrays that a function called by it refers to are not found.
+    In its closure, the globals that it names, its defaults and, of an object that is called, its
+    attributes, and in dictionaries, lists and tuples there; arrays that a function called by it
+    refers to are not found.
     """
+    called = inspect.unwrap(fun)
+    held = [getattr(fun, "__defaults__", None), getattr(fun, "__self__", None)]
+    if not inspect.isroutine(called):
+        called, held = type(fun).__call__, [fun]
     try:
-        variables = inspect.getclosurevars(inspect.unwrap(fun))
+        variables = inspect.getclosurevars(called)
     except (TypeError, ValueError):  # no Python function: a partial, a bound method of C
         return []
+    attributes = [each.__dict__ for each in held if hasattr(each, "__dict__")]
     names = [*variables.nonlocals.values(), *variables.globals.values()]
     return [
         each
-        for each in _arrays_in([*names, getattr(fun, "__defaults__", None)])
+        for each in _arrays_in([*names, *held, *attributes])
         if each.size and each.flags.writeable and each.dtype.kind in "biufc"
+    ]
+
+
+def checksums(fun: Callable[..., Any]) -> list[int]:
+    """Return a checksum of each array that a function may write to, of every n-th element if large.
+
+    Example::
+
+        checksums(step) == checksums(step)  # unless somebody writes into an array in between
+    """
+    found = writeable_arrays(fun)
+    steps = [max(1, each.nbytes // CHECKED_BYTES) for each in found]
+    return [
+        zlib.crc32(each.reshape(-1)[::step].tobytes())
+        for each, step in zip(found, steps, strict=True)
     ]
 
 

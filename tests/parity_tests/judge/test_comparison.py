@@ -124,3 +124,18 @@ def test_an_array_computed_while_tracing_is_on_the_device_though_it_is_embedded(
 def test_distances_in_words(right, words):
     left, right = np.float32([1.0, 2.0]), np.float32(right)
     assert worst_in_words([tolerance_ladder.compare("['w']", left, right)]) == words
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "writes", "outcome"),
+    [
+        ("legacy", "jax-legacy", (False, False), "different"),
+        ("legacy", "jax-legacy", (True, True), "expected difference"),
+        ("legacy", "simplified", (True, True), "different"),
+        ("legacy", "legacy", (True, True), "different"),
+    ],
+)
+def test_sides_of_one_mode_see_other_values_where_a_trace_writes_them(left, right, writes, outcome):
+    """Ours keep what an array held when it was captured, stock JAX what it holds when lowered."""
+    found = judged(left, right, writes_while_traced=writes, weak_type=(False, True))
+    assert found["output weak types"] == outcome

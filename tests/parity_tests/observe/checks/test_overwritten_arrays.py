@@ -76,3 +76,19 @@ def test_what_is_no_captured_value_may_change_when_captured_arrays_are_written_t
     assert observation.failure is None, observation.failure
     found = [each for each in observation.checks if each.name == "writes into captured arrays"]
     assert all(each.holds for each in found), found
+
+
+def test_an_object_that_writes_into_its_array_while_it_is_traced_is_seen():
+    class Counts:
+        def __init__(self, by):
+            self.array, self.by = np.ones(4, np.float32), by
+            self.add = jax.jit(lambda x: x + self.array)
+
+        def __call__(self, x):
+            self.array[:] += self.by
+            return self.add(x)
+
+    for by in (0, 1):
+        program = from_function(lambda by=by: (Counts(by), (jnp.ones(4),)), "counts")
+        observed = measure.measure(program, "jax-legacy").observation
+        assert observed.writes_while_traced == (by == 1)
