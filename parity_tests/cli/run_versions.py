@@ -11,7 +11,7 @@ import typer
 
 from parity_tests.cli.campaign import selected
 from parity_tests.cli.exit_codes import Exit, code_of, complain, fail, nothing_collected
-from parity_tests.cli.report_option import check_saving, write_grid_reports
+from parity_tests.cli.report_option import check_saving, write_reports
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +56,7 @@ def run_on_versions(
             campaign_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_grid_reports(context, console, requests, grid, rules)
+    write_reports(context, console, requests, grid, rules)
     _exit_by_rules(context, console, grid, rules, exit_zero, display)
     if found.was_interrupted:
         print("constparity: interrupted", file=sys.stderr)

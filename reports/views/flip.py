@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, Tone
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
@@ -16,7 +17,6 @@ from reports.rows import (
     TimeVerdict,
 )
 from reports.views import figures
-from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.ledger import place
 from reports.views.texts import cut, left_out
 

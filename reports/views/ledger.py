@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, Tone
 from reports.rows import CapturedArray, FlipReason, Hazard, Observation, ProgramRow, Side
 from reports.views import figures
-from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.texts import cut, left_out
 
 _MAX_ROWS = 40

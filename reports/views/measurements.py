@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, columns
 from reports.rows import Observation, Side, metrics
 from reports.rows.metric_records import Figure, Metric
 from reports.views import figures, measured
-from reports.views.cells import NOTHING, Cell, Column, Table, columns
 from reports.views.texts import cut
 
 _PROOF = "proof"

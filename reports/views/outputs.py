@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, columns
 from reports.rows import Observation, OutputLeaf, Side, StableHloCounts
 from reports.views import figures
-from reports.views.cells import NOTHING, Cell, Column, Table, columns
 from reports.views.texts import cut, left_out, more
 
 _MAX_ROWS = 40

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.rows import Observation, ProgramRow, Side, metrics
+from reports.document import NOTHING, Cell, Column, Table, Tone
+from reports.rows import VERDICTS, Environment, Observation, ProgramRow, Side, metrics
 from reports.rows.metric_records import Metric, OverviewColumn
 from reports.views import figures, flip
-from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.program import MARKS
 from reports.views.texts import cut
 
 _NAME_LENGTH = 80
 _TITLE_LENGTH = 200
+_VALUE_LENGTH = 200
 
 
-def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: int) -> Table:
-    """Make the table of a page's programs, each metric with a column for each of `sides`.
+def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...]) -> Table:
+    """Make the table of a page's programs, each metric with a column of the figures of `sides`.
 
     Example::
 
-        overview(campaign.programs, campaign.sides, left_out=0).rows[0][1].text == "✓ parity"
+        overview(campaign.programs, campaign.sides).rows[0][1].text == "✓ parity"
     """
     reference = _reference(sides)
     shown = sorted(
@@ -31,22 +32,12 @@ def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: 
         Column("program"),
         Column("verdict"),
         Column("flip"),
-        *(
-            Column(side, _title(column, reference), numeric=True)
-            for _, column in shown
-            for side in sides
-        ),
+        *(Column(_title(column, reference), numeric=True) for _, column in shown),
     )
-    notice = ""
-    if left_out:
-        notice = (
-            f"{left_out:,} more programs are left out of this page, the ones with the best "
-            "verdicts; the JSON report has them."
-        )
     rows = tuple(
         _line(row, anchor_of(index), shown, sides, reference) for index, row in enumerate(programs)
     )
-    return Table("Verdict by program", columns, rows, notice)
+    return Table("Verdict by program", columns, rows, what="programs")
 
 
 def anchor_of(index: int) -> str:
@@ -78,8 +69,13 @@ def _line(
         Cell(cut(row.name, _NAME_LENGTH), link=anchor),
         Cell(f"{mark} {row.verdict}", cut("; ".join(row.reasons), _TITLE_LENGTH), tone),
         flip.outcome(row.flip),
-        *(cell for column in cells for cell in column),
+        *map(_joined, cells),
     )
+
+
+def _joined(cells: Sequence[Cell]) -> Cell:
+    """Return one cell for all sides, which are in the order that a note of the page gives."""
+    return cells[0] if len(cells) == 1 else Cell(" · ".join(cell.text for cell in cells))
 
 
 def _reference(sides: tuple[Side, ...]) -> Side | None:
@@ -122,3 +118,45 @@ def _beside(metric: Metric, other: Metric, seen: Observation) -> Cell:
     tone: Tone = "warn" if count > most else ""
     title = f"{count:,} {metric.name}, {most:,} {other.name}"
     return Cell(f"{count:,} ({most:,})", title, tone)
+
+
+# -- what stands beside it -------------------------------------------------------------------------
+
+
+def counts(programs: list[ProgramRow]) -> str:
+    """Count the programs by verdict, in one line."""
+    if not programs:
+        return "no program was run"
+    found = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in VERDICTS]
+    listed = ", ".join(f"{count:,} {verdict}" for count, verdict in found if count)
+    return f"{len(programs):,} program{'s' if len(programs) != 1 else ''}: {listed}"
+
+
+def notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
+    """Explain the table: which figures stand for which sides, and what is not judged."""
+    order = f"Where a cell lists several figures, they stand for {', '.join(sides)}, in that order"
+    return (
+        f"{order}." if len(sides) > 1 else f"The figures are those of {', '.join(sides)}.",
+        "The times in this table are not judged: those of tracing, lowering, compiling and the "
+        "first call are one sample of one process, those of later calls medians of a few. A ratio "
+        "below 1 is faster than the side it is divided by; seconds stand where that side has no "
+        "time. Judged times, where rounds were run, are with each program.",
+        "A dash stands for what was not measured, never for zero.",
+    )
+
+
+def left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the programs that were not run, because the campaign stopped at a finding before."""
+    if not not_run:
+        return ()
+    named = cut(", ".join(not_run), _VALUE_LENGTH)
+    return (f"Not run, for the campaign stopped at its first finding (-x): {named}.",)
+
+
+def environment_table(environment: Environment) -> Table:
+    """Make the table of what the figures were measured with."""
+    rows = tuple(
+        (Cell(name.replace("_", " ")), Cell(cut(str(value), _VALUE_LENGTH)))
+        for name, value in environment.model_dump().items()
+    )
+    return Table("Environment", (Column("what"), Column("value")), rows)

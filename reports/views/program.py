@@ -1,23 +1,20 @@
-"""One program of a campaign as a section of the page."""
+"""What was judged of one program, as tables, and its failures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reports.document import NOTHING, Cell, Table, Tone, columns
 from reports.rows import (
     Comparison,
     Failure,
-    Hazard,
     LeafComparison,
-    ProgramRow,
     Side,
     Verdict,
 )
-from reports.views import figures, flip, measurements, outputs
-from reports.views.cells import NOTHING, Cell, Table, Tone, columns
-from reports.views.ledger import hazards, ledger, said_by
-from reports.views.texts import cut, cut_middle, left_out, more
+from reports.views import figures
+from reports.views.texts import cut, cut_middle, left_out
 
 # The mark keeps the verdict readable without colour. The worst comes first.
 MARKS: dict[Verdict, tuple[str, Tone]] = {
@@ -57,79 +54,6 @@ class FailureView:
     headline: str
     message: str
     traceback: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """One program: the judgement first, then the evidence it rests on."""
-
-    anchor: str
-    name: str
-    verdict: str
-    tone: Tone
-    source: str
-    summary: str
-    reasons: tuple[str, ...]
-    failures: tuple[FailureView, ...]
-    judgement: tuple[Table, ...]
-    evidence: tuple[Table, ...]
-    folded: tuple[Table, ...]  # long tables that few readers need
-
-    @property
-    def open(self) -> bool:
-        """Whether a reader should see it at once."""
-        return self.tone != "good"
-
-
-def section(
-    row: ProgramRow, sides: tuple[Side, ...], anchor: str, *, apart: bool = False
-) -> Section:
-    """Make the section of one program, with a column for each of `sides`.
-
-    `apart` says that sides or programs of its campaign were measured with other versions.
-
-    Example::
-
-        section(campaign.programs[0], ("legacy", "simplified"), "program-1").verdict == "✓ parity"
-    """
-    mark, tone = MARKS[row.verdict]
-    reasons = [cut(reason, _TEXT_LENGTH) for reason in row.reasons[:_MAX_REASONS]]
-    if len(row.reasons) > _MAX_REASONS:
-        reasons.append(more(len(row.reasons) - _MAX_REASONS, "reasons"))
-    by_side = {item.side: item for item in row.observations}
-    seen = [by_side.get(side) for side in sides]
-    return Section(
-        anchor=anchor,
-        name=cut(row.name, _NAME_LENGTH),
-        verdict=f"{mark} {row.verdict}",
-        tone=tone,
-        source=cut(row.source, _NAME_LENGTH),
-        summary=cut(row.summary, _TEXT_LENGTH),
-        reasons=tuple(reasons),
-        failures=tuple(
-            failure_view(item.side, item.failure) for item in row.observations if item.failure
-        ),
-        judgement=_with_rows(
-            flip.reasons(row.flip),
-            comparisons(row.comparisons),
-            leaves(row.comparisons),
-            flip.drift(row.drift),
-            flip.times(row.times),
-            hazards([each for each in row.hazards if not _is_said(row, each)]),
-        ),
-        evidence=_with_rows(
-            ledger(row, sides),
-            measurements.proofs(row.observations, apart=apart),
-            measurements.figures_by_side(sides, seen),
-        ),
-        folded=_with_rows(outputs.outputs(sides, seen), outputs.operations(sides, seen)),
-    )
-
-
-def _is_said(row: ProgramRow, hazard: Hazard) -> bool:
-    """Say whether the table of the reasons above tells a hazard already."""
-    shown = row.flip.reasons[: flip.MAX_ROWS] if row.flip else ()
-    return any(said_by(each, hazard, flip.TEXT_LENGTH) for each in shown)
 
 
 def failure_view(side: Side, failure: Failure) -> FailureView:
@@ -201,7 +125,3 @@ def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
         figures.float_cell(leaf.passing_rtol) if leaf.passing_rtol is not None else Cell("none"),
         Cell(cut(leaf.note, _TEXT_LENGTH)),
     )
-
-
-def _with_rows(*tables: Table) -> tuple[Table, ...]:
-    return tuple(table for table in tables if table.rows)

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reports.document import Cell, Column, Table, Tone, columns
 from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, Hazard, ProgramRow, Side
 from reports.rows.kept_text import KeptText
 from reports.views import flip, measurements, outputs
-from reports.views.cells import Cell, Column, Table, Tone, columns
 from reports.views.differences import PrintedProgram, TextDifference, difference
 from reports.views.ledger import hazards, ledger, said_by
 from reports.views.program import (
