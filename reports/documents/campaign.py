@@ -24,10 +24,10 @@ from reports.document import (
     items,
     with_rows,
 )
-from reports.rows import Campaign, Environment, Hazard, ProgramRow, Side, answer_of, worst_first
+from reports.rows import Campaign, Environment, ProgramRow, Side, answer_of, worst_first
 from reports.views import flip, measured, measurements, outputs, overview
 from reports.views.causes import QUIET, Cause, Standing, listed, of_pipelines, standings
-from reports.views.ledger import hazards, ledger, said_by
+from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import MARKS, comparisons, failure_view, leaves
 from reports.views.sides import sides_of
 from reports.views.sweeps import SweptProgram, sweeps_of
@@ -186,7 +186,7 @@ def _evidence(row: ProgramRow, sides: tuple[Side, ...], *, apart: bool) -> Itera
         leaves(row.comparisons),
         flip.drift(row.drift),
         flip.times(row.times),
-        hazards([each for each in row.hazards if not _is_said(row, each)]),
+        hazards([each for each in row.hazards if not shown_by(row.flip, each)]),
     )
     evidence = with_rows(
         ledger(row, sides),
@@ -205,9 +205,3 @@ def _failures(row: ProgramRow) -> Iterator[Part]:
             yield Items((Line(view.message, f"{view.headline}:"),))
             if view.traceback:
                 yield Section("Traceback", (Code(view.traceback),))
-
-
-def _is_said(row: ProgramRow, hazard: Hazard) -> bool:
-    """Say whether the table of the reasons above tells a hazard already."""
-    shown = row.flip.reasons[: flip.MAX_ROWS] if row.flip else ()
-    return any(said_by(each, hazard, flip.TEXT_LENGTH) for each in shown)

@@ -6,20 +6,23 @@ import base64
 import json
 import math
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from markupsafe import Markup
 
 from reports.output import plots
+from reports.render.caps import Caps, capped_table
 from reports.render.html import FOLDER, LIMIT_BYTES, environment, page_policy, page_style
 from reports.rows import Campaign
 from reports.views.programs_table import ProgramsTable
 from reports.views.web_page import WebPage, web_page
+from reports.views.web_section import WebSection
 
 # The worst programs stand in the page as they are, for readers without scripts.
 READABLE_PROGRAMS = 20
 READABLE_BYTES = 1024 * 1024
+CAPS = Caps(sections=0, rows=60, items=0, text=500)  # of the tables of a program
 # The others are packed this many characters at a time: one pack is opened in milliseconds.
 PACK_CHARACTERS = 400_000
 # Without scripts no button shows the rows that wait.
@@ -59,7 +62,8 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
         Path("report.html").write_text(render(campaign), encoding="utf-8")
     """
-    page = web_page(campaign)
+    made = web_page(campaign)
+    page = replace(made, environment=capped_table(made.environment, CAPS))
     frame = environment().get_template("report.html")
     script, style = _script(), page_style()
     pictures = [plots.scatter(each) for each in page.pictures]
@@ -111,7 +115,7 @@ def _sections(page: WebPage, room: int) -> Sections:
         packs.append(Pack(made.first, made.count, text))
         return True
 
-    for index, section in enumerate(page.sections()):
+    for index, section in enumerate(map(_capped, page.sections())):
         # The text of a template whose expressions were all escaped.
         text = Markup(template.render(section=section, index=index))
         size = len(text.encode("utf-8"))
@@ -138,6 +142,15 @@ def _packed(text: str) -> str:
     compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     deflated = compressor.compress(text.encode("utf-8")) + compressor.flush()
     return base64.b64encode(deflated).decode("ascii")
+
+
+def _capped(section: WebSection) -> WebSection:
+    return replace(
+        section,
+        arrays=capped_table(section.arrays, CAPS),
+        tables=tuple(capped_table(each, CAPS) for each in section.tables),
+        folded=tuple(capped_table(each, CAPS) for each in section.folded),
+    )
 
 
 def _extra(table: ProgramsTable) -> str:

@@ -96,6 +96,16 @@ def capped(document: Document, caps: Caps, room: int) -> Document:
     )
 
 
+def capped_table(table: Table, caps: Caps) -> Table:
+    """Return a table with no more than `caps` allow, as `capped` does of each table.
+
+    Example::
+
+        capped_table(table, Caps(sections=0, rows=60, items=20, text=500)).notice
+    """
+    return _Cutter(caps, 0, 0).table(table)
+
+
 def _without_details(parts: Iterable[Part]) -> Iterator[Part]:
     for each in parts:
         if isinstance(each, Detail):
@@ -118,7 +128,7 @@ class _Cutter:
     def _part(self, part: Part) -> Part:
         match part:
             case Table():
-                return self._table(part)
+                return self.table(part)
             case Items():
                 lines = tuple(map(self._line, part.lines[: self.caps.items]))
                 return replace(part, lines=lines, notice=left_out(part.lines, lines, part.what))
@@ -140,7 +150,7 @@ class _Cutter:
     def _cut(self, text: str) -> str:
         return cut(text, self.caps.text)
 
-    def _table(self, table: Table) -> Table:
+    def table(self, table: Table) -> Table:
         rows = tuple(tuple(map(self._cell, row)) for row in table.rows[: self.caps.rows])
         return replace(
             table,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.document import NOTHING, Cell, Column, Table, Tone
+from reports.document import NOTHING, Cell, Column, Table
 from reports.rows import VERDICTS, Environment, Observation, ProgramRow, Side, metrics
 from reports.rows.metric_records import Metric, OverviewColumn
 from reports.views import figures, flip
 from reports.views.program import MARKS
 from reports.views.texts import cut
 
-_NAME_LENGTH = 80
-_TITLE_LENGTH = 200
-_VALUE_LENGTH = 200
+_NAMES_LENGTH = 200
 
 
 def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...]) -> Table:
@@ -34,26 +32,12 @@ def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...]) -> Table:
         Column("flip"),
         *(Column(_title(column, reference), numeric=True) for _, column in shown),
     )
-    rows = tuple(
-        _line(row, anchor_of(index), shown, sides, reference) for index, row in enumerate(programs)
-    )
+    rows = tuple(_line(row, shown, sides, reference) for row in programs)
     return Table("Verdict by program", columns, rows, what="programs")
-
-
-def anchor_of(index: int) -> str:
-    """Return the anchor of the section of a program, which is numbered from 0.
-
-    Example::
-
-        >>> anchor_of(0)
-        'program-1'
-    """
-    return f"program-{index + 1}"
 
 
 def _line(
     row: ProgramRow,
-    anchor: str,
     shown: Sequence[tuple[Metric, OverviewColumn]],
     sides: tuple[Side, ...],
     reference: Side | None,
@@ -66,8 +50,8 @@ def _line(
     cells[0] = [_failure(item) or cell for item, cell in zip(seen, cells[0], strict=True)]
     mark, tone = MARKS[row.verdict]
     return (
-        Cell(cut(row.name, _NAME_LENGTH), link=anchor),
-        Cell(f"{mark} {row.verdict}", cut("; ".join(row.reasons), _TITLE_LENGTH), tone),
+        Cell(row.name),
+        Cell(f"{mark} {row.verdict}", tone=tone),
         flip.outcome(row.flip),
         *map(_joined, cells),
     )
@@ -92,9 +76,7 @@ def _title(column: OverviewColumn, reference: Side | None) -> str:
 def _failure(observation: Observation | None) -> Cell | None:
     if observation is None or observation.failure is None:
         return None
-    failure = observation.failure
-    title = cut(f"{failure.stage}: {failure.type}: {failure.message}", _TITLE_LENGTH)
-    return Cell(failure.kind, title, "bad")
+    return Cell(observation.failure.kind, tone="bad")
 
 
 def _cell(
@@ -107,7 +89,7 @@ def _cell(
         return _beside(metric, metrics.metric(column.beside), seen)
     reference = metric.read(base) if base else None
     if column.as_ratio and reference:
-        return Cell(figures.humanise_ratio(value / reference), f"{value!r} s")
+        return Cell(figures.humanise_ratio(value / reference))
     # A ratio to another side than the heading names would mislead; a value shows its unit.
     return figures.cell(value, metric.unit)
 
@@ -115,9 +97,7 @@ def _cell(
 def _beside(metric: Metric, other: Metric, seen: Observation) -> Cell:
     """Make a cell of a count with another one in brackets, which it should not exceed."""
     count, most = metric.read(seen), other.read(seen)
-    tone: Tone = "warn" if count > most else ""
-    title = f"{count:,} {metric.name}, {most:,} {other.name}"
-    return Cell(f"{count:,} ({most:,})", title, tone)
+    return Cell(f"{count:,} ({most:,})")
 
 
 # -- what stands beside it -------------------------------------------------------------------------
@@ -149,14 +129,14 @@ def left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
     """Name the programs that were not run, because the campaign stopped at a finding before."""
     if not not_run:
         return ()
-    named = cut(", ".join(not_run), _VALUE_LENGTH)
+    named = cut(", ".join(not_run), _NAMES_LENGTH)
     return (f"Not run, for the campaign stopped at its first finding (-x): {named}.",)
 
 
 def environment_table(environment: Environment) -> Table:
     """Make the table of what the figures were measured with."""
     rows = tuple(
-        (Cell(name.replace("_", " ")), Cell(cut(str(value), _VALUE_LENGTH)))
+        (Cell(name.replace("_", " ")), Cell(str(value)))
         for name, value in environment.model_dump().items()
     )
     return Table("Environment", (Column("what"), Column("value")), rows)

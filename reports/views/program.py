@@ -14,7 +14,7 @@ from reports.rows import (
     Verdict,
 )
 from reports.views import figures
-from reports.views.texts import cut, cut_middle, left_out
+from reports.views.texts import cut, cut_middle
 
 # The mark keeps the verdict readable without colour. The worst comes first.
 MARKS: dict[Verdict, tuple[str, Tone]] = {
@@ -38,11 +38,8 @@ _RUNGS: dict[str, Tone] = {
     "bitwise": "good",
 }
 
-_MAX_REASONS = 20
-_MAX_ROWS = 40
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 500
-_VALUE_LENGTH = 120
 _TRACEBACK_HEAD = 1_500
 _TRACEBACK_TAIL = 4_500
 
@@ -77,18 +74,18 @@ def comparisons(found: Sequence[Comparison], caption: str = "Comparisons") -> Ta
     shown = sorted(found, key=lambda item: order.index(item.outcome))
     rows = [
         (
-            Cell(cut(item.metric, _VALUE_LENGTH)),
+            Cell(item.metric),
             Cell(item.left),
-            Cell(cut(item.left_value, _VALUE_LENGTH)),
+            Cell(item.left_value),
             Cell(item.right),
-            Cell(cut(item.right_value, _VALUE_LENGTH)),
+            Cell(item.right_value),
             Cell(item.outcome, tone=OUTCOMES[item.outcome]),
-            Cell(cut(item.detail, _TEXT_LENGTH)),
+            Cell(item.detail),
         )
-        for item in shown[:_MAX_ROWS]
+        for item in shown
     ]
     titles = ("metric", "left side", "left value", "right side", "right value", "outcome", "detail")
-    return Table(caption, columns(titles), tuple(rows), left_out(shown, rows, "metrics"))
+    return Table(caption, columns(titles), tuple(rows), what="metrics")
 
 
 def leaves(found: Sequence[Comparison]) -> Table:
@@ -101,20 +98,20 @@ def leaves(found: Sequence[Comparison]) -> Table:
     order = list(_RUNGS)
     pairs = [(item, leaf) for item in found for leaf in item.leaves]
     shown = sorted(pairs, key=lambda pair: order.index(pair[1].rung))
-    rows = [_leaf(item, leaf) for item, leaf in shown[:_MAX_ROWS]]
+    rows = [_leaf(item, leaf) for item, leaf in shown]
     words = ("output", "sides", "rung")
     numbers = (
         "max abs", "max rel", "max ulp", "mismatch share", "first index", "passing rtol"
     )  # fmt: skip
     titles = (*columns(words), *columns(numbers, numeric=True), *columns(("note",)))
-    notice = left_out(shown, rows, "output leaves")
-    return Table("Numeric ladder, strictest rung passed", titles, tuple(rows), notice)
+    caption = "Numeric ladder, strictest rung passed"
+    return Table(caption, titles, tuple(rows), what="output leaves")
 
 
 def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
     index = leaf.first_index
     return (
-        Cell(cut(leaf.path, _VALUE_LENGTH) or "(result)"),
+        Cell(leaf.path or "(result)"),
         Cell(f"{comparison.left} / {comparison.right}"),
         Cell(leaf.rung, tone=_RUNGS[leaf.rung]),
         figures.float_cell(leaf.max_abs),
@@ -123,5 +120,5 @@ def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
         Cell(figures.humanise_share(leaf.mismatch_share), repr(leaf.mismatch_share)),
         Cell(figures.humanise_index(index)) if index is not None else Cell("none"),
         figures.float_cell(leaf.passing_rtol) if leaf.passing_rtol is not None else Cell("none"),
-        Cell(cut(leaf.note, _TEXT_LENGTH)),
+        Cell(leaf.note),
     )

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.document import Cell, Column, Table, Tone, columns
-from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, Hazard, ProgramRow, Side
+from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, ProgramRow, Side
 from reports.rows.kept_text import KeptText
 from reports.views import flip, measurements, outputs
 from reports.views.differences import PrintedProgram, TextDifference, difference
-from reports.views.ledger import hazards, ledger, said_by
+from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import (
     MARKS,
     OUTCOMES,
@@ -22,13 +22,12 @@ from reports.views.program import (
 )
 from reports.views.sides import Flip
 from reports.views.terms import Term, terms_of
-from reports.views.texts import cut, left_out, more
+from reports.views.texts import cut, more
 
 _MAX_REASONS = 20
-_MAX_ROWS = 60
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 1_000
-_VALUE_LENGTH = 120
+_COUNT_LENGTH = 120
 # What says something of the two sides by itself; the rest agrees, or is nobody's to judge.
 _TELLING = ("different", "not compared", "expected difference")
 
@@ -117,7 +116,7 @@ def web_section(
             leaves([each for each in row.comparisons if _is_apart(each)]),
             flip.drift(row.drift),
             flip.times(row.times),
-            hazards([each for each in row.hazards if not _reasons_that_say(row, each)]),
+            hazards([each for each in row.hazards if not shown_by(row.flip, each)]),
             comparisons(
                 [each for each in between if each.outcome == "different"], "Other sides that differ"
             ),
@@ -145,7 +144,7 @@ def _reasons(row: ProgramRow) -> tuple[Reason, ...]:
     codes = {
         reason: hazard.code
         for hazard in reversed(row.hazards)
-        for reason in _reasons_that_say(row, hazard)
+        for reason in shown_by(row.flip, hazard)
     }
     return tuple(
         Reason(
@@ -162,10 +161,6 @@ def _reasons(row: ProgramRow) -> tuple[Reason, ...]:
 
 def _shown(found: FlipVerdict | None) -> Sequence[FlipReason]:
     return found.reasons[:_MAX_REASONS] if found else ()
-
-
-def _reasons_that_say(row: ProgramRow, hazard: Hazard) -> list[FlipReason]:
-    return [each for each in _shown(row.flip) if said_by(each, hazard, _TEXT_LENGTH)]
 
 
 def _more_reasons(found: FlipVerdict | None) -> str:
@@ -232,22 +227,22 @@ def _metrics(found: Sequence[Comparison], caption: str) -> Table:
     ordered = sorted(found, key=lambda each: order.index(each.outcome))
     rows = [
         (
-            Cell(cut(each.metric, _VALUE_LENGTH)),
+            Cell(each.metric),
             Cell(_value(each.left_value)),
             Cell(_value(each.right_value)),
             Cell(each.outcome, tone=OUTCOMES[each.outcome]),
-            Cell(cut(each.detail, _TEXT_LENGTH)),
+            Cell(each.detail),
         )
-        for each in ordered[:_MAX_ROWS]
+        for each in ordered
     ]
     before, after = (found[0].left, found[0].right) if found else ("before", "after")
     titles = (Column("metric"), *columns((before, after)), Column("outcome"), Column("why"))
-    return Table(caption, titles, tuple(rows), left_out(ordered, rows, "metrics"))
+    return Table(caption, titles, tuple(rows), what="metrics")
 
 
 def _value(text: str) -> str:
-    is_count = text.isascii() and text.isdigit() and len(text) < _VALUE_LENGTH
-    return f"{int(text):,}" if is_count else cut(text, _VALUE_LENGTH)
+    is_count = text.isascii() and text.isdigit() and len(text) < _COUNT_LENGTH
+    return f"{int(text):,}" if is_count else text
 
 
 def _command(row: ProgramRow, sides: tuple[Side, ...]) -> str:

@@ -45,12 +45,6 @@ def test_a_reason_has_its_line_and_what_helps():
     ]
 
 
-def test_reasons_beyond_the_first_forty_are_counted():
-    table = flip_view.reasons(flip(*[BROKEN] * 43))
-    assert len(table.rows) == 40
-    assert table.notice.startswith("3 more reasons")
-
-
 def test_a_program_without_a_flip_has_a_dash_and_no_table(campaigns):
     assert flip_view.outcome(None).text == "-"
     assert "The flip from" not in render_report("md", campaigns.campaign(campaigns.parity()))

@@ -111,13 +111,6 @@ def test_each_fate_has_its_words(program, changes, text):
     assert line[-1] == text
 
 
-def test_long_ledgers_are_cut_and_say_so(program):
-    many = [array(sha256=str(n)) for n in range(60)]
-    table = ledger_view.ledger(program(legacy=many), ("legacy",))
-    assert len(table.rows) == 40
-    assert table.notice == "20 more arrays are left out here; the JSON report has them."
-
-
 def test_a_hazard_names_the_line_and_the_fix():
     [line] = texts(ledger_view.hazards([hazard()]))
     assert line == [
