@@ -32,6 +32,7 @@ from reports.views.program import MARKS, comparisons, failure_view, leaves
 from reports.views.sides import sides_of
 from reports.views.sweeps import SweptProgram, sweeps_of
 from reports.views.terms import terms_of
+from reports.views.texts import counted
 
 
 def document(campaign: Campaign) -> Document:
@@ -80,11 +81,11 @@ def _blocks(campaign: Campaign, found: Sequence[Standing]) -> Iterator[Part]:
     total = len(campaign.programs)
     for each in found:
         if each.causes:
-            yield Heading(f"{each.title} {each.count:,} of {_programs(total)}")
+            yield Heading(f"{each.title} {each.count:,} of {counted(total, 'program')}")
             yield _groups(each.causes)
     if ours := of_pipelines(campaign):
         count = sum(len(each.members) for each in ours)
-        title = f"constparity's own pipelines differ from stock JAX in {_programs(count)}"
+        title = f"constparity's own pipelines differ from stock JAX in {counted(count, 'program')}"
         yield Heading(f"{title}, counted above as well")
         yield _groups(ours)
 
@@ -99,7 +100,7 @@ def _group(cause: Cause) -> Section:
     members = tuple(Line(f"({each.source}): {each.what}", each.name) for each in cause.members)
     return Section(
         title=f"{where}{listed(cause.symptoms, 2, 'findings')}{action}",
-        state=_programs(len(cause.members)),
+        state=counted(len(cause.members), "program"),
         members=len(cause.members),
         parts=(Items(members, "programs"),),
     )
@@ -117,7 +118,7 @@ def _rest(campaign: Campaign, found: Sequence[Standing]) -> Iterator[str]:
     total = len(campaign.programs)
     for each in found:
         if each.state in QUIET:
-            yield f"{each.title} {each.count:,} of {_programs(total)}"
+            yield f"{each.title} {each.count:,} of {counted(total, 'program')}"
     # A verdict may find something that a flip does not touch, as between stock JAX and ours.
     others = Counter(
         row.verdict
@@ -129,12 +130,8 @@ def _rest(campaign: Campaign, found: Sequence[Standing]) -> Iterator[str]:
     if not total:
         yield "No program was run"
     if campaign.not_run:
-        left_out = _programs(len(campaign.not_run))
+        left_out = counted(len(campaign.not_run), "program")
         yield f"Not run, for the campaign stopped at its first finding: {left_out}"
-
-
-def _programs(count: int) -> str:
-    return f"{count:,} program{'' if count == 1 else 's'}"
 
 
 # -- the tables, and each program ------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reports import documents
+from reports.document import Document
 from reports.output import (
     bench_plot,
     html_page,
@@ -110,8 +111,12 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (SuiteRuns, "json"): json_file.render_suite,
     (Bench, "svg"): bench_plot.render,
 }
-# What every kind of result has.
-PLAIN_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+# What every kind has, beside JSON. Each takes a document and the address of the whole report.
+_OF_DOCUMENTS: dict[ReportFormat, Callable[[Document, str], str]] = {
+    "html": lambda document, _: html.render(document),
+    "md": lambda document, _: markdown.render(document),
+    "comment": comment.render,
+}
 FORMATS: tuple[ReportFormat, ...] = (
     *("html", "md", "comment", "junit", "sarif", "json"),
     *_OF_TABLES,
@@ -199,7 +204,7 @@ def render_report(
 
     A program that breaks one of `rules` fails in JUnit; `table` is for CSV and Parquet, and `link`,
     the http or https address of the whole report, for comments. Raises `ValueError` for another
-    link.
+    link, and for a format that the kind of result does not have.
 
     Example::
 
@@ -214,10 +219,9 @@ def render_report(
         return _OF_ROWS[kind](result)
     if format_ == "json":
         return result.model_dump_json(indent=1) + "\n"
-    document = documents.document(result)
-    if format_ == "comment":
-        return comment.render(document, link)
-    return html.render(document) if format_ == "html" else markdown.render(document)
+    if format_ not in _OF_DOCUMENTS:
+        raise ValueError(f"a {type(result).__name__} cannot be written in the format {format_}")
+    return _OF_DOCUMENTS[format_](documents.document(result), link)
 
 
 def render_grid(
