@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reports.document import (
-    Code,
     Detail,
     Document,
     Heading,
@@ -28,7 +27,7 @@ from reports.rows import Campaign, Environment, ProgramRow, Side, answer_of, wor
 from reports.views import flip, measured, measurements, outputs, overview
 from reports.views.causes import QUIET, Cause, Standing, listed, of_pipelines, standings
 from reports.views.ledger import hazards, ledger, shown_by
-from reports.views.program import MARKS, comparisons, failure_view, leaves
+from reports.views.program import MARKS, comparisons, failures, leaves
 from reports.views.sides import sides_of
 from reports.views.sweeps import SweptProgram, sweeps_of
 from reports.views.terms import terms_of
@@ -176,7 +175,7 @@ def _evidence(row: ProgramRow, sides: tuple[Side, ...], *, apart: bool) -> Itera
     seen = [by_side.get(side) for side in sides]
     facts = Line(row.source, "Source:"), Line(row.summary, "Summary:")
     yield Items((*facts, *(Line(reason, "Reason:") for reason in row.reasons)), "reasons")
-    yield from _failures(row)
+    yield from failures(row)
     yield from with_rows(
         flip.reasons(row.flip),
         comparisons(row.comparisons),
@@ -193,12 +192,3 @@ def _evidence(row: ProgramRow, sides: tuple[Side, ...], *, apart: bool) -> Itera
         outputs.operations(sides, seen),
     )
     yield from (replace(each, is_folded=True) for each in evidence)
-
-
-def _failures(row: ProgramRow) -> Iterator[Part]:
-    for item in row.observations:
-        if item.failure:
-            view = failure_view(item.side, item.failure)
-            yield Items((Line(view.message, f"{view.headline}:"),))
-            if view.traceback:
-                yield Section("Traceback", (Code(view.traceback),))

@@ -12,7 +12,7 @@ from functools import cache
 from markupsafe import Markup
 
 from reports.output import plots
-from reports.render.caps import Caps, capped_table
+from reports.render.caps import Caps, capped_parts, capped_table
 from reports.render.html import FOLDER, LIMIT_BYTES, environment, page_policy, page_style
 from reports.rows import Campaign
 from reports.views.programs_table import ProgramsTable
@@ -22,7 +22,7 @@ from reports.views.web_section import WebSection
 # The worst programs stand in the page as they are, for readers without scripts.
 READABLE_PROGRAMS = 20
 READABLE_BYTES = 1024 * 1024
-CAPS = Caps(sections=0, rows=60, items=0, text=500)  # of the tables of a program
+CAPS = Caps(sections=0, rows=60, items=20, text=1000)  # of a program
 # The others are packed this many characters at a time: one pack is opened in milliseconds.
 PACK_CHARACTERS = 400_000
 # Without scripts no button shows the rows that wait.
@@ -147,9 +147,8 @@ def _packed(text: str) -> str:
 def _capped(section: WebSection) -> WebSection:
     return replace(
         section,
-        arrays=capped_table(section.arrays, CAPS),
-        tables=tuple(capped_table(each, CAPS) for each in section.tables),
-        folded=tuple(capped_table(each, CAPS) for each in section.folded),
+        evidence=capped_parts(section.evidence, CAPS),
+        tables=capped_parts(section.tables, CAPS),
     )
 
 

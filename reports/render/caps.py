@@ -34,7 +34,7 @@ class Caps:
     """The most that is shown: sections of a kind, rows of a table, lines of a list, characters.
 
     The title of a section has three times the characters of other texts, a line below the answer
-    and a paragraph four times, and code sixteen times.
+    and a paragraph four times, and code six times.
     """
 
     sections: int
@@ -96,6 +96,11 @@ def capped(document: Document, caps: Caps, room: int) -> Document:
     )
 
 
+def capped_parts(parts: Iterable[Part], caps: Caps) -> tuple[Part, ...]:
+    """Return parts with no more than `caps` allow, which have no sections to be left out."""
+    return _Cutter(caps, 0, 0).parts(parts)
+
+
 def capped_table(table: Table, caps: Caps) -> Table:
     """Return a table with no more than `caps` allow, as `capped` does of each table.
 
@@ -137,7 +142,7 @@ class _Cutter:
             case Heading():
                 return Heading(self._cut(part.text))
             case Code():
-                return Code(cut_middle(part.text, 4 * self.caps.text, 12 * self.caps.text))
+                return Code(cut_middle(part.text, 2 * self.caps.text, 4 * self.caps.text))
             case Section():
                 return self._section(part)
             case Sections():

@@ -134,7 +134,7 @@ def _list(part: Items) -> Iterator[str]:
 def _line(line: Line) -> str:
     if not line.strong:
         return _begun(line.text)
-    return f"**{escape(line.strong)}** {escape(line.text)}"
+    return f"**{escape(line.strong)}** {escape(line.text)}".rstrip()
 
 
 def _table(table: Table, style: Style) -> str:

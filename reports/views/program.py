@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from reports.document import NOTHING, Cell, Table, Tone, columns
-from reports.rows import (
-    Comparison,
-    Failure,
-    LeafComparison,
-    Side,
-    Verdict,
+from reports.document import (
+    NOTHING,
+    Cell,
+    Code,
+    Items,
+    Line,
+    Part,
+    Section,
+    Table,
+    Tone,
+    columns,
 )
+from reports.rows import Comparison, LeafComparison, ProgramRow, Verdict
 from reports.views import figures
-from reports.views.texts import cut, cut_middle
 
 # The mark keeps the verdict readable without colour. The worst comes first.
 MARKS: dict[Verdict, tuple[str, Tone]] = {
@@ -38,28 +41,22 @@ _RUNGS: dict[str, Tone] = {
     "bitwise": "good",
 }
 
-_NAME_LENGTH = 200
-_TEXT_LENGTH = 500
-_TRACEBACK_HEAD = 1_500
-_TRACEBACK_TAIL = 4_500
 
+def failures(row: ProgramRow) -> Iterator[Part]:
+    """Yield each failed side of a program: how it failed, the message, and the traceback, folded.
 
-@dataclass(frozen=True)
-class FailureView:
-    """One failed side: a headline, the message, and the traceback cut in its middle."""
+    Example::
 
-    headline: str
-    message: str
-    traceback: str
-
-
-def failure_view(side: Side, failure: Failure) -> FailureView:
-    """Make the view of one failed side."""
-    return FailureView(
-        headline=cut(f"{side}: {failure.kind} at {failure.stage}: {failure.type}", _NAME_LENGTH),
-        message=cut(failure.message, 4 * _TEXT_LENGTH),
-        traceback=cut_middle(failure.traceback, _TRACEBACK_HEAD, _TRACEBACK_TAIL),
-    )
+        next(failures(row)).lines[0].strong == "legacy: exception at trace: TypeError"
+    """
+    for seen in row.observations:
+        if failure := seen.failure:
+            headline = f"{seen.side}: {failure.kind} at {failure.stage}: {failure.type}"
+            yield Items((Line("", headline),))
+            if failure.message:
+                yield Code(failure.message)
+            if failure.traceback:
+                yield Section("Traceback", (Code(failure.traceback),))
 
 
 def comparisons(found: Sequence[Comparison], caption: str = "Comparisons") -> Table:

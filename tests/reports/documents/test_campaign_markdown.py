@@ -124,7 +124,9 @@ def test_every_kind_of_failure_is_told(kind, campaigns):
     failed = campaigns.failed("f", "simplified", kind, message="because of this")
     row = row.model_copy(update={"observations": (*row.observations, failed)})
     text = render_report("md", campaigns.campaign(row))
-    assert f"- **simplified: {kind} at compile: XlaRuntimeError:** because of this" in text
+    assert (
+        f"- **simplified: {kind} at compile: XlaRuntimeError**\n\n```text\nbecause of this" in text
+    )
 
 
 def test_hostile_text_stays_in_its_cell(campaigns):

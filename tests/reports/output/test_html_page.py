@@ -117,7 +117,7 @@ def test_long_texts_are_cut_with_a_notice(campaigns):
     assert "first line" in text
     assert "last line" in text
     assert "… (94,021 characters left out here; the JSON report has them) …" in text
-    assert "… (7,000 more characters)" in text
+    assert "… (3,000 characters left out here; the JSON report has them) …" in text
 
 
 def test_long_tables_are_cut_with_a_notice_and_keep_the_worst(campaigns):

@@ -24,10 +24,10 @@ def test_rows_lines_and_characters_are_cut_and_counted():
     assert (len(items.lines), items.notice) == (
         2, "3 more words are left out here; the JSON report has them."
     )  # fmt: skip
-    paragraph, code = cut(Paragraph("x" * 41), Code("a" * 40 + "b" * 100 + "c" * 120))
+    paragraph, code = cut(Paragraph("x" * 41), Code("a" * 20 + "b" * 100 + "c" * 40))
     assert paragraph.text == f"{'x' * 40} … (1 more characters)"
-    assert code.text.startswith("a" * 40 + "\n… (100 characters left out here")
-    assert code.text.endswith("\n" + "c" * 120)
+    assert code.text.startswith("a" * 20 + "\n… (100 characters left out here")
+    assert code.text.endswith("\n" + "c" * 40)
 
 
 def test_what_fits_is_as_it_was():
