@@ -253,6 +253,7 @@ def _notes(grid: Grid) -> tuple[str, ...]:
         "compares one side with the last version before that has run the program.",
         "Outputs, their types and placement, effects and failures are judged across versions. "
         "Counters are shown with each program, and judged by nobody.",
+        "On the HTML page a cell shows what is behind its word when pointed at.",
         *((f"{apart[:1].upper()}{apart[1:]}.",) if apart else ()),
     )
 
