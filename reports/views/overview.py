@@ -45,21 +45,19 @@ def _line(
     by_side = {item.side: item for item in row.observations}
     seen = [by_side.get(side) for side in sides]
     base = by_side.get(reference) if reference else None
-    cells = [[_cell(metric, column, item, base) for item in seen] for metric, column in shown]
-    # The first column of a side says that it failed.
-    cells[0] = [_failure(item) or cell for item, cell in zip(seen, cells[0], strict=True)]
+    texts = [[_text(metric, column, item, base) for item in seen] for metric, column in shown]
+    # The first column says that a side failed.
+    texts[0] = [
+        item.failure.kind if item and item.failure else text
+        for item, text in zip(seen, texts[0], strict=True)
+    ]
     mark, tone = MARKS[row.verdict]
     return (
         Cell(row.name),
         Cell(f"{mark} {row.verdict}", tone=tone),
         flip.outcome(row.flip),
-        *map(_joined, cells),
+        *(Cell(" · ".join(each)) for each in texts),
     )
-
-
-def _joined(cells: Sequence[Cell]) -> Cell:
-    """Return one cell for all sides, which are in the order that a note of the page gives."""
-    return cells[0] if len(cells) == 1 else Cell(" · ".join(cell.text for cell in cells))
 
 
 def _reference(sides: tuple[Side, ...]) -> Side | None:
@@ -73,31 +71,19 @@ def _title(column: OverviewColumn, reference: Side | None) -> str:
     return f"{column.title}{ratio}"
 
 
-def _failure(observation: Observation | None) -> Cell | None:
-    if observation is None or observation.failure is None:
-        return None
-    return Cell(observation.failure.kind, tone="bad")
-
-
-def _cell(
+def _text(
     metric: Metric, column: OverviewColumn, seen: Observation | None, base: Observation | None
-) -> Cell:
+) -> str:
     value = metric.read(seen) if seen else None
     if seen is None or value is None:
-        return NOTHING
-    if column.beside:
-        return _beside(metric, metrics.metric(column.beside), seen)
+        return NOTHING.text
+    if column.beside:  # a count that it should not exceed
+        return f"{value:,} ({metrics.metric(column.beside).read(seen):,})"
     reference = metric.read(base) if base else None
     if column.as_ratio and reference:
-        return Cell(figures.humanise_ratio(value / reference))
+        return figures.humanise_ratio(value / reference)
     # A ratio to another side than the heading names would mislead; a value shows its unit.
-    return figures.cell(value, metric.unit)
-
-
-def _beside(metric: Metric, other: Metric, seen: Observation) -> Cell:
-    """Make a cell of a count with another one in brackets, which it should not exceed."""
-    count, most = metric.read(seen), other.read(seen)
-    return Cell(f"{count:,} ({most:,})")
+    return figures.cell(value, metric.unit).text
 
 
 # -- what stands beside it -------------------------------------------------------------------------
