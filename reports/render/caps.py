@@ -58,19 +58,16 @@ def fitted(
         room = limit
         for _ in range(_TRIES):
             shown = capped(document, each, room)
-            if _lacks_sections(shown):
-                break
+            kinds = [part for part in shown.parts if isinstance(part, Sections)]
+            if any(kind.notice and not kind.sections for kind in kinds):
+                break  # none of a kind would be shown
             text = write(shown)
             if (size := len(text.encode("utf-8"))) < limit:
                 return text
+            if not kinds:
+                break  # less room for sections changes nothing
             room = int(_AIM * room * limit / size)
     return write(capped(document, caps[-1], limit))
-
-
-def _lacks_sections(document: Document) -> bool:
-    """Say whether none of some sections is shown."""
-    found = (each for each in document.parts if isinstance(each, Sections))
-    return any(each.notice and not each.sections for each in found)
 
 
 def capped(document: Document, caps: Caps, room: int) -> Document:
