@@ -102,13 +102,13 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (Campaign, "html"): html_page.render,
     (Campaign, "sarif"): sarif_file.render,
     (Campaign, "json"): json_file.render,
-    (Grid, "json"): json_file.render_grid,
+    (Grid, "json"): json_file.render,
     (SuiteResult, "junit"): suite_junit.render,
     (SuiteResult, "sarif"): suite_sarif.render,
-    (SuiteResult, "json"): json_file.render_suite,
+    (SuiteResult, "json"): json_file.render,
     (SuiteRuns, "junit"): suite_runs_junit.render,
     (SuiteRuns, "sarif"): suite_runs_sarif.render,
-    (SuiteRuns, "json"): json_file.render_suite,
+    (SuiteRuns, "json"): json_file.render,
     (Bench, "svg"): bench_plot.render,
 }
 # What every kind has, beside JSON. Each takes a document and the address of the whole report.

@@ -57,14 +57,14 @@ def page(grid):
 @pytest.fixture
 def written(tmp_path, grid):
     path = tmp_path / "grid.json"
-    path.write_text(json_file.render_grid(grid), encoding="utf-8")
+    path.write_text(json_file.render(grid), encoding="utf-8")
     return path
 
 
 def test_a_grid_reads_back_as_it_was(written, grid):
     loaded = json_file.load_grid(written)
     assert loaded == grid
-    assert json_file.render_grid(loaded) == written.read_text("utf-8")
+    assert json_file.render(loaded) == written.read_text("utf-8")
 
 
 def test_the_json_begins_with_the_answer_and_has_the_rows(written):

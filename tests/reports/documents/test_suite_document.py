@@ -61,14 +61,14 @@ def test_what_was_not_looked_for_is_said_and_nothing_is_called_parity(format_):
 def test_json_reads_back_as_it_was(tmp_path):
     result = built.rich()
     path = tmp_path / "suite.json"
-    path.write_text(json_file.render_suite(result), encoding="utf-8")
+    path.write_text(json_file.render(result), encoding="utf-8")
     loaded = load_result(path)
     assert isinstance(loaded, SuiteResult)
     assert loaded == result
 
 
 def test_json_fits_its_schema_and_a_fault_does_not():
-    data = json.loads(json_file.render_suite(built.rich()))
+    data = json.loads(json_file.render(built.rich()))
     schema = jsonschema.Draft202012Validator(json_schema.json_schema("suite"))
     assert list(schema.iter_errors(data)) == []
     for fault in ({"kind": "campaign"}, {"schema_version": 2}, {"tests": "3"}, {"more": 1}):
@@ -78,7 +78,7 @@ def test_json_fits_its_schema_and_a_fault_does_not():
 
 def test_a_suite_is_no_campaign(tmp_path):
     path = tmp_path / "suite.json"
-    path.write_text(json_file.render_suite(built.result()), encoding="utf-8")
+    path.write_text(json_file.render(built.result()), encoding="utf-8")
     with pytest.raises(ReportReadError, match="it is the report of a test-suite; name one of one"):
         load_campaign(path)
 
@@ -93,7 +93,7 @@ def test_a_suite_is_no_campaign(tmp_path):
 )
 def test_a_damaged_suite_says_what_is_wrong_and_what_writes_it_again(tmp_path, edit, said):
     path = tmp_path / "suite.json"
-    path.write_text(json.dumps(json.loads(json_file.render_suite(built.result())) | edit))
+    path.write_text(json.dumps(json.loads(json_file.render(built.result())) | edit))
     with pytest.raises(ReportReadError) as raised:
         load_result(path)
     assert said in str(raised.value)
@@ -326,7 +326,7 @@ def test_a_suite_that_lost_a_process_is_no_success_and_limits_are_kept(monkeypat
 
 def test_a_suite_is_drawn_later_in_every_format(tmp_path, capsys):
     file = tmp_path / "suite.json"
-    file.write_text(json_file.render_suite(built.rich()), "utf-8")
+    file.write_text(json_file.render(built.rich()), "utf-8")
     asked = [f"--report={each}:{tmp_path}/out/{each}" for each in SUITE_FORMATS]
     assert app.main(["report", str(file), *asked]) == 0
     loaded = json_file.load_suite(file)
