@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from markupsafe import Markup
-
 _MOST_CHARACTERS = 2_000
 # What RFC 3986 allows in an address; whatever else it is about has to be percent-encoded.
 _ALLOWED = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
@@ -41,7 +39,7 @@ def checked_link(text: str) -> str:
     return text
 
 
-def markdown_link(text: str, address: str) -> Markup:
+def markdown_link(text: str, address: str) -> str:
     """Return a link in Markdown; raises `ValueError` as `checked_link` does.
 
     Example::
@@ -50,4 +48,4 @@ def markdown_link(text: str, address: str) -> Markup:
         [The report](<https://example.org/a?b=1&amp;c=(2)>)
     """
     # In angle brackets, which no address has, all but entities stands for itself.
-    return Markup(f"[{text}](<{checked_link(address).replace('&', '&amp;')}>)")
+    return f"[{text}](<{checked_link(address).replace('&', '&amp;')}>)"
