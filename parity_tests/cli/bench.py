@@ -63,7 +63,7 @@ def bench(
     from parity_tests.bench import processes, runner
     from parity_tests.campaign.estimates import spoken
     from parity_tests.cli import terminal
-    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.report_option import checked_reports, write_reports
     from reports.rows.bench import BenchQuestion
 
     check_engine_runs("bench")
@@ -102,32 +102,27 @@ def bench(
             f"constparity: the figures are of {len(turns)} of {2 * rounds} turns", file=sys.stderr
         )
     print_bench(console, turns[-1])
-    write_texts(context, console, requests, lambda format_: _rendered(format_, turns[-1]))
+    write_reports(context, console, requests, turns[-1])
 
 
 def print_bench(console: Console, found: Bench) -> None:
     """Print one line for each figure, and how many targets are met."""
-    from collections import Counter
-
     from rich.markup import escape
     from rich.table import Table
 
-    from reports.output import bench_markdown
+    from reports.documents import bench as documents
 
     styles = {"met": "green", "missed": "bold red", "inconclusive": "yellow"}
-    table = Table(
-        title="; ".join(bench_markdown.facts(found)), title_justify="left", pad_edge=False
-    )
-    for column in bench_markdown.COLUMNS:
-        table.add_column(column, overflow="fold")
-    for line in found.lines:
+    figures = documents.figures_of(found)
+    table = Table(title="; ".join(documents.facts(found)), title_justify="left", pad_edge=False)
+    for column in figures.columns:
+        table.add_column(column.title, overflow="fold")
+    for line, row in zip(found.lines, figures.rows, strict=True):
         table.add_row(
-            *map(escape, bench_markdown.cells(line)), style=styles.get(line.outcome or "", "")
+            *(escape(cell.text) for cell in row), style=styles.get(line.outcome or "", "")
         )
     console.print(table)
-    totals = Counter(line.outcome for line in found.lines if line.outcome is not None)
-    texts = (f"{totals[outcome]} {outcome}" for outcome in styles)  # type: ignore[index]
-    console.print("targets: " + ", ".join(texts), highlight=False)
+    console.print(documents.answer(found), highlight=False)
 
 
 # What a row takes of a turn, on two busy cores: rows differ, and so do machines.
@@ -145,14 +140,6 @@ def _by_rule(question: BenchQuestion) -> str:
         f"{counted(turns, 'turn')} will take {spoken(turns * rows * seconds)} by a rule: "
         f"{counted(rows, 'row')} in each, at {seconds} s"
     )
-
-
-def _rendered(format_: str, found: Bench) -> str:
-    from reports.output import bench_markdown, bench_plot
-
-    if format_ == "json":
-        return found.model_dump_json(indent=2) + "\n"
-    return bench_plot.render(found) if format_ == "svg" else bench_markdown.render(found)
 
 
 def _parse_rows(text: str | None) -> tuple[int, ...]:

@@ -11,8 +11,11 @@ from parity_tests.cli.campaign_view import indented, print_flip, print_headline,
 from parity_tests.cli.ledger_table import print_ledger
 from parity_tests.cli.reasons_once import told_once
 from parity_tests.cli.terminal import FLIP_STYLES, STYLES, say
+from reports.render.caps import Caps, capped_table
 from reports.rows import Campaign, Hazard, ProgramRow, Side, worst_first
 from reports.views import ledger as ledger_view
+
+_CAPS = Caps(sections=0, rows=40, items=0, text=250)
 
 
 def print_explanation(console: Console, campaign: Campaign, *, details: int = 1) -> None:
@@ -46,7 +49,7 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
 
 
 def _print_ledger(console: Console, row: ProgramRow, sides: tuple[Side, ...]) -> None:
-    ledger = ledger_view.ledger(row, sides)
+    ledger = capped_table(ledger_view.ledger(row, sides), _CAPS)
     if ledger.rows:
         print_ledger(console, ledger, sides)
     else:

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.text import Text
 
 from parity_tests.cli.terminal import ANSWER_STYLES, say
+from reports.document import Tone
+from reports.documents.grid import besides, counts_of, failures
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow
 from reports.rows.version_change import VersionChange
 from reports.views import measured
-from reports.views.cells import Tone
 from reports.views.grid_cells import (
     FLIP_LINE,
     SIDE_LINES,
@@ -30,7 +31,6 @@ from reports.views.grid_cells import (
     said_of,
     worst_first,
 )
-from reports.views.grid_page import besides, counts_of, failures
 from reports.views.texts import counted, cut, visible
 
 TONE_STYLES: dict[Tone, str] = {
@@ -43,6 +43,7 @@ TONE_STYLES: dict[Tone, str] = {
 _LEAST_WIDTH_OF_CELL = 8  # the longest word, and most versions
 _LEAST_WIDTH_OF_NAME = 22
 _LENGTH_OF_REASON = 200
+_LENGTH_OF_FAILURE = 500
 
 
 def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
@@ -170,7 +171,8 @@ def _print_failures(console: Console, grid: Grid) -> None:
         console.print()
         say(console, "failures:")
     for versions, flag, said, place, count, names in table.rows:
-        say(console, f"  {versions.text}, {flag.text}: {said.text} ({place.text})")
+        failure = cut(said.text, _LENGTH_OF_FAILURE)
+        say(console, f"  {versions.text}, {flag.text}: {failure} ({place.text})")
         say(console, f"    {count.text}: {cut(names.text, _LENGTH_OF_REASON)}")
 
 

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from parity_tests.cli.folded_names import folded
 from parity_tests.cli.terminal import LETTERS, say
+from reports import document as cells
 from reports.rows import Side
-from reports.views import cells
 from reports.views.texts import visible
 
 _TONES = {"good": "green", "bad": "bold red", "warn": "yellow", "note": "cyan", "": ""}

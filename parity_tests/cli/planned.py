@@ -14,7 +14,7 @@ from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.option_panels import HOW, OUTPUT, WHAT
 from parity_tests.cli.options import ReportUrl
-from parity_tests.cli.report_option import checked_reports, write_plan_reports
+from parity_tests.cli.report_option import checked_reports, write_reports
 from parity_tests.cli.store_option import Store
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def campaign(
                 )
             if made:  # the report names them
                 found = with_files(plan_report(file, plan, given.campaign.rules), [file])
-                write_plan_reports(context, display.console(), requests, found)
+                write_reports(context, display.console(), requests, found)
     except (
         SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
     ) as error:  # fmt: skip
@@ -248,7 +248,7 @@ def conclude_plan(
 
     console = display.console()
     print_plan(console, report, is_short=not display.details)
-    write_plan_reports(context, console, requests, report)
+    write_reports(context, console, requests, report)
     context.obj.code = max(context.obj.code, _exit_code(report))
 
 

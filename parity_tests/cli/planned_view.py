@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from reports.views.plan_page import broken_rules, plan_page
-from reports.views.texts import visible
+from reports.document import Items
+from reports.documents import plan
+from reports.views.texts import cut, left_out, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from reports.rows.plan import PlanReport
 
 _CAUSES_SHOWN = 10
+_LIBRARIES_SHOWN = 20
+_LENGTH_OF_LINE = 1000
 
 
 def print_plan(console: Console, report: PlanReport, *, is_short: bool = False) -> None:
@@ -22,27 +25,35 @@ def print_plan(console: Console, report: PlanReport, *, is_short: bool = False) 
 
     In short it is the answer, and the rules that are broken.
     """
-    page = plan_page(report)
-    _say(console, page.title)
+    _say(console, plan.answer(report)[0])
     if is_short:
-        for line in broken_rules(report):
+        for line in plan.broken_rules(report):
             _say(console, line)
         return
-    for line in page.lines:
+    for line in plan.lines(report):
         _say(console, line)
+    libraries = plan.libraries(report)
+    for each in (shown := libraries.lines[:_LIBRARIES_SHOWN]):
+        _say(console, each.text)
+    if notice := left_out(libraries.lines, shown, libraries.what):
+        _say(console, notice)
+    states = plan.states(report)
     table = Table(pad_edge=False, show_edge=False)
-    for column in page.states.columns:
+    for column in states.columns:
         table.add_column(column.title, justify="right" if column.numeric else "left")
-    for row in page.states.rows:
+    for row in states.rows:
         table.add_row(*(cell.text for cell in row))
     console.print(table)
-    for section in page.sections[:_CAUSES_SHOWN]:
-        _say(console, f"{section.number}. {section.state}: {section.title}")
-        for word, what in section.facts:
-            _say(console, f"   {word}: {what}")
-    if (left := len(page.sections) - _CAUSES_SHOWN) > 0:
+    causes = plan.causes(report)
+    for number, section in enumerate(causes[:_CAUSES_SHOWN], 1):
+        _say(console, f"{number}. {section.state}: {section.title}")
+        facts = next(each for each in section.parts if isinstance(each, Items))
+        for fact in facts.lines:
+            _say(console, f"   {fact.strong} {fact.text}")
+    if (left := len(causes) - _CAUSES_SHOWN) > 0:
         _say(console, f"{left:,} more causes; --report html:PATH shows them all")
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(visible(text), highlight=False, markup=False, emoji=False, soft_wrap=True)
+    text = visible(cut(text, _LENGTH_OF_LINE))
+    console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)

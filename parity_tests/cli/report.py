@@ -13,10 +13,9 @@ from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.option_panels import OUTPUT
 from parity_tests.cli.options import Judging, Reporting
 from parity_tests.cli.report_option import (
+    check_for,
     check_for_versions,
-    write_grid_reports,
     write_reports,
-    write_suite_reports,
 )
 from parity_tests.cli.store_option import Store
 
@@ -64,7 +63,8 @@ def report(
       constparity report last --store runs.db --report html:report.html
     """
     import reports
-    from reports.rows import Campaign
+    from reports.output.formats import SUITE_FORMATS
+    from reports.rows.grid import Grid
     from reports.rows.suite import SuiteResult
     from reports.rows.suite_runs import SuiteRuns
     from reports.store.errors import StoreError
@@ -80,13 +80,11 @@ def report(
     requests = reporting.requests(context)
     _check_that_it_stays(store or result, requests)
     console = display.console()
-    if isinstance(loaded, Campaign):
-        write_reports(context, console, requests, loaded, rules)
-    elif isinstance(loaded, SuiteResult | SuiteRuns):
-        write_suite_reports(context, console, requests, loaded)
-    else:
+    if isinstance(loaded, SuiteResult | SuiteRuns):
+        check_for(requests, SUITE_FORMATS, "a test-suite")
+    elif isinstance(loaded, Grid):
         check_for_versions(requests)
-        write_grid_reports(context, console, requests, loaded, rules)
+    write_reports(context, console, requests, loaded, rules)
 
 
 def _check_that_it_stays(result: Path, requests: Sequence[ReportRequest]) -> None:

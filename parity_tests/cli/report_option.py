@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reports import ReportFormat, ReportRequest
-    from reports.rows import Campaign
     from reports.rows.fail_rules import FailRule
-    from reports.rows.grid import Grid
-    from reports.rows.plan import PlanReport
-    from reports.rows.suite import SuiteResult
-    from reports.rows.suite_runs import SuiteRuns
+    from reports.rows.row import Row
 
 
 def checked_reports(
@@ -74,14 +70,23 @@ def _linked(requests: list[ReportRequest], link: str) -> list[ReportRequest]:
     return [replace(each, link=link) if each.format == "comment" else each for each in requests]
 
 
+def check_for(
+    requests: Sequence[ReportRequest], formats: Sequence[ReportFormat], whose: str
+) -> None:
+    """Make sure that a result has the format of each report; leaves with `Exit.USAGE` else."""
+    import reports
+
+    try:
+        reports.check_formats(requests, formats, whose)
+    except ValueError as error:
+        fail(str(error))
+
+
 def check_for_versions(requests: Sequence[ReportRequest]) -> None:
     """Make sure that a grid over several versions of JAX has the format of each report."""
     import reports
 
-    try:
-        reports.check_formats(requests, reports.GRID_FORMATS, "a grid over versions of JAX")
-    except ValueError as error:
-        fail(str(error))
+    check_for(requests, reports.GRID_FORMATS, "a grid over versions of JAX")
 
 
 def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> None:
@@ -99,10 +104,10 @@ def write_reports(
     context: typer.Context,
     console: Console,
     requests: Sequence[ReportRequest],
-    result: Campaign,
-    rules: Sequence[FailRule],
+    result: Row,
+    rules: Sequence[FailRule] = (),
 ) -> None:
-    """Write a campaign to every requested report, and print the path of each.
+    """Write a result of any kind to every requested report, and print the path of each.
 
     `rules` say which programs are failures, where a format has such.
     """
@@ -110,58 +115,6 @@ def write_reports(
 
     def render(request: ReportRequest) -> str | bytes:
         return reports.render_report(request.format, result, rules, request.table, request.link)
-
-    _write(context, console, requests, render)
-
-
-def write_grid_reports(
-    context: typer.Context,
-    console: Console,
-    requests: Sequence[ReportRequest],
-    grid: Grid,
-    rules: Sequence[FailRule],
-) -> None:
-    """Write a grid to every requested report, as `write_reports` does."""
-    import reports
-
-    def render(request: ReportRequest) -> str | bytes:
-        return reports.render_grid(request.format, grid, rules, request.table, request.link)
-
-    _write(context, console, requests, render)
-
-
-def write_suite_reports(
-    context: typer.Context,
-    console: Console,
-    requests: Sequence[ReportRequest],
-    result: SuiteResult | SuiteRuns,
-) -> None:
-    """Write a test-suite to every requested report, as `write_reports` does."""
-    import reports
-    from reports.output.suite_formats import SUITE_FORMATS, render_suite
-
-    try:
-        reports.check_formats(requests, SUITE_FORMATS, "a test-suite")
-    except ValueError as error:
-        fail(str(error))
-
-    def render(request: ReportRequest) -> str:
-        return render_suite(request.format, result, request.link)
-
-    _write(context, console, requests, render)
-
-
-def write_plan_reports(
-    context: typer.Context,
-    console: Console,
-    requests: Sequence[ReportRequest],
-    result: PlanReport,
-) -> None:
-    """Write a planned campaign to every requested report, as `write_reports` does."""
-    from reports.output import plan_pages
-
-    def render(request: ReportRequest) -> str:
-        return plan_pages.render(request.format, result, request.link)
 
     _write(context, console, requests, render)
 

@@ -17,7 +17,7 @@ from parity_tests.cli.exit_codes import (
     interrupted,
     nothing_collected,
 )
-from parity_tests.cli.report_option import check_saving, write_grid_reports
+from parity_tests.cli.report_option import check_saving, write_reports
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,7 @@ def run_on_versions(
             campaign_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_grid_reports(context, console, requests, grid, judging.rules)
+    write_reports(context, console, requests, grid, judging.rules)
     _exit_by_rules(context, console, grid, judging, display)
     if found.was_interrupted:
         interrupted(context)

@@ -23,7 +23,7 @@ def requested(options: Sequence[str]) -> list[ReportRequest]:
 
         requested(["html:report.html", "json:suite.json"])
     """
-    from reports.output.suite_formats import SUITE_FORMATS
+    from reports.output.formats import SUITE_FORMATS
 
     found: dict[Path, ReportRequest] = {}
     for option in options:
@@ -48,12 +48,11 @@ def written(
 
     One that cannot be written does not keep the others from it.
     """
-    from reports.output.suite_formats import render_suite
-
     for request in requests:
         assert request.path is not None
+        content = reports.render_report(request.format, result)
         try:
-            reports.write_atomically(request.path, render_suite(request.format, result))
+            reports.write_atomically(request.path, content)
         except OSError as error:
             yield str(error), False
         else:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reports.output import bench_markdown, templating
+from reports.documents.bench import facts
+from reports.output.axes import Axis, Tick
+from reports.render.html import environment
 from reports.rows.bench import Bench, BenchLine
 
 # In units of the drawing, which are pixels where nobody scales it.
@@ -26,14 +28,6 @@ class Mark:
     low: float | None  # None where there is no interval
     high: float | None
     target: float | None
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A value on the axis."""
-
-    x: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ def render(bench: Bench) -> str:
 
         Path("bench.svg").write_text(render(bench), encoding="utf-8")
     """
-    template = templating.environment(lambda value: value).get_template("bench.svg")
+    template = environment().get_template("bench.svg")
     return template.render(drawing=drawing(bench))
 
 
@@ -71,33 +65,31 @@ def drawing(bench: Bench) -> Drawing:
     lines = [line for line in bench.lines if line.kind == "ratio"]
     reach = _reach(lines)
 
-    def at(value: float) -> float:
-        share = (math.log(min(max(value, 1 / reach), reach)) / math.log(reach) + 1) / 2
-        return round(LABELS + share * (WIDTH - LABELS - MARGIN), 1)
-
+    powers = int(math.log2(reach))
+    values = tuple(2.0**power for power in range(-powers, powers + 1))
+    axis = Axis(1 / reach, reach, LABELS, WIDTH - MARGIN, values, is_logarithmic=True)
     top = 2.0 * HEIGHT
     marks = tuple(
         Mark(
             label=_label(line),
             outcome=line.outcome or "no target",
             y=top + (index + 0.5) * HEIGHT,
-            x=at(line.value),
-            low=None if line.low is None else at(line.low),
-            high=None if line.high is None else at(line.high),
-            target=None if line.target is None else at(line.target.value),
+            x=axis.at(line.value),
+            low=None if line.low is None else axis.at(line.low),
+            high=None if line.high is None else axis.at(line.high),
+            target=None if line.target is None else axis.at(line.target.value),
         )
         for index, line in enumerate(lines)
     )
     bottom = top + len(lines) * HEIGHT
-    powers = int(math.log2(reach))
     return Drawing(
-        title="; ".join(bench_markdown.facts(bench)),
+        title="; ".join(facts(bench)),
         width=WIDTH,
         height=bottom + 1.5 * HEIGHT,
         labels=LABELS,
         top=top,
         bottom=bottom,
-        ticks=tuple(Tick(at(2.0**power), _power(power)) for power in range(-powers, powers + 1)),
+        ticks=axis.ticks(_ratio),
         marks=marks,
     )
 
@@ -117,5 +109,5 @@ def _reach(lines: Iterable[BenchLine]) -> float:
     return min(2.0 ** max(1, math.ceil(furthest)), FURTHEST)
 
 
-def _power(power: int) -> str:
-    return f"{2**power}" if power >= 0 else f"1/{2**-power}"
+def _ratio(value: float) -> str:
+    return f"{value:.0f}" if value >= 1 else f"1/{1 / value:.0f}"

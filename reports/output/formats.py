@@ -7,22 +7,32 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from reports import documents
+from reports.document import Document
 from reports.output import (
-    comment_page,
+    bench_plot,
     html_page,
     json_file,
     junit_file,
-    markdown_page,
     sarif_file,
+    suite_junit,
+    suite_runs_junit,
+    suite_runs_sarif,
+    suite_sarif,
     tables,
 )
 from reports.output.files import write_atomically
 from reports.output.tables import TABLES, TableName
+from reports.render import comment, html, markdown
 from reports.rows import Campaign
+from reports.rows.bench import Bench
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid
+from reports.rows.row import Row
+from reports.rows.suite import SuiteResult
+from reports.rows.suite_runs import SuiteRuns
 
 ReportFormat = Literal["html", "md", "comment", "junit", "sarif", "csv", "parquet", "json", "svg"]
 Content = str | bytes  # text is written as UTF-8
@@ -74,7 +84,6 @@ class ReportRequest:
         )
 
 
-_Rules = Sequence[FailRule]
 _OF_TABLES: dict[ReportFormat, Callable[[Campaign | Grid, TableName], Content]] = {
     "csv": tables.render_csv,
     "parquet": tables.render_parquet,
@@ -83,24 +92,37 @@ _LIBRARIES: dict[ReportFormat, tuple[str, ...]] = {
     "csv": ("pandas",),
     "parquet": ("pandas", "pyarrow"),
 }
-# Each takes a result, the rules of --fail-on, and the address of the whole report.
-_OF_CAMPAIGNS: dict[ReportFormat, Callable[[Campaign, _Rules, str], Content]] = {
-    "html": lambda campaign, _, __: html_page.render(campaign),
-    "md": lambda campaign, _, __: markdown_page.render(campaign),
-    "comment": lambda campaign, _, link: comment_page.render(campaign, link=link),
-    "junit": lambda campaign, rules, _: junit_file.render(campaign, rules),
-    "sarif": lambda campaign, _, __: sarif_file.render(campaign),
-    "json": lambda campaign, _, __: json_file.render(campaign),
+# What is written of the rows themselves and not of their document. Each takes a result, and the
+# rules of --fail-on where programs can break them.
+_WITH_RULES: dict[tuple[type[Row], ReportFormat], Callable[[Any, Sequence[FailRule]], str]] = {
+    (Campaign, "junit"): junit_file.render,
+    (Grid, "junit"): junit_file.render_grid,
 }
-_OF_GRIDS: dict[ReportFormat, Callable[[Grid, _Rules, str], Content]] = {
-    "html": lambda grid, _, __: html_page.render_grid(grid),
-    "md": lambda grid, _, __: markdown_page.render_grid(grid),
-    "comment": lambda grid, _, link: comment_page.render_grid(grid, link=link),
-    "junit": lambda grid, rules, _: junit_file.render_grid(grid, rules),
-    "json": lambda grid, _, __: json_file.render_grid(grid),
+_OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
+    (Campaign, "html"): html_page.render,
+    (Campaign, "sarif"): sarif_file.render,
+    (Campaign, "json"): json_file.render,
+    (Grid, "json"): json_file.render,
+    (SuiteResult, "junit"): suite_junit.render,
+    (SuiteResult, "sarif"): suite_sarif.render,
+    (SuiteResult, "json"): json_file.render,
+    (SuiteRuns, "junit"): suite_runs_junit.render,
+    (SuiteRuns, "sarif"): suite_runs_sarif.render,
+    (SuiteRuns, "json"): json_file.render,
+    (Bench, "svg"): bench_plot.render,
 }
-FORMATS: tuple[ReportFormat, ...] = (*_OF_CAMPAIGNS, *_OF_TABLES)
-GRID_FORMATS: tuple[ReportFormat, ...] = (*_OF_GRIDS, *_OF_TABLES)
+# What every kind has, beside JSON. Each takes a document and the address of the whole report.
+_OF_DOCUMENTS: dict[ReportFormat, Callable[[Document, str], str]] = {
+    "html": lambda document, _: html.render(document),
+    "md": lambda document, _: markdown.render(document),
+    "comment": comment.render,
+}
+FORMATS: tuple[ReportFormat, ...] = (
+    *("html", "md", "comment", "junit", "sarif", "json"),
+    *_OF_TABLES,
+)
+GRID_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "json", *_OF_TABLES)
+SUITE_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "sarif", "json")
 # The names that files of a format usually end in, where that is not the name of the format.
 _SUFFIXES: dict[str, str] = {"comment": "md", "junit": "xml"}
 
@@ -173,24 +195,33 @@ def check_available(format_: ReportFormat) -> None:
 
 def render_report(
     format_: ReportFormat,
-    campaign: Campaign,
+    result: Row,
     rules: Sequence[FailRule] = DEFAULT_RULES,
     table: TableName = "programs",
     link: str = "",
 ) -> Content:
-    """Render `campaign` in a format.
+    """Render a result of any kind in one of its formats.
 
     A program that breaks one of `rules` fails in JUnit; `table` is for CSV and Parquet, and `link`,
     the http or https address of the whole report, for comments. Raises `ValueError` for another
-    link.
+    link, and for a format that the kind of result does not have.
 
     Example::
 
         render_report("md", load_campaign("report.json")).startswith("# constparity")
     """
-    if format_ in _OF_TABLES:
-        return _OF_TABLES[format_](campaign, table)
-    return _OF_CAMPAIGNS[format_](campaign, rules, link)
+    if format_ in _OF_TABLES and isinstance(result, Campaign | Grid):
+        return _OF_TABLES[format_](result, table)
+    kind = type(result), format_
+    if kind in _WITH_RULES:
+        return _WITH_RULES[kind](result, rules)
+    if kind in _OF_ROWS:
+        return _OF_ROWS[kind](result)
+    if format_ == "json":
+        return result.model_dump_json(indent=1) + "\n"
+    if format_ not in _OF_DOCUMENTS:
+        raise ValueError(f"a {type(result).__name__} cannot be written in the format {format_}")
+    return _OF_DOCUMENTS[format_](documents.document(result), link)
 
 
 def render_grid(
@@ -206,9 +237,7 @@ def render_grid(
 
         render_grid("md", load_grid("grid.json")).startswith("# constparity")
     """
-    if format_ in _OF_TABLES:
-        return _OF_TABLES[format_](grid, table)
-    return _OF_GRIDS[format_](grid, rules, link)
+    return render_report(format_, grid, rules, table, link)
 
 
 def write_report(

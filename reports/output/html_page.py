@@ -1,36 +1,32 @@
-"""The HTML report: one file that needs nothing else, for reading and for sending around."""
+"""The HTML page of a campaign, whose programs can be sorted, filtered and opened."""
 
 from __future__ import annotations
 
+import base64
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
-from jinja2 import Environment
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-import reports
-from reports.output import plots, templating
-from reports.output.packing import packed, source_hash
+from reports.output import plots
+from reports.render.caps import Caps, capped_parts, capped_table
+from reports.render.html import FOLDER, LIMIT_BYTES, environment, page_policy, page_style
 from reports.rows import Campaign
-from reports.rows.grid import Grid
-from reports.views.grid_page import grid_page
 from reports.views.programs_table import ProgramsTable
-from reports.views.texts import from_package_on, visible
 from reports.views.web_page import WebPage, web_page
+from reports.views.web_section import WebSection
 
-LIMIT_BYTES = 16 * 1024 * 1024  # browsers stay quick, and mail and issue attachments take it
 # The worst programs stand in the page as they are, for readers without scripts.
 READABLE_PROGRAMS = 20
 READABLE_BYTES = 1024 * 1024
+CAPS = Caps(sections=0, rows=60, items=20, text=1000)  # of a program
 # The others are packed this many characters at a time: one pack is opened in milliseconds.
 PACK_CHARACTERS = 400_000
 # Without scripts no button shows the rows that wait.
 _PLAIN_STYLE = ".later { display: table-row-group; }"
-_FOLDER = Path(reports.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -66,16 +62,18 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
         Path("report.html").write_text(render(campaign), encoding="utf-8")
     """
-    page = web_page(campaign)
+    made = web_page(campaign)
+    page = replace(made, environment=capped_table(made.environment, CAPS))
     frame = environment().get_template("report.html")
     script, style = _script(), page_style()
     pictures = [plots.scatter(each) for each in page.pictures]
     context = {
         "page": page,
+        "title": page.title,
         "pictures": pictures,
         "ulps": plots.ulp_bars(page.ulps) if page.ulps else None,
         "sweeps": [(plots.sweep(each), each.table) for each in page.sweeps.programs],
-        "extra": packed(_extra(page.table)),
+        "extra": _packed(_extra(page.table)),
         "script": Markup(script),
         "style": Markup(style),
         "plain_style": Markup(_PLAIN_STYLE),
@@ -84,25 +82,6 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
     alone = frame.render(_with_sections(page, Sections((), (), 0)) | context)
     sections = _sections(page, limit_bytes - len(alone.encode("utf-8")))
     return frame.render(_with_sections(page, sections) | context)
-
-
-def render_grid(grid: Grid, limit_bytes: int = LIMIT_BYTES) -> str:
-    """Render a grid as one HTML document of at most about `limit_bytes`, without scripts.
-
-    Example::
-
-        Path("grid.html").write_text(render_grid(grid), encoding="utf-8")
-    """
-    style = page_style()
-    return templating.fill(
-        environment(),
-        "grid.html",
-        "grid_program.html",
-        grid_page(grid),
-        limit_bytes,
-        style=Markup(style),
-        policy=page_policy((style,), ""),
-    )
 
 
 def _with_sections(page: WebPage, sections: Sections) -> dict[str, object]:
@@ -128,7 +107,7 @@ def _sections(page: WebPage, room: int) -> Sections:
     def pack() -> bool:
         nonlocal used, waiting
         made = Pack(len(readable) + sum(each.count for each in packs), len(waiting), "")
-        text = packed("".join(waiting))
+        text = _packed("".join(waiting))
         waiting = []
         if used + len(text) > room:
             return False
@@ -136,7 +115,7 @@ def _sections(page: WebPage, room: int) -> Sections:
         packs.append(Pack(made.first, made.count, text))
         return True
 
-    for index, section in enumerate(page.sections()):
+    for index, section in enumerate(map(_capped, page.sections())):
         # The text of a template whose expressions were all escaped.
         text = Markup(template.render(section=section, index=index))
         size = len(text.encode("utf-8"))
@@ -155,6 +134,24 @@ def _sections(page: WebPage, room: int) -> Sections:
     return Sections(tuple(readable), tuple(packs), len(page.programs) - shown)
 
 
+def _packed(text: str) -> str:
+    """Return `text` as it waits in a page: deflated, and in letters that HTML can hold.
+
+    A browser unpacks it with `DecompressionStream("deflate-raw")`.
+    """
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    deflated = compressor.compress(text.encode("utf-8")) + compressor.flush()
+    return base64.b64encode(deflated).decode("ascii")
+
+
+def _capped(section: WebSection) -> WebSection:
+    return replace(
+        section,
+        evidence=capped_parts(section.evidence, CAPS),
+        tables=capped_parts(section.tables, CAPS),
+    )
+
+
 def _extra(table: ProgramsTable) -> str:
     """Write the columns on request as JSON, which knows no infinities and no NaN."""
     columns = [(each.key, each.title, each.numeric) for each in table.extra_columns]
@@ -168,52 +165,6 @@ def _extra(table: ProgramsTable) -> str:
     return json.dumps({"columns": columns, "rows": rows}, separators=(",", ":"), allow_nan=False)
 
 
-def page_policy(styles: Sequence[str], script: str) -> str:
-    """Return the content security policy of a page that may use these styles and this script alone.
-
-    Example::
-
-        page_policy((page_style(),), "").startswith("default-src 'none'")
-    """
-    scripts = f"; script-src {source_hash(script)}" if script else ""
-    allowed = f"style-src {' '.join(map(source_hash, styles))}{scripts}"
-    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
-
-
 @cache
 def _script() -> str:
-    return (_FOLDER / "assets" / "report.js").read_text(encoding="utf-8")
-
-
-@cache
-def page_style() -> str:
-    """Return the stylesheet of all pages.
-
-    Example::
-
-        page_style().startswith(":root")
-    """
-    return (_FOLDER / "templates" / "report.css").read_text(encoding="utf-8")
-
-
-@cache
-def environment() -> Environment:
-    """Make the templates of HTML: every expression in them is escaped.
-
-    Example::
-
-        environment().get_template("grid.html")
-    """
-    made = templating.environment(finalize=_finalize)
-    made.filters["whole"] = _whole
-    return made
-
-
-def _finalize(value: object) -> object:
-    # Text from a template is Markup, a str too; `visible` must not undo that.
-    return from_package_on(visible(value)) if type(value) is str else value
-
-
-def _whole(text: str) -> Markup:
-    """Escape a text whose paths stay as they are, such as a command."""
-    return escape(visible(text))
+    return (FOLDER / "assets" / "report.js").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -57,8 +57,8 @@ No such file or directory; check the path, or write one with --report json:no/su
     """
 
 
-def render(campaign: Campaign) -> str:
-    """Render the campaign as JSON text.
+def render(result: Campaign | Grid | SuiteResult | SuiteRuns) -> str:
+    """Render a result as JSON text, the answer first; the `kind` of a suite tells it from others.
 
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
     which `load` turns back into floats. A field that has its default is left out, and rows take the
@@ -72,38 +72,15 @@ def render(campaign: Campaign) -> str:
         >>> _strict(leaf.model_dump())["max_rel"]
         'Infinity'
     """
-    return _text(campaign, first=("headline", "provenance"))
-
-
-def render_grid(grid: Grid) -> str:
-    """Render a grid as JSON text, with the campaign of each version in it.
-
-    Example::
-
-        Path("grid.json").write_text(render_grid(grid), encoding="utf-8")
-    """
-    return _text(grid, first=("headline",))
-
-
-def render_suite(result: SuiteResult | SuiteRuns) -> str:
-    """Render a test-suite as JSON text; its `kind` tells it from a campaign and a grid.
-
-    Example::
-
-        Path("suite.json").write_text(render_suite(result), encoding="utf-8")
-    """
-    rows = result.model_dump(exclude_defaults=True)
-    first = {"kind": result.kind, "schema_version": result.schema_version}
-    return _escaped(_lines({**first, **rows})) + "\n"
-
-
-def _text(root: Campaign | Grid, first: Sequence[str]) -> str:
     # Not model_dump_json: it writes infinities as null, which does not load again, and it raises on
     # the lone surrogates that file names outside UTF-8 bring into messages. JSON can escape these,
     # and the escape is what "backslashreplace" spells them with.
-    rows = root.model_dump(exclude_defaults=True)
-    answer_first = {name: rows.pop(name) for name in first if name in rows}
-    return _escaped(_lines({**answer_first, "schema_version": SCHEMA_VERSION, **rows})) + "\n"
+    rows = result.model_dump(exclude_defaults=True)
+    told: dict[str, Any] = {n: rows.pop(n) for n in ("headline", "provenance") if n in rows}
+    if isinstance(result, SuiteResult | SuiteRuns):
+        told["kind"] = result.kind
+    told["schema_version"] = result.schema_version
+    return _escaped(_lines(told | rows)) + "\n"
 
 
 def render_program(row: ProgramRow) -> str:

@@ -6,9 +6,12 @@ A program that breaks a rule of `--fail-on` is a failure, one that could not be 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+
+from junitparser import Error, Failure, JUnitXml, Skipped
+from junitparser.xunit2 import TestCase, TestSuite
 
 from reports.rows import Campaign, Environment, Observation, ProgramRow, metrics
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
@@ -18,6 +21,7 @@ from reports.rows.version_rules import broken_across, changes_that_break, of_ver
 from reports.views.grid_cells import said_of
 from reports.views.texts import cut, cut_middle, visible
 
+Outcome = Error | Failure | Skipped
 # What `visible` leaves, and XML does not allow in any spelling.
 _ILLEGAL = re.compile("[\ufffe\uffff]")
 _TEXT_LENGTH = 500
@@ -48,29 +52,19 @@ def render_grid(grid: Grid, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
     return document([*suites, _across(grid, rules)] if of_versions(rules) else suites)
 
 
-def _of_version(version: GridVersion, rules: Sequence[FailRule]) -> Element:
+def _of_version(version: GridVersion, rules: Sequence[FailRule]) -> TestSuite:
     name = f"constparity on jax {version.label}"
     if version.campaign is not None:
         return _suite(version.campaign, rules, name)
-    suite = Element("testsuite", name=legal_text(name))
-    case = SubElement(
-        suite, "testcase", name="all programs", classname=legal_text(name), time="0.000"
-    )
-    outcome(case, "error", "not-compared", [f"nothing was run: {version.missing}"])
-    return counted(suite, seconds=0.0)
+    found = error("not-compared", [f"nothing was run: {version.missing}"])
+    return suite_of(name, [case("all programs", name, found)])
 
 
-def _across(grid: Grid, rules: Sequence[FailRule]) -> Element:
-    suite = Element("testsuite", name="constparity between versions of jax")
+def _across(grid: Grid, rules: Sequence[FailRule]) -> TestSuite:
     found = broken_across(grid, rules)
+    cases = []
     for row in grid.programs:
-        case = SubElement(
-            suite,
-            "testcase",
-            name=legal_text(row.name),
-            classname=legal_text(module_of(row.source)),
-            time="0.000",
-        )
+        outcome = None
         if broken := [each for each in found if row.name in each.programs]:
             is_failure = any(each.status == "difference" for each in broken)
             reasons = [
@@ -78,52 +72,30 @@ def _across(grid: Grid, rules: Sequence[FailRule]) -> Element:
                 for rule in dict.fromkeys(each.rule for each in broken)
                 for each in changes_that_break(grid, rule, row.name)
             ]
-            texts = ",".join(dict.fromkeys(each.rule.text for each in broken))
-            outcome(
-                case,
-                "failure" if is_failure else "error",
-                texts,
+            outcome = (failure if is_failure else error)(
+                ",".join(dict.fromkeys(each.rule.text for each in broken)),
                 reasons or ["it ran on a version, and cannot be loaded on a later one"],
             )
-    return counted(suite, seconds=0.0)
+        cases.append(case(row.name, module_of(row.source), outcome))
+    return suite_of("constparity between versions of jax", cases)
 
 
-def _suite(campaign: Campaign, rules: Sequence[FailRule], name: str) -> Element:
-    suite = Element("testsuite", name=legal_text(name), timestamp=legal_text(campaign.created))
-    properties(suite, _of_campaign(campaign))
-    for row in campaign.programs:
-        _case(suite, row, rules)
-    for left_out in campaign.not_run:
-        case = SubElement(suite, "testcase", name=legal_text(left_out), classname="", time="0.000")
-        SubElement(case, "skipped", message="not run: the campaign stopped at its first finding")
-    return counted(suite, sum(map(_seconds, campaign.programs)))
+def _suite(campaign: Campaign, rules: Sequence[FailRule], name: str) -> TestSuite:
+    not_run = "not run: the campaign stopped at its first finding"
+    cases = [
+        *(_case(row, rules) for row in campaign.programs),
+        *(case(each, "", skipped(not_run)) for each in campaign.not_run),
+    ]
+    return suite_of(name, cases, _of_campaign(campaign), created=campaign.created)
 
 
-def _case(suite: Element, row: ProgramRow, rules: Sequence[FailRule]) -> None:
-    case = SubElement(
-        suite,
-        "testcase",
-        name=legal_text(row.name),
-        classname=legal_text(module_of(row.source)),
-        time=f"{_seconds(row):.3f}",
-    )
-    properties(case, _of_program(row))
-    broken = [rule for rule in rules if rule.is_broken_by(row)]
-    if broken:
+def _case(row: ProgramRow, rules: Sequence[FailRule]) -> TestCase:
+    outcome = None
+    if broken := [rule for rule in rules if rule.is_broken_by(row)]:
         is_failure = any(rule.status == "difference" for rule in broken)
         texts = ",".join(rule.text for rule in broken)
-        outcome(case, "failure" if is_failure else "error", texts, list(_reasons(row)))
-
-
-def outcome(case: Element, kind: str, rules: str, reasons: Sequence[str]) -> None:
-    """Give a case its failure or error, with the first of the reasons as its message.
-
-    Example::
-
-        outcome(case, "failure", "different", ["outputs differ"])
-    """
-    said = SubElement(case, kind, type=legal_text(rules), message=legal_text(reasons[0]))
-    said.text = _legal(cut_middle("\n".join(reasons), _FAILURE_LENGTH // 4, _FAILURE_LENGTH))
+        outcome = (failure if is_failure else error)(texts, list(_reasons(row)))
+    return case(row.name, module_of(row.source), outcome, _of_program(row), _seconds(row))
 
 
 def _reasons(row: ProgramRow) -> Iterator[str]:
@@ -168,47 +140,91 @@ def _of_program(row: ProgramRow) -> Iterator[tuple[str, object]]:
         yield f"{each.metric} verdict [{each.right} to {each.left}]", each.verdict
 
 
-def properties(parent: Element, pairs: Iterator[tuple[str, object]]) -> None:
-    """Give a suite or a case its properties.
+# -- suites, cases and their texts -----------------------------------------------------------------
+
+_Properties = Iterable[tuple[str, object]]
+
+
+def case(
+    name: str,
+    group: str,
+    outcome: Outcome | None = None,
+    properties: _Properties = (),
+    seconds: float = 0.0,
+) -> TestCase:
+    """Make a test case, which has passed where there is no outcome.
 
     Example::
 
-        properties(case, iter([("verdict", "parity")]))
+        case("step(float32[4])", "model", skipped("not compared"))
     """
-    all_of_them = SubElement(parent, "properties")
-    for name, value in pairs:
-        SubElement(all_of_them, "property", name=legal_text(name), value=legal_text(str(value)))
+    made = TestCase(legal_text(name), legal_text(group), round(seconds, 3))
+    for key, value in properties:
+        made.add_property(legal_text(key), legal_text(str(value)))
+    if outcome is not None:
+        made.result = [outcome]
+    return made
 
 
-# -- elements and their texts ----------------------------------------------------------------------
-
-
-def counted(suite: Element, seconds: float) -> Element:
-    """Give a suite the attributes that count its cases.
+def failure(rules: str, reasons: Sequence[str]) -> Failure:
+    """Make the outcome of a case that fails, with the first of the reasons as its message.
 
     Example::
 
-        counted(Element("testsuite", name="constparity"), seconds=0.0)
+        failure("different", ["outputs differ"])
     """
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("time", f"{seconds:.3f}")
+    return _said(Failure(legal_text(reasons[0]), legal_text(rules)), reasons)
+
+
+def error(rules: str, reasons: Sequence[str]) -> Error:
+    """Make the outcome of a case that could not be judged, as `failure` does."""
+    return _said(Error(legal_text(reasons[0]), legal_text(rules)), reasons)
+
+
+def skipped(message: str) -> Skipped:
+    """Make the outcome of a case of which nothing is judged."""
+    return Skipped(legal_text(message))
+
+
+_Said = TypeVar("_Said", Failure, Error)
+
+
+def _said(outcome: _Said, reasons: Sequence[str]) -> _Said:
+    text = cut_middle("\n".join(reasons), _FAILURE_LENGTH // 4, _FAILURE_LENGTH)
+    outcome.text = _legal(text)
+    return outcome
+
+
+def suite_of(
+    name: str, cases: Sequence[TestCase], properties: _Properties = (), *, created: str = ""
+) -> TestSuite:
+    """Make a suite of cases, which it counts; `created` is a time of ISO 8601.
+
+    Example::
+
+        suite_of("constparity", [case("step", "model")]).tests == 1
+    """
+    suite = TestSuite(legal_text(name))
+    if created:
+        suite.timestamp = legal_text(created)
+    for key, value in properties:
+        suite.add_property(legal_text(key), legal_text(str(value)))
+    suite.add_testcases(list(cases))
     return suite
 
 
-def document(suites: Sequence[Element]) -> str:
+def document(suites: Sequence[TestSuite]) -> str:
     """Return suites as the text of an XML file.
 
     Example::
 
-        document([counted(suite, seconds=0.0)])
+        document([suite_of("constparity", [])])
     """
-    root = Element("testsuites", name="constparity")
-    root.extend(suites)
-    for name in ("tests", "failures", "errors", "skipped"):
-        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
-    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
+    xml = JUnitXml("constparity")
+    for each in suites:
+        xml.add_testsuite(each)
+    xml.update_statistics()
+    root = ElementTree.fromstring(xml.tostring())
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

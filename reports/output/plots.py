@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reports.document import Tone
+from reports.output.axes import Axis, Tick, logarithmic
 from reports.rows.metric_records import Unit
 from reports.views import figures
-from reports.views.cells import Tone
 from reports.views.scatter import Point, Scatter, UlpDistances
 from reports.views.sweeps import Curve, SweptProgram
 
@@ -19,13 +20,6 @@ SQUARE = 4.0
 _NAMED = 3
 # Of curves: their height, the room of a title, of a line of text, and of a mark on the axis.
 _CURVE, _TITLE, _LINE, _APART = 70, 22, 12, 40
-_MARKS = 5
-# By base: every how many powers there is a mark, and multiples of a power; the finest comes first.
-_STEPS: dict[float, tuple[tuple[int, tuple[int, ...]], ...]] = {
-    2.0: tuple((step, (1,)) for step in (1, 2, 5, 10, 20)),
-    10.0: ((1, (1, 2, 5)), (1, (1, 3)), *((step, (1,)) for step in (1, 2, 3, 6))),
-}
-_Place = Callable[[float], float]
 _WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
 
 
@@ -44,14 +38,6 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A value on an axis."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True)
 class ScatterDrawing:
     """All that the template draws of one metric."""
 
@@ -63,8 +49,8 @@ class ScatterDrawing:
     right: float
     top: float
     bottom: float
-    x_marks: tuple[Mark, ...]
-    y_marks: tuple[Mark, ...]
+    x_marks: tuple[Tick, ...]
+    y_marks: tuple[Tick, ...]
     dots: tuple[Dot, ...]
     has_zero: bool
     has_shared: bool  # some dot stands for several programs
@@ -98,7 +84,7 @@ class CurveDrawing:
     title: str
     top: float
     bottom: float
-    y_marks: tuple[Mark, ...]
+    y_marks: tuple[Tick, ...]
     line: str
     dots: tuple[Dot, ...]
 
@@ -115,24 +101,9 @@ class SweepDrawing:
     height: float
     left: float
     right: float
-    x_marks: tuple[Mark, ...]
+    x_marks: tuple[Tick, ...]
     recommended: float | None  # where its threshold is
     curves: tuple[CurveDrawing, ...]
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """A logarithmic axis; zeros stand below its least value."""
-
-    low: float
-    high: float
-
-    def share(self, value: float) -> float:
-        """Return where a value lies, from 0 to 1; a zero lies at the very edge."""
-        if value <= 0:
-            return 0.0
-        span = math.log(self.high / self.low)
-        return min(max(math.log(value / self.low) / span, 0.0), 1.0)
 
 
 def scatter(picture: Scatter) -> ScatterDrawing:
@@ -142,19 +113,15 @@ def scatter(picture: Scatter) -> ScatterDrawing:
 
         scatter(pictures[0]).dots[0].text == "step: 8.0 MiB before, 817 B after (0.0001x)"
     """
-    axis = _axis_of(picture.points)
     left, right, top, bottom = LEFT, SIZE - MARGIN, MARGIN, SIZE - BOTTOM
-
-    def x(value: float) -> float:
-        return round(left + axis.share(value) * (right - left), 1)
-
-    def y(value: float) -> float:
-        return round(bottom - axis.share(value) * (bottom - top), 1)
-
-    marks = _marks(axis, picture.unit)
+    ends = ((point.before, point.after, point.low, point.high) for point in picture.points)
+    numbers = [number for each in ends for number in each if number is not None]
+    base = 2.0 if picture.unit == "bytes" else 10.0
+    x = logarithmic(numbers, left, right, base)
+    y = logarithmic(numbers, bottom, top, base)
     squares: dict[tuple[int, int], list[Point]] = {}
     for point in picture.points:
-        square = (int(x(point.before) // SQUARE), int(y(point.after) // SQUARE))
+        square = (int(x.at(point.before) // SQUARE), int(y.at(point.after) // SQUARE))
         squares.setdefault(square, []).append(point)
     dots = [_dot(points, x, y) for points in squares.values()]
     return ScatterDrawing(
@@ -166,8 +133,8 @@ def scatter(picture: Scatter) -> ScatterDrawing:
         right=right,
         top=top,
         bottom=bottom,
-        x_marks=tuple(Mark(x(value), text) for value, text in marks),
-        y_marks=tuple(Mark(y(value), text) for value, text in marks),
+        x_marks=x.ticks(lambda value: _label(value, picture.unit)),
+        y_marks=y.ticks(lambda value: _label(value, picture.unit)),
         # The worst are drawn last, over the others.
         dots=tuple(sorted(dots, key=lambda dot: -_WORST_FIRST.index(dot.tone))),
         has_zero=any(min(point.before, point.after) <= 0 for point in picture.points),
@@ -201,22 +168,17 @@ def sweep(swept: SweptProgram) -> SweepDrawing:
         sweep(sweeps.programs[0]).curves[0].title == "Call"
     """
     thresholds = sorted({point.threshold for curve in swept.curves for point in curve.points})
-    axis = _axis([float(each) for each in thresholds])
     start = LEFT + (_APART if 0 in thresholds else 0)
-
-    def x(threshold: float) -> float:
-        if threshold <= 0:
-            return LEFT + MARGIN
-        return round(start + axis.share(threshold) * (SIZE - MARGIN - start), 1)
-
+    axis = logarithmic(thresholds, start, SIZE - MARGIN)
+    xs = {each: axis.at(each) if each else float(LEFT + MARGIN) for each in thresholds}
     known = [each for each in thresholds if each == swept.recommended]
-    marks: list[Mark] = []
+    marks: list[Tick] = []
     for each in (*known, *thresholds):
         text = figures.humanise_bytes(each).replace(".0 ", " ") if each else "0"
-        if all(abs(x(each) - mark.at) >= _APART for mark in marks):
-            marks.append(Mark(x(each), text))
+        if all(abs(xs[each] - mark.at) >= _APART for mark in marks):
+            marks.append(Tick(xs[each], text))
     curves = [
-        _curve(curve, swept.recommended, x, top=_TITLE + index * (_TITLE + _CURVE))
+        _curve(curve, swept.recommended, xs, top=_TITLE + index * (_TITLE + _CURVE))
         for index, curve in enumerate(swept.curves)
     ]
     return SweepDrawing(
@@ -229,32 +191,31 @@ def sweep(swept: SweptProgram) -> SweepDrawing:
         left=LEFT,
         right=SIZE - MARGIN,
         x_marks=tuple(marks),
-        recommended=x(known[0]) if known else None,
+        recommended=xs[known[0]] if known else None,
         curves=tuple(curves),
     )
 
 
-def _curve(curve: Curve, recommended: int | None, x: _Place, top: float) -> CurveDrawing:
-    values = [point.value for point in curve.points]
-    axis, bottom = _axis(values), top + _CURVE
-
-    def y(value: float) -> float:
-        return round(bottom - axis.share(value) * _CURVE, 1)
-
-    marks: list[Mark] = []
+def _curve(
+    curve: Curve, recommended: int | None, xs: Mapping[int, float], top: float
+) -> CurveDrawing:
+    values, bottom = [point.value for point in curve.points], top + _CURVE
+    y = logarithmic(values, bottom, top)
+    marks: list[Tick] = []
     for value in sorted({min(values), max(values)}) if values else ():
-        if not marks or marks[-1].at - y(value) >= _LINE:
-            marks.append(Mark(y(value), figures.cell(_whole(value, curve.unit), curve.unit).text))
+        if not marks or marks[-1].at - y.at(value) >= _LINE:
+            text = figures.cell(_whole(value, curve.unit), curve.unit).text
+            marks.append(Tick(y.at(value), text))
     return CurveDrawing(
         title=curve.title,
         top=top,
         bottom=bottom,
         y_marks=tuple(marks),
-        line=" ".join(f"{x(each.threshold)},{y(each.value)}" for each in curve.points),
+        line=" ".join(f"{xs[each.threshold]},{y.at(each.value)}" for each in curve.points),
         dots=tuple(
             Dot(
-                x=x(each.threshold),
-                y=y(each.value),
+                x=xs[each.threshold],
+                y=y.at(each.value),
                 radius=5.0 if each.threshold == recommended else 3.0,
                 tone="good" if each.threshold == recommended else "note",
                 anchor="",
@@ -271,33 +232,6 @@ def _whole(value: float, unit: Unit) -> float:
     return round(value) if unit == "bytes" else value
 
 
-def _axis_of(points: Sequence[Point]) -> _Axis:
-    ends = ((point.before, point.after, point.low, point.high) for point in points)
-    return _axis([value for each in ends for value in each if value is not None])
-
-
-def _axis(numbers: Sequence[float]) -> _Axis:
-    values = [value for value in numbers if value > 0]
-    if not values:
-        return _Axis(1.0, 10.0)
-    # A little room, so that no dot touches an edge: the lower edge is where zeros stand.
-    low, high = min(values), max(values)
-    room = max((high / low) ** 0.04, 1.3)
-    return _Axis(low / room, high * room)
-
-
-def _marks(axis: _Axis, unit: Unit) -> list[tuple[float, str]]:
-    """Return some round values on the axis: of the decimal system, or powers of two for bytes."""
-    base = 2.0 if unit == "bytes" else 10.0
-    powers = range(math.floor(math.log(axis.low, base)), math.ceil(math.log(axis.high, base)) + 1)
-    for step, times in _STEPS[base]:
-        values = [each * base**power for power in powers if power % step == 0 for each in times]
-        shown = [value for value in values if axis.low < value < axis.high]
-        if len(shown) <= _MARKS:
-            break
-    return [(value, _label(value, unit)) for value in shown]
-
-
 def _label(value: float, unit: Unit) -> str:
     if unit == "bytes":
         return figures.humanise_bytes(round(value)).replace(".0 ", " ")
@@ -310,17 +244,17 @@ def _label(value: float, unit: Unit) -> str:
     return f"{value:,.0f}"
 
 
-def _dot(points: Sequence[Point], x: _Place, y: _Place) -> Dot:
+def _dot(points: Sequence[Point], x: Axis, y: Axis) -> Dot:
     worst = min(points, key=lambda point: _WORST_FIRST.index(point.tone))
     more = f"\nand {len(points) - _NAMED:,} more on this spot" if len(points) > _NAMED else ""
     shown = [worst, *(point for point in points if point is not worst)][:_NAMED]
     return Dot(
-        x=x(worst.before),
-        y=y(worst.after),
+        x=x.at(worst.before),
+        y=y.at(worst.after),
         radius=round(min(3.0 + math.log2(len(points)), 7.0), 1),
         tone=worst.tone,
         anchor=worst.anchor,
         text="\n".join(point.text for point in shown) + more,
-        low=None if worst.low is None else y(worst.low),
-        high=None if worst.high is None else y(worst.high),
+        low=None if worst.low is None else y.at(worst.low),
+        high=None if worst.high is None else y.at(worst.high),
     )

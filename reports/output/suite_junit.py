@@ -8,9 +8,19 @@ own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from xml.etree.ElementTree import Element, SubElement
 
-from reports.output.junit_file import counted, document, legal_text, module_of, outcome, properties
+from junitparser.xunit2 import TestCase
+
+from reports.output.junit_file import (
+    Outcome,
+    case,
+    document,
+    error,
+    failure,
+    module_of,
+    skipped,
+    suite_of,
+)
 from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
     NOT_SEEN,
@@ -39,28 +49,27 @@ def render(result: SuiteResult) -> str:
     of: dict[str, list[SuiteDifference]] = {}
     for each in result.differences:
         of.setdefault(each.program, []).append(each)
-    programs = Element("testsuite", name="constparity")
-    properties(programs, _of_suite(result))
-    for program in result.programs:
-        _program(programs, program, of.get(program.identity, ()))
-    suites = [counted(programs, seconds=0.0)]
-    if about := _about_lists(result):
-        suites.append(about)
+    programs = [_program(each, of.get(each.identity, ())) for each in result.programs]
+    suites = [suite_of("constparity", programs, _of_suite(result))]
+    if others := list(_about_lists(result)):
+        suites.append(suite_of("constparity lists and processes", others))
     return document(suites)
 
 
-def _program(suite: Element, row: SuiteProgram, found: Sequence[SuiteDifference]) -> None:
-    arguments = ", ".join(row.arguments)
-    case = _case(suite, f"{row.name}({arguments})", module_of(row.source))
-    properties(case, _of_program(row, found))
-    failing = [each for each in found if each.state != "known"]
-    if failing:
-        outcome(case, "failure", "different", list(_said(failing)))
-    elif found:
-        SubElement(case, "skipped", message=legal_text(f"known difference: {found[0].because}"))
-    elif row.rung is None:
+def _program(row: SuiteProgram, found: Sequence[SuiteDifference]) -> TestCase:
+    name = f"{row.name}({', '.join(row.arguments)})"
+    return case(name, module_of(row.source), _outcome(row, found), _of_program(row, found))
+
+
+def _outcome(row: SuiteProgram, found: Sequence[SuiteDifference]) -> Outcome | None:
+    if failing := [each for each in found if each.state != "known"]:
+        return failure("different", list(_said(failing)))
+    if found:
+        return skipped(f"known difference: {found[0].because}")
+    if row.rung is None:
         why = "; ".join(row.not_compared) or "no run of it was compared"
-        SubElement(case, "skipped", message=legal_text(f"not compared: {why}"))
+        return skipped(f"not compared: {why}")
+    return None
 
 
 def _said(found: Sequence[SuiteDifference]) -> Iterator[str]:
@@ -74,44 +83,27 @@ def _said(found: Sequence[SuiteDifference]) -> Iterator[str]:
         yield f"it captured {captured(array)}"
 
 
-def _about_lists(result: SuiteResult) -> Element | None:
-    """Return the cases of entries to delete, of the baseline, and of processes that were lost."""
-    suite = Element("testsuite", name="constparity lists and processes")
+def _about_lists(result: SuiteResult) -> Iterator[TestCase]:
+    """Yield the cases of entries to delete, of the baseline, and of processes that were lost."""
     for each in result.known:
-        case = _case(suite, each.where, "known differences")
+        outcome: Outcome | None = None
         if each.state == "fixed":
-            outcome(case, "failure", "fixed", [entry(each)])
+            outcome = failure("fixed", [entry(each)])
         elif each.state == "not judged":
-            SubElement(case, "skipped", message=legal_text(entry(each)))
+            outcome = skipped(entry(each))
+        yield case(each.where, "known differences", outcome)
     for change in result.baseline:
-        case = _case(suite, change.program, "baseline")
-        outcome(
-            case,
-            "failure",
-            "baseline",
-            [
-                f"accepted: {change.accepted or 'no entry'}; found: {change.found or 'did not run'}"
-                f"; {change.what_to_do}"
-            ],
+        said = (
+            f"accepted: {change.accepted or 'no entry'}; found: {change.found or 'did not run'}"
+            f"; {change.what_to_do}"
         )
+        yield case(change.program, "baseline", failure("baseline", [said]))
     for rule in result.measured.rules if result.measured else ():
-        case = _case(suite, rule.rule, "rules")
-        if rule.broken_by:
-            outcome(case, "failure", rule.rule, [said_of_rule(rule)])
+        broken = failure(rule.rule, [said_of_rule(rule)]) if rule.broken_by else None
+        yield case(rule.rule, "rules", broken)
     for process in result.lost:
-        case = _case(suite, process.test or process.worker, "processes")
-        outcome(case, "error", "lost", [f"{process.worker}: {process.what}"])
-    return counted(suite, seconds=0.0) if len(suite) else None
-
-
-def _case(suite: Element, name: str, group: str) -> Element:
-    return SubElement(
-        suite,
-        "testcase",
-        name=legal_text(name),
-        classname=legal_text(group),
-        time="0.000",
-    )
+        lost = error("lost", [f"{process.worker}: {process.what}"])
+        yield case(process.test or process.worker, "processes", lost)
 
 
 def _of_suite(result: SuiteResult) -> Iterator[tuple[str, object]]:

@@ -7,12 +7,11 @@ message: pytest's own `--junitxml` has the outcomes of all tests. Each side has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from xml.etree.ElementTree import Element, SubElement
+from collections.abc import Callable, Iterator, Sequence
 
-from reports.output.junit_file import counted, document, legal_text, outcome, properties
-from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide
-from reports.views.suite_runs_page import (
+from junitparser.xunit2 import TestCase
+
+from reports.documents.suite_runs import (
     again_of,
     answer,
     doubt_of,
@@ -21,8 +20,23 @@ from reports.views.suite_runs_page import (
     said_of,
     sides_of,
 )
+from reports.output.junit_file import (
+    Outcome,
+    case,
+    document,
+    error,
+    failure,
+    legal_text,
+    skipped,
+    suite_of,
+)
+from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide
 
-_KINDS = {"different": "failure", "fails otherwise": "failure", "not compared": "error"}
+_KINDS: dict[str, Callable[[str, Sequence[str]], Outcome]] = {
+    "different": failure,
+    "fails otherwise": failure,
+    "not compared": error,
+}
 
 
 def render(runs: SuiteRuns) -> str:
@@ -32,45 +46,32 @@ def render(runs: SuiteRuns) -> str:
 
         Path("suite.xml").write_text(render(runs), encoding="utf-8")
     """
-    suite = Element(
-        "testsuite", name="constparity on stock JAX", timestamp=legal_text(runs.created)
-    )
-    properties(suite, _of_runs(runs))
-    for side in runs.sides:
-        _side(suite, side)
-    for row, verdict, _ in judged(runs):
-        case = _case(suite, row.test, row.interpreter)
-        if verdict in _KINDS:
-            outcome(case, _KINDS[verdict], verdict, list(_said(row)))
-        else:
-            _skipped(case, f"{verdict}: {said_of(row)}")
-    for row in runs.fail_alike:
-        _skipped(_case(suite, row.test, row.interpreter), f"fails alike: {row.legacy}")
-    return document([counted(suite, seconds=sum(side.seconds for side in runs.sides))])
+    cases = [
+        *map(_side, runs.sides),
+        *(_test(row, verdict) for row, verdict, _ in judged(runs)),
+        *(
+            case(row.test, row.interpreter, skipped(f"fails alike: {row.legacy}"))
+            for row in runs.fail_alike
+        ),
+    ]
+    suite = suite_of("constparity on stock JAX", cases, _of_runs(runs), created=runs.created)
+    return document([suite])
 
 
-def _side(suite: Element, side: SuiteSide) -> None:
-    case = _case(suite, side.side, side.interpreter, side.seconds)
-    properties(case, _of_side(side))
-    if doubt := doubt_of(side):
-        if side.ending or is_another_side(side):
-            outcome(case, "error", "side", [doubt])
-        else:
-            SubElement(case, "system-out").text = legal_text(doubt)
+def _test(row: SuiteComparison, verdict: str) -> TestCase:
+    if kind := _KINDS.get(verdict):
+        return case(row.test, row.interpreter, kind(verdict, list(_said(row))))
+    return case(row.test, row.interpreter, skipped(f"{verdict}: {said_of(row)}"))
 
 
-def _case(suite: Element, name: str, group: str, seconds: float = 0.0) -> Element:
-    return SubElement(
-        suite,
-        "testcase",
-        name=legal_text(name),
-        classname=legal_text(group),
-        time=f"{seconds:.3f}",
-    )
-
-
-def _skipped(case: Element, message: str) -> None:
-    SubElement(case, "skipped", message=legal_text(message))
+def _side(side: SuiteSide) -> TestCase:
+    doubt = doubt_of(side)
+    is_wrong = bool(side.ending) or is_another_side(side)
+    outcome = error("side", [doubt]) if doubt and is_wrong else None
+    made = case(side.side, side.interpreter, outcome, _of_side(side), side.seconds)
+    if doubt and not is_wrong:
+        made.system_out = legal_text(doubt)
+    return made
 
 
 def _said(row: SuiteComparison) -> Iterator[str]:

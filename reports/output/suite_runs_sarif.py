@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import metadata
 
+from reports.documents.suite_runs import answer, doubt_of, judged, said_of
 from reports.output import sarif
 from reports.output.sarif_file import MOST_RESULTS
 from reports.rows.suite_runs import SuiteRuns
-from reports.views.suite_runs_page import answer, doubt_of, judged, said_of
 from reports.views.texts import cut, visible
 
 _RULES = (

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from reports.output import templating
+from reports.output.axes import Axis, Tick, linear
+from reports.render.html import environment
 from reports.rows.history import Trend, TrendLine
 from reports.views.figures import humanise_bytes, humanise_seconds
 
 # In units of the drawing, which are pixels where nobody scales it.
 WIDTH, HEIGHT = 960, 240  # of a panel
 LEFT, RIGHT, TOP, BOTTOM = 90, 130, 44, 64
-_TICKS = 5
 _LABELS = 24  # at most so many along the axis
 
 
@@ -40,14 +40,6 @@ class PlacedLine:
     def path(self) -> str:
         """The points as SVG joins them."""
         return " ".join(f"{each.x},{each.y}" for each in self.points)
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A place on an axis, and its text."""
-
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +75,7 @@ def render(trend: Trend) -> str:
 
         Path("trend.svg").write_text(render(trend), encoding="utf-8")
     """
-    template = templating.environment(lambda value: value).get_template("trend.svg")
+    template = environment().get_template("trend.svg")
     return template.render(drawing=drawing(trend))
 
 
@@ -119,22 +111,19 @@ def figure(trend: Trend, value: float) -> str:
 def _panel(trend: Trend, machine: str, begin: float) -> Panel:
     lines = [line for line in trend.lines if line.machine == machine]
     top, bottom = begin + TOP, begin + TOP + HEIGHT
-    ticks = _values(max(point.value for line in lines for point in line.points))
+    y = linear(max(point.value for line in lines for point in line.points), bottom, top)
     labels = {point.run: point.label for line in lines for point in line.points}
     order = [run for run in trend.order if run in labels]
     span = WIDTH - LEFT - RIGHT
     step = span / max(1, len(order) - 1)
     xs = {run: round(LEFT + place * step, 1) for place, run in enumerate(order)}
 
-    def y(value: float) -> float:
-        return round(bottom - value / ticks[-1] * HEIGHT, 1)
-
     every = max(1, math.ceil(len(order) / _LABELS))
     return Panel(
         title=machine,
         top=top,
         bottom=bottom,
-        ticks=tuple(Tick(y(value), figure(trend, value)) for value in ticks),
+        ticks=y.ticks(lambda value: figure(trend, value)),
         runs=tuple(Tick(xs[run], labels[run]) for run in order[::every]),
         changes=tuple(_changes(lines, order, xs)),
         lines=tuple(_placed(trend, lines, xs, y)),
@@ -157,7 +146,7 @@ def _placed(
     trend: Trend,
     lines: Sequence[TrendLine],
     xs: Mapping[int, float],
-    y: Callable[[float], float],
+    y: Axis,
 ) -> list[PlacedLine]:
     found: list[PlacedLine] = []
     last = {line.name: line for line in lines}
@@ -166,13 +155,13 @@ def _placed(
     names: dict[str, float] = {}
     for line in ends:
         above = max(names.values(), default=-math.inf)
-        names[line.name] = max(y(line.points[-1].value) + 3, above + 11)
+        names[line.name] = max(y.at(line.points[-1].value) + 3, above + 11)
     for line in lines:
         versions = f"\n{line.versions}" if line.versions else ""
         points = tuple(
             PlacedPoint(
                 xs[point.run],
-                y(point.value),
+                y.at(point.value),
                 f"{line.name}, run {point.run} ({point.label}): "
                 f"{figure(trend, point.value)}{versions}",
             )
@@ -181,13 +170,3 @@ def _placed(
         label = line.name if last[line.name] is line else ""
         found.append(PlacedLine(line.name, label, names[line.name], points))
     return found
-
-
-def _values(largest: float) -> list[float]:
-    """Return round values from zero to the first that is not below the largest."""
-    if largest <= 0:
-        return [0.0, 1.0]
-    rough = largest / _TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * (1 - 1e-9))
-    return [step * number for number in range(math.ceil(largest / step - 1e-9) + 1)]

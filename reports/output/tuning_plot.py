@@ -8,26 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 
-from jinja2 import Environment
-
-from reports.output import templating
+from reports.output.axes import Tick, linear
+from reports.render.html import environment
 from reports.rows.experiments import TunePoint, Tuning
 from reports.views import figures
-from reports.views.texts import cut, visible
+from reports.views.texts import cut
 
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 90, 730, 70, 380
 LONGEST_NAME = 90
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A line across the plot, and what is written beside it."""
-
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)
@@ -62,29 +52,27 @@ def plot(tuning: Tuning) -> Plot:
     """
     most_bytes = max(point.array_bytes for point in tuning.points)
     unit = 1024 ** int(math.log(most_bytes, 1024)) if most_bytes else 1
-    x_values = _steps(most_bytes / unit)
-    y_values = _steps(max(point.call_seconds for point in tuning.points))
-
-    def x(value: float) -> float:
-        return round(LEFT + (RIGHT - LEFT) * value / (x_values[-1] * unit), 1)
-
-    def y(value: float) -> float:
-        return round(BOTTOM - (BOTTOM - TOP) * min(value / y_values[-1], 1.0), 1)
-
+    x = linear(most_bytes / unit, LEFT, RIGHT)
+    y = linear(max(point.call_seconds for point in tuning.points), BOTTOM, TOP)
     hoisted = next(point for point in tuning.points if point.kind == "all hoisted")
     path = [point for point in tuning.points if point.kind in ("all hoisted", "path")]
-    upper = y(hoisted.call_seconds * (1 + tuning.call_noise))
-    lower = y(hoisted.call_seconds / (1 + tuning.call_noise))
+    upper = y.at(hoisted.call_seconds * (1 + tuning.call_noise))
+    lower = y.at(hoisted.call_seconds / (1 + tuning.call_noise))
     return Plot(
         title=cut(f"{tuning.program} ({tuning.source})", LONGEST_NAME),
         subtitle=cut(tuning.reason, 120),
-        x_ticks=tuple(Tick(x(v * unit), figures.humanise_bytes(int(v * unit))) for v in x_values),
-        y_ticks=tuple(Tick(y(v), figures.humanise_seconds(v)) for v in y_values),
+        x_ticks=x.ticks(lambda value: figures.humanise_bytes(int(value * unit))),
+        y_ticks=y.ticks(figures.humanise_seconds),
         marks=tuple(
-            Mark(x(p.array_bytes), y(p.call_seconds), p.kind.rpartition(" ")[2], _text(p))
+            Mark(
+                x.at(p.array_bytes / unit),
+                y.at(p.call_seconds),
+                p.kind.rpartition(" ")[2],
+                _text(p),
+            )
             for p in tuning.points
         ),
-        path=" ".join(f"{x(p.array_bytes)},{y(p.call_seconds)}" for p in path),
+        path=" ".join(f"{x.at(p.array_bytes / unit)},{y.at(p.call_seconds)}" for p in path),
         band=(upper, round(lower - upper, 1)),
     )
 
@@ -96,7 +84,7 @@ def render(tuning: Tuning) -> str:
 
         Path("curve.svg").write_text(render(tuning), encoding="utf-8")
     """
-    return _environment().get_template("tuning.svg").render(plot=plot(tuning))
+    return environment().get_template("tuning.svg").render(plot=plot(tuning))
 
 
 def _text(point: TunePoint) -> str:
@@ -107,20 +95,4 @@ def _text(point: TunePoint) -> str:
         f"{cut(names, 300)}: {figures.humanise_bytes(point.array_bytes)} inlined, a call "
         f"{figures.humanise_seconds(point.call_seconds)}, compiling "
         f"{figures.humanise_seconds(point.first_seconds)}"
-    )
-
-
-def _steps(most: float) -> list[float]:
-    """Round numbers from 0 to beyond `most`, four to ten of them."""
-    if most <= 0:
-        return [0.0, 1.0]
-    power = 10.0 ** math.floor(math.log10(most))
-    step = next(power * part for part in (0.1, 0.2, 0.5, 1, 2, 5) if most <= 6 * power * part)
-    return [step * number for number in range(math.ceil(most / step) + 1)]
-
-
-@cache
-def _environment() -> Environment:
-    return templating.environment(
-        finalize=lambda value: visible(value) if type(value) is str else value
     )

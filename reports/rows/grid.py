@@ -56,4 +56,11 @@ class Grid(Row):
 
     def changes_of(self, program: str) -> tuple[VersionChange, ...]:
         """Return what changed for a program from version to version."""
-        return tuple(each for each in self.changes if each.program == program)
+        return tuple(self._changes.get(program, ()))
+
+    @cached_property
+    def _changes(self) -> dict[str, list[VersionChange]]:
+        found: dict[str, list[VersionChange]] = {}
+        for each in self.changes:
+            found.setdefault(each.program, []).append(each)
+        return found

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reports.document import Tone
 from reports.rows import (
     Campaign,
     FlipAnswer,
@@ -20,7 +21,6 @@ from reports.rows import (
     agreement_of,
     answer_of,
 )
-from reports.views.cells import Tone
 from reports.views.texts import cut
 
 State = FlipAnswer | Verdict

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reports.document import Tone
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
@@ -21,7 +22,6 @@ from reports.rows import (
 from reports.rows.metric_records import Metric
 from reports.views import figures, flip
 from reports.views.causes import Cause, listed, standings
-from reports.views.cells import Tone
 from reports.views.ledger import said_by
 from reports.views.scatter import NOTICEABLE, Scatter
 from reports.views.sides import Flip

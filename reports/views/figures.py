@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from reports.document import NOTHING, Cell
 from reports.rows.metric_records import Unit
-from reports.views.cells import NOTHING, Cell
 from reports.views.texts import cut
 
 _WORDS_LENGTH = 120

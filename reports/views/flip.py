@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, Tone
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
@@ -16,12 +17,7 @@ from reports.rows import (
     TimeVerdict,
 )
 from reports.views import figures
-from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.ledger import place
-from reports.views.texts import cut, left_out
-
-MAX_ROWS = 40
-TEXT_LENGTH = 500
 
 TONES: dict[FlipOutcome, Tone] = {
     "safe": "good",
@@ -57,7 +53,7 @@ _TIMES: dict[TimeVerdict, Tone] = {
 
 
 def outcome(flip: FlipVerdict | None) -> Cell:
-    """Make a cell of the verdict, its reasons as the title.
+    """Make a cell of the verdict.
 
     Example::
 
@@ -65,8 +61,7 @@ def outcome(flip: FlipVerdict | None) -> Cell:
     """
     if flip is None:
         return NOTHING
-    title = cut("; ".join(reason.what for reason in flip.reasons), TEXT_LENGTH)
-    return Cell(flip.outcome, title, TONES[flip.outcome])
+    return Cell(flip.outcome, tone=TONES[flip.outcome])
 
 
 def totals(campaign: Campaign) -> str:
@@ -95,15 +90,15 @@ def reasons(flip: FlipVerdict | None) -> Table:
         return Table("The flip", columns, ())
     rows = tuple(
         (
-            Cell(cut(reason.what, TEXT_LENGTH)),
-            Cell(cut(reason.where, TEXT_LENGTH)) if reason.where else NOTHING,
-            Cell(cut(reason.action, TEXT_LENGTH)) if reason.action else NOTHING,
+            Cell(reason.what),
+            Cell(reason.where) if reason.where else NOTHING,
+            Cell(reason.action) if reason.action else NOTHING,
             Cell(reason.outcome, tone=TONES[reason.outcome]),
         )
-        for reason in flip.reasons[:MAX_ROWS]
+        for reason in flip.reasons
     )
     caption = f"The flip from {flip.left} to {flip.right}: {flip.outcome}"
-    return Table(caption, columns, rows, left_out(flip.reasons, rows, "reasons"))
+    return Table(caption, columns, rows, what="reasons")
 
 
 def drift(found: Sequence[DriftAttribution]) -> Table:
@@ -118,15 +113,14 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
             Cell(each.left),
             Cell(each.right),
             Cell(each.cause, tone=_CAUSES[each.cause]),
-            Cell(cut(each.equation, TEXT_LENGTH)) if each.equation else NOTHING,
-            Cell(cut(place(each.file, each.line), TEXT_LENGTH)) if each.file else NOTHING,
-            Cell(cut(each.evidence, 2 * TEXT_LENGTH)),
+            Cell(each.equation) if each.equation else NOTHING,
+            Cell(place(each.file, each.line)) if each.file else NOTHING,
+            Cell(each.evidence),
         )
-        for each in found[:MAX_ROWS]
+        for each in found
     )
     titles = ("left side", "right side", "cause", "first that differs", "where", "evidence")
-    notice = left_out(found, rows, "attributions")
-    return Table("Numeric drift", tuple(map(Column, titles)), rows, notice)
+    return Table("Numeric drift", tuple(map(Column, titles)), rows, what="attributions")
 
 
 def times(judged: Sequence[TimeComparison]) -> Table:
@@ -137,7 +131,7 @@ def times(judged: Sequence[TimeComparison]) -> Table:
         times(campaign.programs[0].times).rows[0][3].text == "slower"
     """
     order = list(_TIMES)
-    shown = sorted(judged, key=lambda each: order.index(each.verdict))[:MAX_ROWS]
+    shown = sorted(judged, key=lambda each: order.index(each.verdict))
     rows = tuple(
         (
             Cell(each.metric),
@@ -155,7 +149,7 @@ def times(judged: Sequence[TimeComparison]) -> Table:
     words = ("metric", "left side", "right side", "verdict")
     numbers = ("right to left", "interval", "corrected p", "margin", "samples")
     columns = (*map(Column, words), *(Column(title, numeric=True) for title in numbers))
-    return Table("Times, judged", columns, rows, left_out(judged, rows, "times"))
+    return Table("Times, judged", columns, rows, what="times")
 
 
 def _interval(each: TimeComparison) -> str:

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from reports.rows import CapturedArray, FlipReason, Hazard, Observation, ProgramRow, Side
+from reports.document import NOTHING, Cell, Column, Table, Tone
+from reports.rows import (
+    CapturedArray,
+    FlipReason,
+    FlipVerdict,
+    Hazard,
+    Observation,
+    ProgramRow,
+    Side,
+)
 from reports.views import figures
-from reports.views.cells import NOTHING, Cell, Column, Table, Tone
-from reports.views.texts import cut, left_out
+from reports.views.texts import cut
 
-_MAX_ROWS = 40
 _MAX_LISTED = 8
-_TEXT_LENGTH = 500
+# What every page shows of reasons: the first, and of their texts the beginning.
+_REASONS_SHOWN = 20
+_TEXT_SHOWN = 500
 _VALUE_LENGTH = 120
 _UNUSUAL: dict[str, Tone] = {"not found": "warn", "unused": "note", "folded": "note"}
 
@@ -36,7 +45,7 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
     shown = sorted(arrays, key=lambda key: -arrays[key].bytes)
     rows = [
         (*_array(arrays[key]), *(_fate(by_side.get(side, {}).get(key)) for side in sides))
-        for key in shown[:_MAX_ROWS]
+        for key in shown
     ]
     columns = (
         Column("first used at"),
@@ -46,8 +55,8 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
         Column("uses", numeric=True),
         *(Column(side) for side in sides),
     )
-    notice = left_out(shown, rows, "arrays")
-    return Table("Captured arrays, and what became of each", columns, tuple(rows), notice)
+    caption = "Captured arrays, and what became of each"
+    return Table(caption, columns, tuple(rows), what="arrays")
 
 
 def hazards(found: Sequence[Hazard]) -> Table:
@@ -57,24 +66,33 @@ def hazards(found: Sequence[Hazard]) -> Table:
 
         hazards(campaign.programs[0].hazards).rows[0][0].text == "captured and donated"
     """
-    groups = grouped(found)
     rows = [
         (
             Cell(group[0].kind, tone="warn"),
             Cell(
                 listed([place(each.file, each.line) for each in group]),
-                code=cut(next((each.code for each in group if each.code), ""), _TEXT_LENGTH),
+                code=next((each.code for each in group if each.code), ""),
             ),
             Cell(listed([each.array for each in group])),
-            Cell(cut(group[0].what, _TEXT_LENGTH)),
-            Cell(cut(group[0].fix, _TEXT_LENGTH)),
+            Cell(group[0].what),
+            Cell(group[0].fix),
         )
-        for group in groups[:_MAX_ROWS]
+        for group in grouped(found)
     ]
     titles = ("hazard", "where", "array", "what may change", "smallest fix")
     columns = tuple(Column(title) for title in titles)
-    notice = left_out(groups, rows, "hazards")
-    return Table("Hazards of the flip", columns, tuple(rows), notice)
+    return Table("Hazards of the flip", columns, tuple(rows), what="hazards")
+
+
+def shown_by(flip: FlipVerdict | None, hazard: Hazard) -> tuple[FlipReason, ...]:
+    """Return the reasons of a verdict that tell a hazard on every page.
+
+    Example::
+
+        shown_by(row.flip, row.hazards[0]) == row.flip.reasons[:1]
+    """
+    reasons = flip.reasons[:_REASONS_SHOWN] if flip else ()
+    return tuple(each for each in reasons if said_by(each, hazard, _TEXT_SHOWN))
 
 
 def said_by(reason: FlipReason, hazard: Hazard, length: int | None = None) -> bool:
@@ -151,13 +169,10 @@ def _array(array: CapturedArray) -> tuple[Cell, ...]:
     shape = ",".join(map(str, array.shape))
     sharding = array.sharding
     return (
-        Cell(
-            cut(place(array.file, array.line) + function, 2 * _VALUE_LENGTH),
-            code=cut(array.code, _TEXT_LENGTH),
-        ),
-        Cell(cut(f"{array.dtype}[{shape}]", _VALUE_LENGTH)),
+        Cell(place(array.file, array.line) + function, code=array.code),
+        Cell(f"{array.dtype}[{shape}]"),
         figures.bytes_cell(array.bytes),
-        Cell(cut(sharding, _VALUE_LENGTH), cut(sharding, _TEXT_LENGTH)) if sharding else NOTHING,
+        Cell(cut(sharding, _VALUE_LENGTH), sharding) if sharding else NOTHING,
         figures.count_cell(array.uses),
     )
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, columns
 from reports.rows import Observation, Side, metrics
 from reports.rows.metric_records import Figure, Metric
 from reports.views import figures, measured
-from reports.views.cells import NOTHING, Cell, Column, Table, columns
-from reports.views.texts import cut
 
 _PROOF = "proof"
-_TEXT_LENGTH = 500
 
 
 def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
@@ -85,7 +83,7 @@ def _read(metric: Metric, observation: Observation | None) -> object:
 
 def _versions(observation: Observation) -> Cell:
     text = measured.versions_of(observation)
-    return Cell(cut(text, _TEXT_LENGTH)) if text else Cell("-", "its process was lost")
+    return Cell(text) if text else Cell("-", "its process was lost")
 
 
 def _statement(observation: Observation) -> Cell:
@@ -94,8 +92,7 @@ def _statement(observation: Observation) -> Cell:
         return NOTHING
     if proof is None:
         assert failure is not None
-        return Cell(f"failed: {failure.kind} at {cut(failure.stage, 40)}", tone="bad")
-    statement = cut(proof.statement, _TEXT_LENGTH)
+        return Cell(f"failed: {failure.kind} at {failure.stage}", tone="bad")
     if not proof.holds:
-        return Cell(f"contradicts the side: {statement}", tone="bad")
-    return Cell(statement)
+        return Cell(f"contradicts the side: {proof.statement}", tone="bad")
+    return Cell(proof.statement)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.document import NOTHING, Cell, Column, Table, columns
 from reports.rows import Observation, OutputLeaf, Side, StableHloCounts
 from reports.views import figures
-from reports.views.cells import NOTHING, Cell, Column, Table, columns
-from reports.views.texts import cut, left_out, more
-
-_MAX_ROWS = 40
-_MAX_OPERATIONS = 15
-_VALUE_LENGTH = 120
 
 
 def outputs(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
@@ -25,23 +20,19 @@ def outputs(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
     paths = list(dict.fromkeys(path for by_path in leaves for path in by_path))
     rows: list[tuple[Cell, ...]] = []
     if any(item and item.tree is not None for item in seen):
-        trees = (
-            Cell(cut(item.tree, _VALUE_LENGTH)) if item and item.tree is not None else NOTHING
-            for item in seen
-        )
+        trees = (Cell(item.tree) if item and item.tree is not None else NOTHING for item in seen)
         rows.append((Cell("(tree)"), *trees))
-    for path in paths[:_MAX_ROWS]:
+    for path in paths:
         cells = (_output(by_path.get(path)) for by_path in leaves)
-        rows.append((Cell(cut(path, _VALUE_LENGTH) or "(result)"), *cells))
-    notice = more(len(paths) - _MAX_ROWS, "outputs") if len(paths) > _MAX_ROWS else ""
-    return Table("Outputs", (Column("output"), *columns(sides)), tuple(rows), notice)
+        rows.append((Cell(path or "(result)"), *cells))
+    return Table("Outputs", (Column("output"), *columns(sides)), tuple(rows), what="outputs")
 
 
 def _output(leaf: OutputLeaf | None) -> Cell:
     if leaf is None:
         return NOTHING
     kind = f"{leaf.dtype}[{','.join(map(str, leaf.shape))}]{' weak' if leaf.weak_type else ''}"
-    return Cell(cut(f"{kind} {leaf.sha256[:12]}", _VALUE_LENGTH), cut(f"sha256 {leaf.sha256}", 80))
+    return Cell(f"{kind} {leaf.sha256[:12]}", f"sha256 {leaf.sha256}")
 
 
 def operations(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
@@ -63,11 +54,11 @@ def operations(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Tab
     shown = sorted(names, key=rank)
     rows = [
         (
-            Cell(cut(name, _VALUE_LENGTH)),
+            Cell(name),
             *(figures.count_cell(c.get(name, 0)) if c is not None else NOTHING for c in counts),
         )
-        for name in shown[:_MAX_OPERATIONS]
+        for name in shown
     ]
     titles = (Column("operation"), *columns(sides, numeric=True))
     caption = "StableHLO operations, unequal counts first"
-    return Table(caption, titles, tuple(rows), left_out(shown, rows, "operations"))
+    return Table(caption, titles, tuple(rows), what="operations")

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.rows import Observation, ProgramRow, Side, metrics
+from reports.document import NOTHING, Cell, Column, Table
+from reports.rows import VERDICTS, Environment, Observation, ProgramRow, Side, metrics
 from reports.rows.metric_records import Metric, OverviewColumn
 from reports.views import figures, flip
-from reports.views.cells import NOTHING, Cell, Column, Table, Tone
 from reports.views.program import MARKS
 from reports.views.texts import cut
 
-_NAME_LENGTH = 80
-_TITLE_LENGTH = 200
+_NAMES_LENGTH = 200
 
 
-def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: int) -> Table:
-    """Make the table of a page's programs, each metric with a column for each of `sides`.
+def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...]) -> Table:
+    """Make the table of a page's programs, each metric with a column of the figures of `sides`.
 
     Example::
 
-        overview(campaign.programs, campaign.sides, left_out=0).rows[0][1].text == "✓ parity"
+        overview(campaign.programs, campaign.sides).rows[0][1].text == "✓ parity"
     """
     reference = _reference(sides)
     shown = sorted(
@@ -31,38 +30,14 @@ def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...], left_out: 
         Column("program"),
         Column("verdict"),
         Column("flip"),
-        *(
-            Column(side, _title(column, reference), numeric=True)
-            for _, column in shown
-            for side in sides
-        ),
+        *(Column(_title(column, reference), numeric=True) for _, column in shown),
     )
-    notice = ""
-    if left_out:
-        notice = (
-            f"{left_out:,} more programs are left out of this page, the ones with the best "
-            "verdicts; the JSON report has them."
-        )
-    rows = tuple(
-        _line(row, anchor_of(index), shown, sides, reference) for index, row in enumerate(programs)
-    )
-    return Table("Verdict by program", columns, rows, notice)
-
-
-def anchor_of(index: int) -> str:
-    """Return the anchor of the section of a program, which is numbered from 0.
-
-    Example::
-
-        >>> anchor_of(0)
-        'program-1'
-    """
-    return f"program-{index + 1}"
+    rows = tuple(_line(row, shown, sides, reference) for row in programs)
+    return Table("Verdict by program", columns, rows, what="programs")
 
 
 def _line(
     row: ProgramRow,
-    anchor: str,
     shown: Sequence[tuple[Metric, OverviewColumn]],
     sides: tuple[Side, ...],
     reference: Side | None,
@@ -70,15 +45,18 @@ def _line(
     by_side = {item.side: item for item in row.observations}
     seen = [by_side.get(side) for side in sides]
     base = by_side.get(reference) if reference else None
-    cells = [[_cell(metric, column, item, base) for item in seen] for metric, column in shown]
-    # The first column of a side says that it failed.
-    cells[0] = [_failure(item) or cell for item, cell in zip(seen, cells[0], strict=True)]
+    texts = [[_text(metric, column, item, base) for item in seen] for metric, column in shown]
+    # The first column says that a side failed.
+    texts[0] = [
+        item.failure.kind if item and item.failure else text
+        for item, text in zip(seen, texts[0], strict=True)
+    ]
     mark, tone = MARKS[row.verdict]
     return (
-        Cell(cut(row.name, _NAME_LENGTH), link=anchor),
-        Cell(f"{mark} {row.verdict}", cut("; ".join(row.reasons), _TITLE_LENGTH), tone),
+        Cell(row.name),
+        Cell(f"{mark} {row.verdict}", tone=tone),
         flip.outcome(row.flip),
-        *(cell for column in cells for cell in column),
+        *(Cell(" · ".join(each)) for each in texts),
     )
 
 
@@ -93,32 +71,58 @@ def _title(column: OverviewColumn, reference: Side | None) -> str:
     return f"{column.title}{ratio}"
 
 
-def _failure(observation: Observation | None) -> Cell | None:
-    if observation is None or observation.failure is None:
-        return None
-    failure = observation.failure
-    title = cut(f"{failure.stage}: {failure.type}: {failure.message}", _TITLE_LENGTH)
-    return Cell(failure.kind, title, "bad")
-
-
-def _cell(
+def _text(
     metric: Metric, column: OverviewColumn, seen: Observation | None, base: Observation | None
-) -> Cell:
+) -> str:
     value = metric.read(seen) if seen else None
     if seen is None or value is None:
-        return NOTHING
-    if column.beside:
-        return _beside(metric, metrics.metric(column.beside), seen)
+        return NOTHING.text
+    if column.beside:  # a count that it should not exceed
+        return f"{value:,} ({metrics.metric(column.beside).read(seen):,})"
     reference = metric.read(base) if base else None
     if column.as_ratio and reference:
-        return Cell(figures.humanise_ratio(value / reference), f"{value!r} s")
+        return figures.humanise_ratio(value / reference)
     # A ratio to another side than the heading names would mislead; a value shows its unit.
-    return figures.cell(value, metric.unit)
+    return figures.cell(value, metric.unit).text
 
 
-def _beside(metric: Metric, other: Metric, seen: Observation) -> Cell:
-    """Make a cell of a count with another one in brackets, which it should not exceed."""
-    count, most = metric.read(seen), other.read(seen)
-    tone: Tone = "warn" if count > most else ""
-    title = f"{count:,} {metric.name}, {most:,} {other.name}"
-    return Cell(f"{count:,} ({most:,})", title, tone)
+# -- what stands beside it -------------------------------------------------------------------------
+
+
+def counts(programs: list[ProgramRow]) -> str:
+    """Count the programs by verdict, in one line."""
+    if not programs:
+        return "no program was run"
+    found = [(sum(row.verdict == verdict for row in programs), verdict) for verdict in VERDICTS]
+    listed = ", ".join(f"{count:,} {verdict}" for count, verdict in found if count)
+    return f"{len(programs):,} program{'s' if len(programs) != 1 else ''}: {listed}"
+
+
+def notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
+    """Explain the table: which figures stand for which sides, and what is not judged."""
+    order = f"Where a cell lists several figures, they stand for {', '.join(sides)}, in that order"
+    return (
+        f"{order}." if len(sides) > 1 else f"The figures are those of {', '.join(sides)}.",
+        "The times in this table are not judged: those of tracing, lowering, compiling and the "
+        "first call are one sample of one process, those of later calls medians of a few. A ratio "
+        "below 1 is faster than the side it is divided by; seconds stand where that side has no "
+        "time. Judged times, where rounds were run, are with each program.",
+        "A dash stands for what was not measured, never for zero.",
+    )
+
+
+def left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the programs that were not run, because the campaign stopped at a finding before."""
+    if not not_run:
+        return ()
+    named = cut(", ".join(not_run), _NAMES_LENGTH)
+    return (f"Not run, for the campaign stopped at its first finding (-x): {named}.",)
+
+
+def environment_table(environment: Environment) -> Table:
+    """Make the table of what the figures were measured with."""
+    rows = tuple(
+        (Cell(name.replace("_", " ")), Cell(str(value)))
+        for name, value in environment.model_dump().items()
+    )
+    return Table("Environment", (Column("what"), Column("value")), rows)

@@ -1,23 +1,23 @@
-"""One program of a campaign as a section of the page."""
+"""What was judged of one program, as tables, and its failures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from reports.rows import (
-    Comparison,
-    Failure,
-    Hazard,
-    LeafComparison,
-    ProgramRow,
-    Side,
-    Verdict,
+from reports.document import (
+    NOTHING,
+    Cell,
+    Code,
+    Items,
+    Line,
+    Part,
+    Section,
+    Table,
+    Tone,
+    columns,
 )
-from reports.views import figures, flip, measurements, outputs
-from reports.views.cells import NOTHING, Cell, Table, Tone, columns
-from reports.views.ledger import hazards, ledger, said_by
-from reports.views.texts import cut, cut_middle, left_out, more
+from reports.rows import Comparison, LeafComparison, ProgramRow, Verdict
+from reports.views import figures
 
 # The mark keeps the verdict readable without colour. The worst comes first.
 MARKS: dict[Verdict, tuple[str, Tone]] = {
@@ -41,104 +41,22 @@ _RUNGS: dict[str, Tone] = {
     "bitwise": "good",
 }
 
-_MAX_REASONS = 20
-_MAX_ROWS = 40
-_NAME_LENGTH = 200
-_TEXT_LENGTH = 500
-_VALUE_LENGTH = 120
-_TRACEBACK_HEAD = 1_500
-_TRACEBACK_TAIL = 4_500
 
-
-@dataclass(frozen=True)
-class FailureView:
-    """One failed side: a headline, the message, and the traceback cut in its middle."""
-
-    headline: str
-    message: str
-    traceback: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """One program: the judgement first, then the evidence it rests on."""
-
-    anchor: str
-    name: str
-    verdict: str
-    tone: Tone
-    source: str
-    summary: str
-    reasons: tuple[str, ...]
-    failures: tuple[FailureView, ...]
-    judgement: tuple[Table, ...]
-    evidence: tuple[Table, ...]
-    folded: tuple[Table, ...]  # long tables that few readers need
-
-    @property
-    def open(self) -> bool:
-        """Whether a reader should see it at once."""
-        return self.tone != "good"
-
-
-def section(
-    row: ProgramRow, sides: tuple[Side, ...], anchor: str, *, apart: bool = False
-) -> Section:
-    """Make the section of one program, with a column for each of `sides`.
-
-    `apart` says that sides or programs of its campaign were measured with other versions.
+def failures(row: ProgramRow) -> Iterator[Part]:
+    """Yield each failed side of a program: how it failed, the message, and the traceback, folded.
 
     Example::
 
-        section(campaign.programs[0], ("legacy", "simplified"), "program-1").verdict == "✓ parity"
+        next(failures(row)).lines[0].strong == "legacy: exception at trace: TypeError"
     """
-    mark, tone = MARKS[row.verdict]
-    reasons = [cut(reason, _TEXT_LENGTH) for reason in row.reasons[:_MAX_REASONS]]
-    if len(row.reasons) > _MAX_REASONS:
-        reasons.append(more(len(row.reasons) - _MAX_REASONS, "reasons"))
-    by_side = {item.side: item for item in row.observations}
-    seen = [by_side.get(side) for side in sides]
-    return Section(
-        anchor=anchor,
-        name=cut(row.name, _NAME_LENGTH),
-        verdict=f"{mark} {row.verdict}",
-        tone=tone,
-        source=cut(row.source, _NAME_LENGTH),
-        summary=cut(row.summary, _TEXT_LENGTH),
-        reasons=tuple(reasons),
-        failures=tuple(
-            failure_view(item.side, item.failure) for item in row.observations if item.failure
-        ),
-        judgement=_with_rows(
-            flip.reasons(row.flip),
-            comparisons(row.comparisons),
-            leaves(row.comparisons),
-            flip.drift(row.drift),
-            flip.times(row.times),
-            hazards([each for each in row.hazards if not _is_said(row, each)]),
-        ),
-        evidence=_with_rows(
-            ledger(row, sides),
-            measurements.proofs(row.observations, apart=apart),
-            measurements.figures_by_side(sides, seen),
-        ),
-        folded=_with_rows(outputs.outputs(sides, seen), outputs.operations(sides, seen)),
-    )
-
-
-def _is_said(row: ProgramRow, hazard: Hazard) -> bool:
-    """Say whether the table of the reasons above tells a hazard already."""
-    shown = row.flip.reasons[: flip.MAX_ROWS] if row.flip else ()
-    return any(said_by(each, hazard, flip.TEXT_LENGTH) for each in shown)
-
-
-def failure_view(side: Side, failure: Failure) -> FailureView:
-    """Make the view of one failed side."""
-    return FailureView(
-        headline=cut(f"{side}: {failure.kind} at {failure.stage}: {failure.type}", _NAME_LENGTH),
-        message=cut(failure.message, 4 * _TEXT_LENGTH),
-        traceback=cut_middle(failure.traceback, _TRACEBACK_HEAD, _TRACEBACK_TAIL),
-    )
+    for seen in row.observations:
+        if failure := seen.failure:
+            headline = f"{seen.side}: {failure.kind} at {failure.stage}: {failure.type}"
+            yield Items((Line("", headline),))
+            if failure.message:
+                yield Code(failure.message)
+            if failure.traceback:
+                yield Section("Traceback", (Code(failure.traceback),))
 
 
 def comparisons(found: Sequence[Comparison], caption: str = "Comparisons") -> Table:
@@ -153,18 +71,18 @@ def comparisons(found: Sequence[Comparison], caption: str = "Comparisons") -> Ta
     shown = sorted(found, key=lambda item: order.index(item.outcome))
     rows = [
         (
-            Cell(cut(item.metric, _VALUE_LENGTH)),
+            Cell(item.metric),
             Cell(item.left),
-            Cell(cut(item.left_value, _VALUE_LENGTH)),
+            Cell(item.left_value),
             Cell(item.right),
-            Cell(cut(item.right_value, _VALUE_LENGTH)),
+            Cell(item.right_value),
             Cell(item.outcome, tone=OUTCOMES[item.outcome]),
-            Cell(cut(item.detail, _TEXT_LENGTH)),
+            Cell(item.detail),
         )
-        for item in shown[:_MAX_ROWS]
+        for item in shown
     ]
     titles = ("metric", "left side", "left value", "right side", "right value", "outcome", "detail")
-    return Table(caption, columns(titles), tuple(rows), left_out(shown, rows, "metrics"))
+    return Table(caption, columns(titles), tuple(rows), what="metrics")
 
 
 def leaves(found: Sequence[Comparison]) -> Table:
@@ -177,20 +95,20 @@ def leaves(found: Sequence[Comparison]) -> Table:
     order = list(_RUNGS)
     pairs = [(item, leaf) for item in found for leaf in item.leaves]
     shown = sorted(pairs, key=lambda pair: order.index(pair[1].rung))
-    rows = [_leaf(item, leaf) for item, leaf in shown[:_MAX_ROWS]]
+    rows = [_leaf(item, leaf) for item, leaf in shown]
     words = ("output", "sides", "rung")
     numbers = (
         "max abs", "max rel", "max ulp", "mismatch share", "first index", "passing rtol"
     )  # fmt: skip
     titles = (*columns(words), *columns(numbers, numeric=True), *columns(("note",)))
-    notice = left_out(shown, rows, "output leaves")
-    return Table("Numeric ladder, strictest rung passed", titles, tuple(rows), notice)
+    caption = "Numeric ladder, strictest rung passed"
+    return Table(caption, titles, tuple(rows), what="output leaves")
 
 
 def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
     index = leaf.first_index
     return (
-        Cell(cut(leaf.path, _VALUE_LENGTH) or "(result)"),
+        Cell(leaf.path or "(result)"),
         Cell(f"{comparison.left} / {comparison.right}"),
         Cell(leaf.rung, tone=_RUNGS[leaf.rung]),
         figures.float_cell(leaf.max_abs),
@@ -199,9 +117,5 @@ def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
         Cell(figures.humanise_share(leaf.mismatch_share), repr(leaf.mismatch_share)),
         Cell(figures.humanise_index(index)) if index is not None else Cell("none"),
         figures.float_cell(leaf.passing_rtol) if leaf.passing_rtol is not None else Cell("none"),
-        Cell(cut(leaf.note, _TEXT_LENGTH)),
+        Cell(leaf.note),
     )
-
-
-def _with_rows(*tables: Table) -> tuple[Table, ...]:
-    return tuple(table for table in tables if table.rows)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from reports.document import NOTHING, Cell, Tone
 from reports.rows import Observation, ProgramRow, Side, metrics
 from reports.rows.metric_records import Metric, Picture
 from reports.views import figures, flip
-from reports.views.cells import NOTHING, Cell, Tone
 from reports.views.decision import gist, slug
 from reports.views.program import MARKS
 from reports.views.scatter import pictured

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reports.document import Tone
 from reports.rows import ProgramRow, metrics
 from reports.rows.metric_records import Metric, Picture, Unit
 from reports.views import figures, flip
-from reports.views.cells import Tone
 from reports.views.sides import Flip
 from reports.views.texts import counted
 

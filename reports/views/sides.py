@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from reports.rows import Campaign, Comparison, Observation, ProgramRow, Side, TimeComparison
+from reports.rows import SIDES, Campaign, Comparison, Observation, ProgramRow, Side, TimeComparison
 from reports.rows.metric_records import Metric
 
 _CANDIDATES: tuple[tuple[Side, Side], ...] = (
@@ -52,6 +52,14 @@ class Flip:
             if (each.left, each.right, each.metric) == (self.before, self.after, metric.stage):
                 return each if each.verdict != "not measured" else None
         return None
+
+
+def sides_of(campaign: Campaign) -> tuple[Side, ...]:
+    """Return the sides of the campaign, and any other that was observed all the same."""
+    observed = {item.side for row in campaign.programs for item in row.observations}
+    return campaign.sides + tuple(
+        side for side in SIDES if side in observed and side not in campaign.sides
+    )
 
 
 def flip_of(campaign: Campaign) -> Flip | None:

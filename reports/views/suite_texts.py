@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from reports.document import Tone
 from reports.rows.suite import (
     SuiteArray,
     SuiteDifference,
@@ -13,7 +14,6 @@ from reports.rows.suite import (
     SuiteRule,
     is_of_stock,
 )
-from reports.views.cells import Tone
 from reports.views.texts import counted
 
 RUNGS_IN_WORDS = {

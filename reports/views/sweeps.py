@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reports.document import Cell, Column, Table
 from reports.rows import Campaign, Environment, ProgramRow
 from reports.rows.experiments import Sweep, SweepPoint
 from reports.rows.metric_records import Unit
 from reports.views import figures
-from reports.views.cells import Cell, Column, Table
 from reports.views.texts import cut, left_out, more
 
 MAX_SWEEPS = 24

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reports.document import Table
 from reports.rows import Campaign, ProgramRow, Side, worst_first
-from reports.views import measured, page
+from reports.views import measured, overview
 from reports.views.addresses import addresses
-from reports.views.cells import Table
 from reports.views.decision import Decision, decision
 from reports.views.programs_table import ProgramsTable, programs_table
 from reports.views.scatter import Scatter, UlpDistances, scatters, ulp_distances
-from reports.views.sides import Flip, flip_of
+from reports.views.sides import Flip, flip_of, sides_of
 from reports.views.sweeps import Sweeps, sweeps_of
 from reports.views.terms import Term, terms_of
 from reports.views.web_section import WebSection, web_section
@@ -68,7 +68,7 @@ def web_page(campaign: Campaign) -> WebPage:
     """
     programs = worst_first(campaign.programs)
     anchors = addresses([row.name for row in programs])
-    sides, flip = page.sides_of(campaign), flip_of(campaign)
+    sides, flip = sides_of(campaign), flip_of(campaign)
     pictures = scatters(programs, anchors, flip) if flip else ()
     table = programs_table(programs, anchors, sides, flip)
     made = decision(campaign, programs, anchors, flip, pictures)
@@ -82,15 +82,15 @@ def web_page(campaign: Campaign) -> WebPage:
         agreement=campaign.headline.agreement,
         provenance=campaign.provenance,
         measured=measured.lines_of(campaign),
-        counts=page.counts(programs),
-        notes=page.left_out(campaign.not_run),
+        counts=overview.counts(programs),
+        notes=overview.left_out(campaign.not_run),
         decision=made,
         terms=terms_of(line.reason for line in table.lines),
         pictures=pictures,
         ulps=ulp_distances(programs, flip) if flip else None,
         sweeps=sweeps_of(campaign, programs, anchors),
         table=table,
-        environment=page.environment_table(campaign.environment),
+        environment=overview.environment_table(campaign.environment),
         programs=tuple(programs),
         anchors=tuple(anchors),
         sides=sides,

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, Hazard, ProgramRow, Side
+from reports.document import (
+    Cell,
+    Column,
+    Heading,
+    Part,
+    Section,
+    Table,
+    Tone,
+    columns,
+    items,
+    with_rows,
+)
+from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, ProgramRow, Side
 from reports.rows.kept_text import KeptText
 from reports.views import flip, measurements, outputs
-from reports.views.cells import Cell, Column, Table, Tone, columns
 from reports.views.differences import PrintedProgram, TextDifference, difference
-from reports.views.ledger import hazards, ledger, said_by
+from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import (
     MARKS,
     OUTCOMES,
-    FailureView,
     comparisons,
-    failure_view,
+    failures,
     leaves,
 )
 from reports.views.sides import Flip
 from reports.views.terms import Term, terms_of
-from reports.views.texts import cut, left_out, more
+from reports.views.texts import cut, more
 
 _MAX_REASONS = 20
-_MAX_ROWS = 60
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 1_000
-_VALUE_LENGTH = 120
+_COUNT_LENGTH = 120
 # What says something of the two sides by itself; the rest agrees, or is nobody's to judge.
 _TELLING = ("different", "not compared", "expected difference")
 
@@ -61,12 +70,10 @@ class WebSection:
     reasons: tuple[Reason, ...]
     more_reasons: str
     terms: tuple[Term, ...]  # words of the reasons, with their meanings
-    others: tuple[str, ...]  # what the sides were found to differ in, in words
-    failures: tuple[FailureView, ...]
-    arrays: Table
+    has_failed: bool
+    evidence: tuple[Part, ...]  # other differences in words, failures, captured arrays
     programs: tuple[TextDifference, ...]
-    tables: tuple[Table, ...]
-    folded: tuple[Table, ...]  # what agrees, and what few readers need
+    tables: tuple[Part, ...]  # what differs; folded, what agrees and what few readers need
     command: str
 
 
@@ -106,34 +113,54 @@ def web_section(
         reasons=_reasons(row),
         more_reasons=_more_reasons(row.flip),
         terms=terms_of(_texts(row)),
-        others=_others(row.reasons),
-        failures=tuple(
-            failure_view(item.side, item.failure) for item in row.observations if item.failure
+        has_failed=any(item.failure for item in row.observations),
+        evidence=(
+            *_others(row),
+            *failures(row),
+            *_headed("Captured arrays", [ledger(row, sides)]),
         ),
-        arrays=ledger(row, sides),
         programs=_programs(row, flip_sides),
-        tables=_with_rows(
-            _metrics([each for each in across if each.outcome in _TELLING], _WHAT_DIFFERS),
-            leaves([each for each in row.comparisons if _is_apart(each)]),
-            flip.drift(row.drift),
-            flip.times(row.times),
-            hazards([each for each in row.hazards if not _reasons_that_say(row, each)]),
-            comparisons(
-                [each for each in between if each.outcome == "different"], "Other sides that differ"
+        tables=(
+            *_headed("What differs", _what_differs(row, across, between)),
+            *(
+                replace(each, is_folded=True)
+                for each in with_rows(
+                    _metrics(
+                        [each for each in across if each.outcome not in _TELLING], _WHAT_AGREES
+                    ),
+                    measurements.figures_by_side(sides, seen),
+                    measurements.proofs(row.observations, apart=apart),
+                    comparisons(
+                        [each for each in between if each.outcome == "not compared"],
+                        "Other sides that were not compared",
+                    ),
+                    outputs.outputs(sides, seen),
+                    outputs.operations(sides, seen),
+                )
             ),
-        ),
-        folded=_with_rows(
-            _metrics([each for each in across if each.outcome not in _TELLING], _WHAT_AGREES),
-            measurements.figures_by_side(sides, seen),
-            measurements.proofs(row.observations, apart=apart),
-            comparisons(
-                [each for each in between if each.outcome == "not compared"],
-                "Other sides that were not compared",
-            ),
-            outputs.outputs(sides, seen),
-            outputs.operations(sides, seen),
         ),
         command=_command(row, sides),
+    )
+
+
+def _headed(heading: str, tables: Sequence[Table]) -> tuple[Part, ...]:
+    found = with_rows(*tables)
+    return (Heading(heading), *found) if found else ()
+
+
+def _what_differs(
+    row: ProgramRow, across: Sequence[Comparison], between: Sequence[Comparison]
+) -> tuple[Table, ...]:
+    """Make the tables of what is not equal; `across` the flip, and `between` other sides."""
+    return (
+        _metrics([each for each in across if each.outcome in _TELLING], _WHAT_DIFFERS),
+        leaves([each for each in row.comparisons if _is_apart(each)]),
+        flip.drift(row.drift),
+        flip.times(row.times),
+        hazards([each for each in row.hazards if not shown_by(row.flip, each)]),
+        comparisons(
+            [each for each in between if each.outcome == "different"], "Other sides that differ"
+        ),
     )
 
 
@@ -145,7 +172,7 @@ def _reasons(row: ProgramRow) -> tuple[Reason, ...]:
     codes = {
         reason: hazard.code
         for hazard in reversed(row.hazards)
-        for reason in _reasons_that_say(row, hazard)
+        for reason in shown_by(row.flip, hazard)
     }
     return tuple(
         Reason(
@@ -164,10 +191,6 @@ def _shown(found: FlipVerdict | None) -> Sequence[FlipReason]:
     return found.reasons[:_MAX_REASONS] if found else ()
 
 
-def _reasons_that_say(row: ProgramRow, hazard: Hazard) -> list[FlipReason]:
-    return [each for each in _shown(row.flip) if said_by(each, hazard, _TEXT_LENGTH)]
-
-
 def _more_reasons(found: FlipVerdict | None) -> str:
     count = len(found.reasons) - _MAX_REASONS if found else 0
     return more(count, "reasons") if count > 0 else ""
@@ -181,11 +204,12 @@ def _texts(row: ProgramRow) -> Iterator[str]:
     yield from (f"{leaf.rung} at " for each in row.comparisons for leaf in each.leaves)
 
 
-def _others(reasons: Sequence[str]) -> tuple[str, ...]:
-    shown = [cut(reason, _TEXT_LENGTH) for reason in reasons[:_MAX_REASONS]]
-    if len(reasons) > _MAX_REASONS:
-        shown.append(more(len(reasons) - _MAX_REASONS, "reasons"))
-    return tuple(shown)
+def _others(row: ProgramRow) -> Iterator[Part]:
+    """Yield what the sides were found to differ in, open where a flip has no reasons."""
+    if row.reasons:
+        title = f"What the sides differ in, in words ({len(row.reasons)})"
+        has_reasons = bool(row.flip and row.flip.reasons)
+        yield Section(title, (items(row.reasons, "reasons"),), is_open=not has_reasons)
 
 
 def _is_apart(comparison: Comparison) -> bool:
@@ -232,22 +256,22 @@ def _metrics(found: Sequence[Comparison], caption: str) -> Table:
     ordered = sorted(found, key=lambda each: order.index(each.outcome))
     rows = [
         (
-            Cell(cut(each.metric, _VALUE_LENGTH)),
+            Cell(each.metric),
             Cell(_value(each.left_value)),
             Cell(_value(each.right_value)),
             Cell(each.outcome, tone=OUTCOMES[each.outcome]),
-            Cell(cut(each.detail, _TEXT_LENGTH)),
+            Cell(each.detail),
         )
-        for each in ordered[:_MAX_ROWS]
+        for each in ordered
     ]
     before, after = (found[0].left, found[0].right) if found else ("before", "after")
     titles = (Column("metric"), *columns((before, after)), Column("outcome"), Column("why"))
-    return Table(caption, titles, tuple(rows), left_out(ordered, rows, "metrics"))
+    return Table(caption, titles, tuple(rows), what="metrics")
 
 
 def _value(text: str) -> str:
-    is_count = text.isascii() and text.isdigit() and len(text) < _VALUE_LENGTH
-    return f"{int(text):,}" if is_count else cut(text, _VALUE_LENGTH)
+    is_count = text.isascii() and text.isdigit() and len(text) < _COUNT_LENGTH
+    return f"{int(text):,}" if is_count else text
 
 
 def _command(row: ProgramRow, sides: tuple[Side, ...]) -> str:
@@ -256,7 +280,3 @@ def _command(row: ProgramRow, sides: tuple[Side, ...]) -> str:
         return ""
     chosen = [] if set(sides) == set(SIDES) else ["--sides", ",".join(sides)]
     return shlex.join(["constparity", "run", row.target, *chosen])
-
-
-def _with_rows(*tables: Table) -> tuple[Table, ...]:
-    return tuple(table for table in tables if table.rows)

@@ -79,7 +79,7 @@ def test_from_nothing_to_a_failing_job_and_to_green(project):
 
     ended, summary = job(project, "programs")
     assert ended["Compare programs"].returncode == 1
-    assert "**flip: no. It breaks or changes 1 of 1 programs (within_budget)" in summary
+    assert "- flip: no. It breaks or changes 1 of 1 programs (within_budget)" in summary
     proposed = "find captured arrays in the Literals of eqn.invars"
     assert "model.py:17" in summary
     assert proposed in summary

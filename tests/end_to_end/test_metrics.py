@@ -25,7 +25,7 @@ from reports.rows import (
     metrics,
 )
 from reports.rows.metric_records import Figure, Larger, Metric, OverviewColumn, TerminalColumn
-from reports.views import page
+from reports.views import measurements, overview
 
 MIB = 2**20
 SIDES = ("jax-legacy", "jax-simplified")
@@ -117,10 +117,10 @@ def test_a_planted_metric_is_held_to_its_limit(planted, size, larger):
 
 def test_a_planted_metric_is_shown(planted):
     result = campaign(observation(SIDES[0], size=MIB), observation(SIDES[1], uses=2))
-    view = page.page(result)
-    assert ("uses by side", 2) in view.overview.groups
-    assert [cell.text for cell in view.overview.rows[0][3:5]] == ["1", "2"]
-    [figures] = [each for each in view.sections[0].evidence if each.caption == "Figures by side"]
+    table = overview.overview(result.programs, result.sides)
+    place = [each.title for each in table.columns].index("uses by side")
+    assert table.rows[0][place].text == "1 · 2"
+    figures = measurements.figures_by_side(result.sides, result.programs[0].observations)
     lines = {line[0].text: [cell.text for cell in line[1:]] for line in figures.rows}
     assert lines["ledger: uses"] == ["1", "2"]
     assert lines["ledger: bytes"] == ["1.0 MiB", "4 B"]

@@ -34,7 +34,8 @@ captured arrays, and the columns behind it the const args that each simplified s
 | program | flip | outputs | verdict of all sides | captured | simplified | jax-simplified |
 |---|---|---|---|--:|--:|--:|
 """
-_MEASURED = re.compile(r"- (Measured with|The figures of each) .*\n")
+_MEASURED = re.compile(r"- (Measured with|`constparity report) .*\n")
+_WORD = re.compile(r"- \*\*.{1,40}?:\*\* ")
 # What a rounding decides: the rung, the figures, and how XLA was brought to the same bits.
 _DISTANCE = re.compile(r"\b(ulp|tolerance)\b( at .*?: max rel \S+ max abs \S+ \d+ ULP)?")
 _EVIDENCE = re.compile(r"; cause: ([^,(]*).*")
@@ -53,7 +54,7 @@ def steady(report: str) -> str:
     return "\n".join(
         _EVIDENCE.sub(r"; cause: \1", _DISTANCE.sub("close", line))
         for line in report.splitlines()
-        if not line.startswith("- Words: ")
+        if not _WORD.match(line)
     )
 
 

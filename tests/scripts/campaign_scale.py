@@ -27,7 +27,8 @@ from parity_tests.planned.going import go_on
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.tasks import Cutter, Task, TaskResult
-from reports.output import json_file, plan_pages
+from reports import render_report
+from reports.output import json_file
 from reports.rows import Environment
 from reports.rows.fail_rules import DEFAULT_RULES
 from reports.store.database import opened_for_reading
@@ -104,7 +105,7 @@ def measure_store(
         report = plan_report(path)
     for kind in ("md", "comment", "html", "json"):
         with timed(f"render {kind}"):
-            plan_pages.render(kind, report)
+            render_report(kind, report)
     with timed("list the runs"):
         runs = list_runs(path)
     with timed("load the programs of two runs, to compare them"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from parity_tests.suites.stock_runs.reasons import without_numbers
+from reports.documents.suite_runs import WHAT_HELPS
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide, SuiteVersionChange
-from reports.views.suite_runs_page import WHAT_HELPS
 
 MOST_TESTS = 10  # of a group
 MOST_GROUPS = 20

@@ -96,7 +96,7 @@ def test_the_command_prints_and_writes_each_figure_with_its_target(
     table = (tmp_path / "out.md").read_text()
     assert f"- jax {found.environment.jax}," in table
     assert "| &lt;2&gt; programs: seconds to compile | simplified / jax-simplified |" in table
-    assert "| 2.00x | 2 to 2 | at most 1.05 | missed | 1.00 s against 500 ms |" in table
+    assert "| 2.00x | 2 to 2 | at most 1.05 | **missed** | 1.00 s against 500 ms |" in table
 
 
 @pytest.mark.parametrize(

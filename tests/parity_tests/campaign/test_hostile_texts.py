@@ -12,7 +12,6 @@ import reports
 from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import campaign_view, explain_view, terminal
-from reports.output import html_page, json_file, markdown_page
 
 FILE = program_file("trust/hostile_texts")
 SHOWN = "tests/programs/trust/hostile_texts.py"
@@ -69,8 +68,8 @@ def test_a_plain_console_of_rich_would_not(campaign):
 
 
 def test_files_show_text(campaign):
-    for render in (html_page.render, markdown_page.render, json_file.render):
-        assert not CONTROL.search(whole(render(campaign)))
+    for format_ in ("html", "md", "json"):
+        assert not CONTROL.search(whole(reports.render_report(format_, campaign)))
 
 
 def test_the_json_has_every_character(campaign, tmp_path):

@@ -3,8 +3,8 @@ import io
 from rich.console import Console
 
 from parity_tests.cli.ledger_table import print_ledger
+from reports.document import Cell, Column, Table
 from reports.rows import SIDES
-from reports.views.cells import Cell, Column, Table
 
 TITLES = ("first used at", "array", "size", "sharding", "uses", *SIDES)
 PLACE = "my_package/programs/model.py:100 in loss"

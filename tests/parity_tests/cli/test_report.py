@@ -21,14 +21,14 @@ def result(tmp_path, faults):
 @pytest.fixture
 def grid_result(tmp_path):
     file = tmp_path / "grid.json"
-    file.write_text(json_file.render_grid(built.rich()), "utf-8")
+    file.write_text(json_file.render(built.rich()), "utf-8")
     return file
 
 
 @pytest.fixture
 def suite_result(tmp_path):
     file = tmp_path / "suite.json"
-    file.write_text(json_file.render_suite(built_suites.rich()), "utf-8")
+    file.write_text(json_file.render(built_suites.rich()), "utf-8")
     return file
 
 

@@ -19,10 +19,10 @@ from parity_tests.planned.spec import (
 )
 from parity_tests.planned.task_process import FolderError
 from parity_tests.planned.tasks import TaskLost
+from reports.documents.plan import causes
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import planned_names
 from reports.store.plan_report import plan_report
-from reports.views.plan_page import plan_page
 from tests.helpers.built_grids import STOCK, program
 from tests.helpers.quick_tasks import result, row
 
@@ -162,9 +162,9 @@ def test_examples_are_run_in_the_environment_that_they_were_seen_in(campaign, tm
         {"sides": STOCK}, fails_on_a_side,
         environments=(NamedEnvironment("it", other, Path("other/my python")),),
     )  # fmt: skip
-    [cause] = plan_page(plan_report(tmp_path / "runs.db")).sections
-    command = dict(cause.facts)["Run it"]
-    assert command.endswith("models.py:step --python 'other/my python'")
+    [cause] = causes(plan_report(tmp_path / "runs.db"))
+    facts = {line.strong: line.text for line in cause.parts[0].lines}
+    assert facts["Run it:"].endswith("models.py:step --python 'other/my python'")
 
 
 def test_a_library_that_failed_stays_out_of_its_campaign_and_is_reported(

@@ -7,8 +7,8 @@ import pytest
 from waiting import await_
 
 from parity_tests.cli import app
+from reports.output.formats import SUITE_FORMATS
 from reports.output.json_file import load_suite
-from reports.output.suite_formats import SUITE_FORMATS
 
 TESTS = """
 @jax.jit

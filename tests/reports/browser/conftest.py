@@ -8,9 +8,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 from system_programs import needed
 
-from reports import rows
-from reports.output import html_page
-from reports.rows.grid import Grid
+from reports import render_report, rows
 
 FLAGS = [
     "--headless",
@@ -71,8 +69,7 @@ def show(browser, tmp_path):
 
         def shown(campaign, address="", **options):
             file = tmp_path / "a report.html"  # a path with a space
-            render = html_page.render_grid if isinstance(campaign, Grid) else html_page.render
-            file.write_text(render(campaign), encoding="utf-8")
+            file.write_text(render_report("html", campaign), encoding="utf-8")
             made = Shown(browser, file, address, **options)
             stack.callback(made.context.close)
             return made

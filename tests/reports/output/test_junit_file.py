@@ -12,7 +12,7 @@ from reports.rows import FlipReason, FlipVerdict, metrics
 from reports.rows.fail_rules import parse
 from reports.rows.version_rules import broken_across
 
-SCHEMA = xmlschema.XMLSchema11(Path(__file__).with_name("schemas") / "junit.xsd")
+SCHEMA = xmlschema.XMLSchema11(Path(__file__).parents[1].joinpath("schemas") / "junit.xsd")
 CONTROL = "\x00\x08\x1b[31m\x0b\ud800\udfff\ufffe\uffff\u2028 ]]> <![CDATA[ &#0; \U0001f600"
 
 

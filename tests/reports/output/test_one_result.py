@@ -316,7 +316,7 @@ def lines_below(caption, text):
 
 
 def check_md(campaign, text):
-    section = text.partition(f"\n## ✓ {campaign.programs[0].verdict}: step")[2]
+    section = text.partition(f"\n### ✓ {campaign.programs[0].verdict}: step")[2]
     assert section
     for caption, cells in expected_rows(campaign):
         lines = lines_below(caption, section)
@@ -360,7 +360,7 @@ def check_comment(campaign, text):
         "different": "A flip breaks or",
     }
     assert f"**{titles[row.flip.outcome]}" in text
-    assert text.count(" 1 of 1 program:**") == 1
+    assert text.count(" 1 of 1 program**") == 1
 
 
 def rendered(format_, campaign):

@@ -241,14 +241,6 @@ def test_programs_on_one_spot_are_one_dot_that_says_so(campaigns):
     ).has_shared
 
 
-@pytest.mark.parametrize("unit", ["bytes", "seconds", "count"])
-@pytest.mark.parametrize("high", [1.5, 30.0, 1e5, 1e12])
-def test_an_axis_has_a_few_round_marks(unit, high):
-    marks = plots._marks(plots._Axis(1.0, high), unit)
-    assert len(marks) <= 8
-    assert all(1.0 < value < high for value, _ in marks)
-
-
 def test_ulp_distances_are_counted_in_powers_of_two(campaigns):
     leaves = tuple(
         campaigns.leaf("bitwise" if ulp == 0 else "ulp", max_ulp=ulp)

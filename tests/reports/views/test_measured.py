@@ -8,11 +8,11 @@ from html_pages import whole
 
 from parity_tests.cli import campaign_view, grid_view
 from parity_tests.cli.terminal import PlainConsole
-from reports.output import html_page, markdown_page
+from reports import render_report
+from reports.document import Table
+from reports.documents.grid import document
 from reports.rows import SIDES, Campaign, MeasuredWith
-from reports.views import measured
-from reports.views.grid_page import grid_page
-from reports.views.page import page
+from reports.views import measured, measurements
 
 OLD = MeasuredWith(python="3.11.7", jax="0.10.2", jaxlib="0.10.1", backend="cpu")
 NEW = MeasuredWith(python="3.12.1", jax="0.12.0.1", jaxlib="0.12.0", backend="gpu")
@@ -47,21 +47,18 @@ def printed(campaign, details=1):
 
 
 def proof_table(campaign):
-    [table] = [
-        each
-        for each in page(campaign).sections[0].evidence
-        if each.caption == "Proof of the side in force"
-    ]
+    apart = measured.are_apart(campaign.programs)
+    table = measurements.proofs(campaign.programs[0].observations, apart=apart)
     return [table.columns[1].title, *((row[0].text, row[1].text) for row in table.rows)]
 
 
 def test_where_all_have_the_same_one_line_says_it_everywhere(campaign):
     same = campaign([OLD] * 4, [OLD] * 4)
     line = f"measured with {OF_OLD}"
-    assert page(same).measured == (line,)
+    assert measured.lines_of(same) == (line,)
     assert printed(same)[2] == line
-    assert html_page.render(same).count(OF_OLD) == 1
-    assert f"\n- {line}.\n" in markdown_page.render(same)
+    assert render_report("html", same).count(OF_OLD) == 1
+    assert f"\n- {line}.\n" in render_report("md", same)
     assert proof_table(same)[0] == "proof"
 
 
@@ -71,13 +68,13 @@ def test_where_sides_differ_each_names_its_own(campaign):
         f"legacy, jax-legacy: measured with {OF_OLD}",
         f"simplified, jax-simplified: measured with {OF_NEW}",
     )
-    assert page(apart).measured == lines
+    assert measured.lines_of(apart) == lines
     assert tuple(printed(apart)[2:4]) == lines
     assert "on jax 0.10.2 and 0.12.0.1, cpu" in printed(apart)[5]
     each = zip(SIDES, [OF_OLD, OF_NEW, OF_OLD, OF_NEW], strict=True)
     assert proof_table(apart) == ["measured with", *each]
-    assert f"| jax-simplified | {OF_NEW} |" in markdown_page.render(apart)
-    assert whole(html_page.render(apart)).count(f"<td>{OF_NEW}</td>") == 2
+    assert f"| jax-simplified | {OF_NEW} |" in render_report("md", apart)
+    assert whole(render_report("html", apart)).count(f"<td>{OF_NEW}</td>") == 2
 
 
 @pytest.mark.parametrize("field", ["python", "jax", "jaxlib", "backend"])
@@ -111,7 +108,7 @@ def test_a_report_that_is_older_than_the_field_says_nothing(campaign):
     older = campaign([None] * 4)
     assert measured.lines_of(older) == ()
     assert "on jax 0.10.2, cpu" in printed(older)[3]
-    assert "measured with" not in whole(html_page.render(older)) + markdown_page.render(older)
+    assert "measured with" not in whole(render_report("html", older)) + render_report("md", older)
 
 
 def test_two_files_are_named_where_a_side_is_compared_with_itself(campaign):
@@ -132,9 +129,8 @@ def grid(*told):
 
 
 def facts(grid):
-    return [
-        (row[0].text, *(cell.text for cell in row[4:8])) for row in grid_page(grid).versions.rows
-    ]
+    versions = next(each for each in document(grid).parts if isinstance(each, Table))
+    return [(row[0].text, *(cell.text for cell in row[4:8])) for row in versions.rows]
 
 
 def test_a_version_of_a_grid_says_what_its_processes_told():

@@ -1,0 +1,1 @@
+"""Documents written down: one renderer for each format."""
