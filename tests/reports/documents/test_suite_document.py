@@ -15,6 +15,7 @@ from sarif_pydantic import Sarif
 
 from parity_tests.cli import app
 from reports import ReportReadError, load_campaign, load_result, render_report
+from reports.document import Table
 from reports.documents.suite import document
 from reports.output import json_file, json_schema, suite_junit, suite_sarif
 from reports.output.formats import SUITE_FORMATS
@@ -98,6 +99,17 @@ def test_a_damaged_suite_says_what_is_wrong_and_what_writes_it_again(tmp_path, e
         load_result(path)
     assert said in str(raised.value)
     assert f"--constparity-report json:{path}" in str(raised.value)
+
+
+def test_every_list_of_a_rich_suite_has_its_table():
+    found = [each.caption for each in document(built.rich()).parts if isinstance(each, Table)]
+    assert found == [
+        "Rules on the collected programs",
+        "What was not shadowed, and why",
+        "Lists of known differences",
+        "Programs that are not as in the baseline",
+        "Processes that ended early",
+    ]
 
 
 # -- HTML ------------------------------------------------------------------------------------------
