@@ -65,6 +65,8 @@ ADVICE: Mapping[str, str] = {
     "fails today": "make the program run before the flip, then compare again",
     "between calls": "find out what its Python does between the calls: a captured array that it "
     "writes to or donates needs a copy of its own, made before tracing, jnp.array(a)",
+    "own state": "make what it keeps between calls in the factory of the program, which is called "
+    "anew for each purpose",
     "on the device": "capture jax.device_put(a), made before the trace",
     "jitted apart": "name the functions that it jits as programs of their own, or make it one that "
     "jax.jit takes",

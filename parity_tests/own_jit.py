@@ -244,8 +244,10 @@ def jits_held_by(fun: Any) -> list[Any]:
     """Return the jitted functions that a function names: in its closure, or in its module.
 
     Of an object that is called, they are those among the attributes that its `__call__` names.
-    JAX's own are left out.
+    What has the stages of a jitted function is one, such as a `jax.pmap`. JAX's own are left out.
     """
+    if _is_staged(fun):
+        return [fun]
     called = fun
     if not isinstance(fun, types.FunctionType):
         called = inspect.getattr_static(type(fun), "__call__", None)
@@ -255,7 +257,11 @@ def jits_held_by(fun: Any) -> list[Any]:
     held = [*_in_closure(called), *map(called.__globals__.get, names)]
     if called is not fun:
         held += map(getattr(fun, "__dict__", {}).get, names)
-    return [each for each in held if is_jitted(each) and not _is_of_jax(each)]
+    return [each for each in held if _is_staged(each) and not _is_of_jax(each)]
+
+
+def _is_staged(fun: Any) -> bool:
+    return callable(getattr(fun, "lower", None)) and hasattr(fun, "__wrapped__")
 
 
 def _is_of_jax(jitted: Any) -> bool:

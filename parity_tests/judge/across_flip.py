@@ -19,7 +19,7 @@ from reports.rows import (
     StageTimes,
     TimeComparison,
 )
-from reports.rows.check_names import AS_WRITTEN
+from reports.rows.check_names import AS_WRITTEN, PLACED
 from reports.views.ledger import grouped, listed, place
 
 _WHAT_IS_READ: dict[HazardKind, str] = {
@@ -57,6 +57,11 @@ class AcrossFlip:
     def as_written(self) -> Comparison | None:
         """The comparison of the calls as written; None where they were not made on both sides."""
         return next((each for each in self.comparisons if each.metric == AS_WRITTEN), None)
+
+    @property
+    def placed_as_written(self) -> Comparison | None:
+        """The comparison of where calls as written put their outputs, as `as_written`."""
+        return next((each for each in self.comparisons if each.metric == PLACED), None)
 
     @property
     def times(self) -> list[TimeComparison]:

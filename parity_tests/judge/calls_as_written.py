@@ -12,6 +12,7 @@ from typing import NamedTuple
 from parity_tests.evidence import kept_arrays, tolerance_ladder
 from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.exception_texts import are_alike, first_line
+from parity_tests.judge import effects
 from parity_tests.judge.sides import Pair
 from reports.rows import (
     CallAsWritten,
@@ -21,14 +22,16 @@ from reports.rows import (
     Observation,
     OutputLeaf,
 )
-from reports.rows.check_names import AS_WRITTEN
-from reports.rows.effects import KeptArray
+from reports.rows.check_names import AS_WRITTEN, PLACED
+from reports.rows.effects import Effects, KeptArray
 from reports.views.texts import counted
-
-PLACED = "placement as written"
 
 _TYPES = ("shape", "dtype", "weak_type")
 _PLACES = ("sharding", "committed")
+LEAKED = (
+    "it was not called: it keeps values between calls outside of what its factory makes, and "
+    "constparity's trace has left a tracer there"
+)
 _OF_PROGRAMS = ("exception", "crash")  # other failures are limits of the campaign
 
 
@@ -66,6 +69,9 @@ def _not_apart(left: Observation, calls: int) -> Found:
     failure = left.as_written[0].failure
     if failure is None:
         return Found(AS_WRITTEN, "equal", f"{counted(calls, 'call')} alike")
+    if is_kept_outside(failure):
+        said = failure.message if failure.kind == "unavailable" else LEAKED
+        return Found(AS_WRITTEN, "not compared", said)
     said = f"call 1 fails on {left.side} today: {failure.type}: {first_line(failure.message)}"
     return Found(AS_WRITTEN, "not compared", said)
 
@@ -88,6 +94,11 @@ def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] 
     return None
 
 
+def is_kept_outside(failure: Failure) -> bool:
+    """Say whether a call was not made, or fails, by what the tester's trace left outside."""
+    return failure.kind == "unavailable" or failure.type.endswith("UnexpectedTracerError")
+
+
 def works_on_both(left: Observation, right: Observation) -> bool:
     """Say whether all calls of both sides work."""
     made = (*left.as_written, *right.as_written)
@@ -95,15 +106,45 @@ def works_on_both(left: Observation, right: Observation) -> bool:
 
 
 def _apart(pair: Pair, traced: Sequence[LeafComparison]) -> Iterator[str]:
-    left, right = pair.left, pair.right
-    kept = [_kept_by_digests(each.as_written) for each in (left, right)]
-    for number, (one, two) in enumerate(zip(left.as_written, right.as_written, strict=False), 1):
+    both = pair.left.as_written, pair.right.as_written
+    kept = [*map(_kept_by_digests, both)]
+    same_as = [*map(_same_as, both)]
+    for number, (one, two) in enumerate(zip(*both, strict=False)):
         if one.failure or two.failure:
-            yield _failures(pair, number, one.failure, two.failure)
+            yield _failures(pair, number + 1, one.failure, two.failure)
             continue
         arrays = _arrays(one, kept[0]), _arrays(two, kept[1])
-        said = _types(one, two) or _values(one.outputs, *arrays, traced)
-        yield f"call {number} gives {said}" if said else ""
+        said = _types(one, two) or _values(one.outputs, *arrays, traced) or _effects(one, two)
+        if not said and same_as[0][number] != same_as[1][number]:
+            said = _changes(pair, number, same_as)
+        yield f"call {number + 1} {said}" if said else ""
+
+
+def _same_as(calls: Sequence[CallAsWritten]) -> list[int]:
+    """Return for each call the first one that gave the same bits, and did the same."""
+    did = [(each.tree, _digests(each), _effects_digest(each)) for each in calls]
+    return [did.index(each) for each in did]
+
+
+def _effects_digest(call: CallAsWritten) -> tuple[object, ...]:
+    found = call.effects.found if call.effects else ()
+    return tuple((each.function, each.calls, each.sha256) for each in found)
+
+
+def _changes(pair: Pair, number: int, same_as: Sequence[Sequence[int]]) -> str:
+    """Say which side alone gives other bits than a call before: a write is no rounding."""
+    left, right = (of_side[number] for of_side in same_as)
+    changes, other = (pair.right, pair.left) if right > left else (pair.left, pair.right)
+    return (
+        f"is another than call {min(left, right) + 1} on {changes.side} and the same on "
+        f"{other.side}, bit by bit"
+    )
+
+
+def _effects(one: CallAsWritten, two: CallAsWritten) -> str:
+    found = effects.findings(one.effects or Effects(), two.effects or Effects())
+    apart = next((each.what for each in found if each.outcome == "different"), "")
+    return f"has other effects: {apart}" if apart else ""
 
 
 def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | None) -> str:
@@ -116,13 +157,14 @@ def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | No
     if left or not right:
         return ""
     said = first_line(right.message)
+    call = "a call" if right.kind == "crash" else f"call {number}"
     works, fails = pair.left.side, pair.right.side
-    return f"call {number} works on {works} and fails on {fails}: {right.type}: {said}"
+    return f"{call} works on {works} and fails on {fails}: {right.type}: {said}"
 
 
 def _types(one: CallAsWritten, two: CallAsWritten) -> str:
     if one.tree != two.tree:
-        return f"another structure: {one.tree} against {two.tree}"
+        return f"gives another structure: {one.tree} against {two.tree}"
     return _property_apart(one, two, _TYPES)
 
 
@@ -130,7 +172,7 @@ def _placed(number: int, one: CallAsWritten, two: CallAsWritten) -> str:
     if one.failure or two.failure or one.tree != two.tree:
         return ""
     said = _property_apart(one, two, _PLACES)
-    return f"call {number} gives {said}" if said else ""
+    return f"call {number} {said}" if said else ""
 
 
 def _property_apart(one: CallAsWritten, two: CallAsWritten, names: Sequence[str]) -> str:
@@ -139,7 +181,9 @@ def _property_apart(one: CallAsWritten, two: CallAsWritten, names: Sequence[str]
             left, right = getattr(a, name), getattr(b, name)
             if left != right:
                 what = name.replace("_", " ")
-                return f"another {what} at {a.path or 'the only output'}: {left} against {right}"
+                return (
+                    f"gives another {what} at {a.path or 'the only output'}: {left} against {right}"
+                )
     return ""
 
 
@@ -152,11 +196,11 @@ def _values(
         if one == two:
             continue
         path = leaf.path or "the only output"
-        if (one.dtype, one.shape) != (two.dtype, two.shape):  # of texts
-            return f"another {leaf.dtype} at {path}"
+        if leaf.dtype != one.dtype and one.dtype == "uint8":  # the text of a Python value
+            return f"gives another {leaf.dtype} at {path}"
         found = tolerance_ladder.compare(path, kept_arrays.values(one), kept_arrays.values(two))
         if found.rung == "mismatch" and (found.is_lost or found.max_abs > explained):
-            return f"other values at {path}: {found.note}"
+            return f"gives other values at {path}: {found.note}"
     return ""
 
 

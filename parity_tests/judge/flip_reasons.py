@@ -29,7 +29,7 @@ from reports.rows import (
     Side,
     metrics,
 )
-from reports.rows.check_names import AS_WRITTEN, OF_SPEED
+from reports.rows.check_names import AS_WRITTEN, OF_SPEED, PLACED
 from reports.rows.observation import OF_LIMITS
 from reports.views.ledger import place
 
@@ -143,7 +143,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     outcome, metric = comparison.outcome, comparison.metric
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
-    placement = metric == calls_as_written.PLACED or metric in _OF_PLACEMENT
+    placement = metric == PLACED or metric in _OF_PLACEMENT
     if placement and not _tells_placement(flip, metric):
         return
     read = read_that_changes(flip) if outcome == "different" and not placement else None
@@ -187,9 +187,7 @@ def _tells_placement(flip: AcrossFlip, metric: str) -> bool:
 
     Where the program is called as it is written, these calls do.
     """
-    return metric == calls_as_written.PLACED or all(
-        each.metric != calls_as_written.PLACED for each in flip.comparisons
-    )
+    return metric == PLACED or all(each.metric != PLACED for each in flip.comparisons)
 
 
 def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:

@@ -87,6 +87,8 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         yield FlipReason(outcome="could not compare", kind="failure", what="; ".join(of_verdict))
     elif before.failure or after.failure:
         yield flip_reasons.of_failure(flip, before, after)
+        if flip.placed_as_written is not None:
+            yield from flip_reasons.of_comparison(flip, flip.placed_as_written)
     else:
         # Outputs of other types are not compared; the comparison of the types says why.
         other_types = any(

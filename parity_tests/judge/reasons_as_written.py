@@ -33,8 +33,11 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
     assert flip.after is not None
     what = f"as it is written, {comparison.detail}"
     if comparison.outcome == "not compared":
+        failure = flip.before.as_written[0].failure
+        is_kept = failure is not None and calls_as_written.is_kept_outside(failure)
+        name = "own state" if is_kept else "fails today"
         return FlipReason(
-            outcome="could not compare", kind="failure", what=what, action=advice("fails today")
+            outcome="could not compare", kind="failure", what=what, action=advice(name)
         )
     failing = calls_as_written.failure_after(flip.before, flip.after)
     if failing:
@@ -54,8 +57,9 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
 
 def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReason:
     """Return the reason for a call as written that fails after the flip alone."""
+    call = "a call" if failure.kind == "crash" else f"call {number}"
     what = (
-        f"as it is written, call {number} works on {flip.left} and fails on {flip.right}: "
+        f"as it is written, {call} works on {flip.left} and fails on {flip.right}: "
         f"{failure.type}: {first_line(failure.message)}"
     )
     if (read := read_that_changes(flip)) is not None:
@@ -73,6 +77,8 @@ def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReaso
 
 def _action(failure: Failure) -> str:
     """Return what helps where no hazard of the traced program is behind a failure."""
+    if "device-to-device" in failure.message or "incompatible devices" in failure.message:
+        return advice("same devices")
     if _FORBIDDEN in failure.message:
         return advice("on the device")
     return advice("donated" if _DONATED in failure.message else "between calls")
@@ -85,8 +91,8 @@ def of_failure(flip: AcrossFlip, failure: Failure) -> FlipReason | None:
     """
     assert flip.before is not None
     assert flip.after is not None
-    compared = flip.as_written
-    if compared is None or not calls_as_written.works_on_both(flip.before, flip.after):
+    compared, works = flip.as_written, calls_as_written.works_on_both(flip.before, flip.after)
+    if compared is None or compared.outcome != "equal" or not works:
         if failure.runs_as_written:
             return _not_compared(failure, "as it is written it runs")
         return None

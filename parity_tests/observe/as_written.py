@@ -7,23 +7,27 @@ before. So stock sides also call it as it is, several times, as if the tester wa
 
 from __future__ import annotations
 
+import inspect
+import operator
+import os
 import time
 from typing import Any
 
 import jax
+import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import kept_arrays, values
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import calls_own_jit
-from parity_tests.observe import device_buffers, donating_call, failures
+from parity_tests.observe import device_buffers, donating_call, effect_rows, effects, failures
 from parity_tests.observe.calls import without_addresses
 from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Built, Lowered, StageClock
 from parity_tests.own_jit import OwnJit, copied, jits_held_by
 from parity_tests.program import Program
-from reports.rows import CallAsWritten, Observation, OutputLeaf
+from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf
 from reports.rows.check_names import AS_WRITTEN
 from reports.rows.effects import KeptArray
 
@@ -49,21 +53,75 @@ def is_due_after_failure(own: OwnJit) -> bool:
     return own.was_called or not own.is_own or bool(jax.config.values["jax_disable_jit"])
 
 
-def added(program: Program, built: Built, found: Observation, clock: StageClock) -> Observation:
+class KeptOutside:
+    """What the module of a program and the environment keep, apart from what its factory makes.
+
+    A trace may use up what happens once in a process. The calls would not see it any more.
+    """
+
+    def __init__(self, fun: Any) -> None:
+        called = fun if inspect.isroutine(fun) else getattr(type(fun), "__call__", fun)  # noqa: B004
+        self._names = getattr(inspect.unwrap(called), "__globals__", {})
+        self._before = self._now()
+
+    def changed(self) -> str:
+        """Name what was changed since; "" where nothing was."""
+        now = self._now()
+        names = {**self._before, **now}
+        return next((name for name in names if self._is_another(name, now)), "")
+
+    def _now(self) -> dict[str, tuple[Any, ...]]:
+        variables = ((f"${name}", (value,)) for name, value in os.environ.items())
+        return {**{name: _content(value) for name, value in self._names.items()}, **dict(variables)}
+
+    def _is_another(self, name: str, now: dict[str, tuple[Any, ...]]) -> bool:
+        if name.startswith(("__", "$MOSAIC")):  # Python's own, and what JAX sets for Pallas
+            return False
+        one, two = self._before.get(name, ()), now.get(name, ())
+        if name.startswith("$"):
+            return one != two
+        return len(one) != len(two) or not all(map(operator.is_, one, two))
+
+
+def _content(value: Any) -> tuple[Any, ...]:
+    """Return the objects that a value holds: of a container, a class or an object its parts."""
+    if isinstance(value, dict):
+        return (*value.keys(), *value.values())
+    if isinstance(value, (list, set, tuple)):
+        return tuple(value)
+    if isinstance(value, type) and value.__module__ != "builtins":
+        return tuple(value.__dict__.values())
+    return (value,)
+
+
+def added(
+    program: Program, built: Built, found: Observation, kept: KeptOutside, clock: StageClock
+) -> Observation:
     """Make the calls of a program, built anew, and return its observation with them.
 
+    No call is made where the measurement has changed what is `kept` outside of its factory.
     `changed_process` says where it deletes arrays that were there before it was built. Our sides
     only build it: its factory may draw from what its module shares, as on the others.
     """
     before = [array for each in device_buffers.alive() if (array := each()) is not None]
+    name = kept.changed()
     with clock(AS_WRITTEN):
-        calls = _calls(program, called=not is_ours(built.side))
+        calls = _calls(program, called=not is_ours(built.side) and not name)
+    if name and not is_ours(built.side):
+        untold = Failure(
+            kind="unavailable", stage=AS_WRITTEN, type="KeptOutside",
+            message=f"it was not called: its trace has changed {name}, which it keeps outside of "
+            "what its factory makes, and calls may be others by that",
+        )  # fmt: skip
+        calls = (CallAsWritten(failure=untold),)
     changed = (f"the program {DELETES}",) if any(each.is_deleted() for each in before) else ()
     observed = found.model_copy(update={"as_written": calls, "changed_process": changed})
     if found.failure is None or not calls:
         return observed
     failure = calls[0].failure
-    if failure is None:
+    if failure is not None and failure.kind == "unavailable":
+        failure = found.failure
+    elif failure is None:
         failure = found.failure.model_copy(update={"runs_as_written": True})
     elif (failure.type, failure.message) == (found.failure.type, found.failure.message):
         failure = found.failure
@@ -84,7 +142,9 @@ def _calls(program: Program, *, called: bool) -> tuple[CallAsWritten, ...]:
     start, made = time.perf_counter(), []
     for _ in range(CALLS):
         try:
-            made.append(results.row(jax.block_until_ready(fun(*args, **kwargs))))
+            with effects.recording() as of_call:
+                result = jax.block_until_ready(fun(*args, **kwargs))
+            made.append(results.row(result, of_call))
         except Exception as error:  # noqa: BLE001
             made.append(CallAsWritten(failure=failures.exception(error, AS_WRITTEN)))
         if len(made) > 1 and time.perf_counter() - start > ENOUGH:
@@ -105,7 +165,7 @@ class _Results:
         self._known: set[tuple[str, ...]] = set()
 
     @jax_defaults()
-    def row(self, result: Any) -> CallAsWritten:
+    def row(self, result: Any, of_call: effects.Recording) -> CallAsWritten:
         flat, tree = jax.tree_util.tree_flatten_with_path(result)
         read = [_leaf(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
         outputs = tuple(row for row, _ in read)
@@ -113,12 +173,22 @@ class _Results:
         kept = () if digests in self._known else tuple(array for _, array in read)
         self._known.add(digests)
         text = without_addresses(str(tree).removeprefix("PyTreeDef"))
-        return CallAsWritten(tree=text, outputs=outputs, kept=kept)
+        done = effect_rows.effects(of_call, of_call) if of_call.invocations else None
+        return CallAsWritten(tree=text, outputs=outputs, kept=kept, effects=done)
+
+
+def _is_of_numbers(leaf: Any) -> bool:
+    """Say whether a leaf is an array of NumPy's that JAX could take, or a scalar of it."""
+    if not isinstance(leaf, (np.ndarray, np.generic)):
+        return False
+    is_wide = leaf.dtype.itemsize > (16 if leaf.dtype.kind == "c" else 8)
+    plain = leaf.dtype.kind in "biufc" and not is_wide
+    return plain or hasattr(ml_dtypes, leaf.dtype.name)
 
 
 def _leaf(path: str, leaf: Any) -> tuple[OutputLeaf, KeptArray]:
     """Describe a leaf of a result, which need not be an array: no jit is around the program."""
-    if isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+    if isinstance(leaf, jax.Array) or _is_of_numbers(leaf):
         row, value = values.to_host(path, leaf)
         return row, kept_arrays.keep(value.array)
     if isinstance(leaf, (float, complex)):

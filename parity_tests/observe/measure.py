@@ -96,9 +96,11 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     built: Built | None = None
+    kept: as_written.KeptOutside | None = None
     try:
         effects.install()
         built = stages.build(program, side, clock)
+        kept = as_written.KeptOutside(built.own.fun)
         built, found, is_due = _measure(
             name,
             built,
@@ -119,25 +121,29 @@ def measure(
         is_due = built is not None and as_written.is_due_after_failure(built.own)
     if built is None:
         return found
-    return _with_last(program, built, found, is_due, clock, on_measured, flips)
+    kept = kept if is_due else None
+    return _with_last(program, built, found, kept, clock, on_measured, flips)
 
 
 def _with_last(
-    program: Program, built: Built, found: Measured, as_it_is_written: bool, clock: StageClock,
-    on_measured: Callable[[Measured], object], flips: Flips,
+    program: Program, built: Built, found: Measured, kept: as_written.KeptOutside | None,
+    clock: StageClock, on_measured: Callable[[Measured], object], flips: Flips,
 ) -> Measured:  # fmt: skip
-    """Add what comes last and may take the process along: the other form, and calls as written."""
+    """Add what comes last and may take the process along: the other form, and calls as written.
+
+    These are made where what the program has `kept` before it was traced is given.
+    """
     observation = found.observation
     flag_flips = last_checks.are_due(built, observation, flips)
-    if flag_flips or as_it_is_written:
+    if flag_flips or kept:
         on_measured(found)
     if flag_flips:
         if flips == "called" and clock.seconds["compile"] > LONG_STAGING:
             flips = "lowered"  # the other form may compile for as long
         last = last_checks.take(built, observation, clock, flips)
         observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
-    if as_it_is_written:
-        observation = as_written.added(program, built, observation, clock)
+    if kept:
+        observation = as_written.added(program, built, observation, kept, clock)
     return replace(found, observation=observation)
 
 

@@ -189,8 +189,9 @@ def run_job(
 def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observation) -> HazardsFound:
     """Trace a program once more for its hazards; a process in legacy form may tell more.
 
-    It is built once more only where what was measured cannot tell: it read something while it was
-    built, or the measurement has left it in a state in which it raises.
+    It is built once more only where it read something while it was built: the programs after it
+    may draw from what its module shares, on this side as on the others. Where the measurement has
+    left it in a state in which it raises, the other process tells.
     """
     from parity_tests.observe.import_reads import needs_legacy
 
@@ -203,10 +204,8 @@ def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observati
 
     is_measured = once is not None and not once.has_read
     found = hazards_of(as_measured if is_measured else loaded, reads)
-    if is_measured and found.not_detected:
-        found = hazards_of(loaded, reads)
     if measured.side != "jax-simplified":
-        return found
+        return hazards_of(loaded, reads) if is_measured and found.not_detected else found
     return found.model_copy(update={"again": bool(found.not_detected) or needs_legacy(job.target)})
 
 

@@ -23,4 +23,5 @@ SHARDINGS = "const arg shardings"
 FLIPS = "flag flips"
 # No check: the stage in which stock sides call a program that is not one jitted function.
 AS_WRITTEN = "calls as written"
+PLACED = "placement as written"
 SETTINGS = "settings left alone"

@@ -218,6 +218,7 @@ class CallAsWritten(Row):
     tree: str = ""
     outputs: tuple[OutputLeaf, ...] = ()
     kept: tuple[KeptArray, ...] = ()
+    effects: Effects | None = None  # callbacks and prints, where there are any
 
 
 class Observation(Row):

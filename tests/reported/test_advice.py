@@ -49,6 +49,7 @@ OTHERWISE = {
     "broken release": "another release of JAX",
     "wrong side": "the environment of the process",
     "pure calls": "JAX promises no number of calls of a pure function",
+    "own state": "constparity's own way of calling",
     "nothing": "nothing is to be done",
     "not the cause": "nothing is to be done",
 }

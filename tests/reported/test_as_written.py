@@ -27,6 +27,9 @@ def rows():
         ("written_after_a_warm_up", "call 1 gives other values", "capture a copy"),
         ("donates_what_another_captured", "call 2 works on jax-legacy and fails", "between calls"),
         ("hands_an_alias_to_a_donating_jit", "call 1 works on jax-legacy and fails", "donated"),
+        ("prints_what_it_has_written", "call 2 has other effects", "capture a copy"),
+        ("writes_less_than_a_rounding", "call 2 is another than call 1", "capture a copy"),
+        ("pmapped_and_written", "call 2 gives other values", "capture a copy"),
         ("holds_a_guard", "call 1 works on jax-legacy and fails", "on the device"),
     ],
 )
@@ -44,12 +47,20 @@ def test_a_program_that_does_the_same_as_it_is_written_is_safe(rows, name):
     assert [len(each.as_written) for each in row.observations] == [4, 4]
 
 
-def test_a_program_that_no_jit_takes_is_called_all_the_same(rows):
-    row = rows["gives_a_number"]
+@pytest.mark.parametrize("name", ["gives_a_number", "gives_an_object"])
+def test_a_program_that_no_jit_takes_is_called_all_the_same(rows, name):
+    row = rows[name]
     assert row.flip.outcome == "could not compare"
     assert row.flip.reasons[0].what.startswith(
         "what it costs is not known: as it is written it runs, 4 calls alike on both sides"
     )
+
+
+def test_what_happens_once_in_a_process_is_not_called_again(rows):
+    row = rows["calibrates_once_in_a_process"]
+    first = row.flip.reasons[0]
+    assert (row.flip.outcome, first.action) == ("could not compare", advice("own state"))
+    assert "its trace has changed CALIBRATED" in first.what
 
 
 def test_a_program_that_does_not_repeat_itself_as_it_is_written_blames_nobody(rows):

@@ -6,27 +6,43 @@ import pytest
 from parity_tests.advice import advice
 from parity_tests.evidence import kept_arrays, values
 from parity_tests.evidence.records import Evidence
-from parity_tests.judge.calls_as_written import PLACED, compare
+from parity_tests.judge.calls_as_written import LEAKED, compare
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.repetition import across, within
 from parity_tests.judge.sides import Pair
 from reports.rows import CallAsWritten, Failure, Hazard, LeafComparison, Observation, OutputLeaf
-from reports.rows.check_names import AS_WRITTEN
+from reports.rows.check_names import AS_WRITTEN, PLACED
+from reports.rows.effects import Effect, Effects
 
 STOCK = ("jax-legacy", "jax-simplified")
 ONE, TWO = np.float32([1, 1]), np.float32([2, 1])
 
 
-def gives(array=ONE, *, tree="*", committed=False, kept=True, weak_type=False):
+def gives(
+    array=ONE, *, tree="*", committed=False, kept=True, weak_type=False, dtype="", prints=None
+):
     leaf = OutputLeaf(
-        path="", shape=array.shape, dtype=str(array.dtype), weak_type=weak_type,
+        path="", shape=array.shape, dtype=dtype or str(array.dtype), weak_type=weak_type,
         sha256=values.digest(values.Value("", array)), sharding="cpu:0", committed=committed,
     )  # fmt: skip
-    return CallAsWritten(
-        tree=tree, outputs=(leaf,), kept=(kept_arrays.keep(array),) if kept else ()
-    )
+    arrays = (kept_arrays.keep(array),) if kept else ()
+    done = None if prints is None else Effects(found=(printed(prints),))
+    return CallAsWritten(tree=tree, outputs=(leaf,), kept=arrays, effects=done)
+
+
+def text(value):
+    return np.frombuffer(value.encode(), np.uint8)
+
+
+def printed(array):
+    digest = values.digest(values.Value("", array))
+    return Effect(
+        kind="debug_print", function="{}", place="", ordered=False, types=("float32[2]",), calls=1,
+        calls_of_compiled=1, sha256=digest, sha256_of_compiled=digest,
+        arguments=(kept_arrays.keep(array[None]),),
+    )  # fmt: skip
 
 
 def raises(kind="exception", message="Array has been deleted.\nmore", type_="ValueError"):
@@ -82,6 +98,23 @@ def test_calls_that_do_the_same_are_equal():
             [gives(weak_type=True)],
             "call 1 gives another weak type at the only output: False against True",
         ),
+        (
+            [gives(text("256"), dtype="str")],
+            [gives(text("512"), dtype="str")],
+            "call 1 gives another str at the only output",
+        ),
+        (
+            [gives(prints=ONE)],
+            [gives()],
+            'call 1 has other effects: print "{}" is called 1 time against 0 times by one call of '
+            "the program with float32[2]",
+        ),
+        (
+            [gives()],
+            [raises("crash")],
+            "a call works on jax-legacy and fails on jax-simplified: "
+            "ValueError: Array has been deleted.",
+        ),
     ],
 )
 def test_the_first_call_that_differs_is_told(before, after, said):
@@ -107,6 +140,34 @@ def test_a_first_call_that_fails_before_the_flip_leaves_nothing_to_compare(after
     assert found([gives(), raises()], [gives(), after])[0] == ("equal", "2 calls alike")
     flip = decided(observation(STOCK[0], raises()), observation(STOCK[1], after))
     assert flip.outcome == "could not compare"
+
+
+ROUNDED = np.float32([1.0000001, 1])
+
+
+def test_a_side_that_alone_gives_other_bits_than_before_differs_however_little():
+    """Nothing but a write can do that: the arguments are the same, and so is the program."""
+    said = "call 2 is another than call 1 on {} and the same on {}, bit by bit"
+    same, other = [gives(), gives(kept=False)], [gives(), gives(ROUNDED)]
+    assert found(same, other)[0] == ("different", said.format("jax-simplified", "jax-legacy"))
+    assert found(other, same)[0] == ("different", said.format("jax-legacy", "jax-simplified"))
+    printed_once = [gives(prints=ONE), gives(kept=False, prints=ONE)]
+    assert found(printed_once, [gives(prints=ONE), gives(kept=False, prints=ROUNDED)])[0] == (
+        "different",
+        said.format("jax-simplified", "jax-legacy"),
+    )
+    # A program with state of its own changes on both sides, and may round.
+    assert found(other, [gives(), gives(np.float32([1.0000002, 1]))])[0] == (
+        "equal",
+        "2 calls alike",
+    )
+
+
+def test_a_tracer_that_the_trace_has_left_is_no_failure_of_the_program():
+    left = raises(type_="jax.errors.UnexpectedTracerError")
+    assert found([left], [left])[0] == ("not compared", LEAKED)
+    flip = decided(observation(STOCK[0], left), observation(STOCK[1], left))
+    assert (flip.outcome, flip.reasons[0].action) == ("could not compare", advice("own state"))
 
 
 def test_values_that_are_as_far_apart_in_the_traced_program_are_told_there():

@@ -110,3 +110,72 @@ def draws_at_each_call():
     weights = jnp.arange(64.0)
     scale = jax.jit(lambda x, n: x * weights + n)
     return lambda x: scale(x, float(np.random.default_rng().integers(2**40))), (X,)
+
+
+CALIBRATED: set[str] = set()
+
+
+@program
+def calibrates_once_in_a_process():
+    """Its first trace uses up what happens once, so later calls would not do it."""
+    scale_of = aligned(1.0)
+    scale = jax.jit(lambda x: x * scale_of)
+
+    def step(x):
+        y = scale(x)
+        if not CALIBRATED:
+            CALIBRATED.add("scale")
+            scale_of[:] = 5.0
+        return y
+
+    return step, (X,)
+
+
+@program
+def prints_what_it_has_written():
+    total = aligned(1.0)
+    show = jax.jit(lambda x: (jax.debug.print("total {}", jnp.sum(total)), x + 1)[1])
+
+    def step(x):
+        y = jax.block_until_ready(show(x))
+        if not isinstance(x, jax.core.Tracer):
+            jax.effects_barrier()
+            total[:] += 1
+        return y
+
+    return step, (X,)
+
+
+@program
+def writes_less_than_a_rounding():
+    rate = aligned(1e-7)
+    shift = jax.jit(lambda x: x + rate)
+
+    def step(x):
+        y = jax.block_until_ready(shift(x))
+        if not isinstance(x, jax.core.Tracer):
+            rate[:] = 0.0
+        return y
+
+    return step, (X,)
+
+
+@program
+def pmapped_and_written():
+    offset = aligned(1.0)
+    add = jax.pmap(lambda x: x + offset)
+
+    def step(x):
+        y = jax.block_until_ready(add(x))
+        if not isinstance(x, jax.core.Tracer):
+            offset[:] += 1
+        return y
+
+    return step, (X[None],)
+
+
+@program
+def gives_an_object():
+    weights = jnp.arange(64.0)
+    dot = jax.jit(lambda x: x @ weights)
+    return lambda x: np.array([dot(x) is not None, "a", None], object), (X,)
