@@ -87,7 +87,7 @@ class PairComparison:
         """
         if self.pair.across_modes or self.pair.is_one_side:
             return False
-        return self.pair.left.writes_while_traced or self.pair.right.writes_while_traced
+        return bool(self.pair.left.written_in_trace or self.pair.right.written_in_trace)
 
     def _comparison(
         self,

@@ -268,10 +268,32 @@ def _has_donated(flip: AcrossFlip) -> bool:
     return after.jaxpr.donated_types is not None
 
 
+def _written(flip: AcrossFlip, hazards: Sequence[Hazard]) -> list[Hazard]:
+    """Return those of captured arrays that the program was seen to write into, by their types."""
+    types = {
+        type_
+        for each in (flip.before, flip.after)
+        if each
+        for type_ in (*each.written_in_trace, *each.written_in_calls)
+    }
+    return [each for each in hazards if each.array.rpartition(" ")[2] in types]
+
+
 def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     """Return the reason that hazards of one kind are."""
     hazard = hazards[0]
     outcome: FlipOutcome = "safe"
+    if hazard.kind == "writeable NumPy array" and (written := _written(flip, hazards)):
+        return FlipReason(
+            outcome="different",
+            kind="hazard",
+            subject=hazard.kind,
+            what=f"it writes into a captured NumPy array, {written[0].array}, which stock "
+            "simplified on a CPU may compute with: not in every run, so equal results here say "
+            "nothing",
+            where=lines_of(written),
+            action=hazard.fix,
+        )
     if hazard.kind == "captured and donated" and not _has_donated(flip):
         outcome = "different"
     elif is_work(flip, hazard):

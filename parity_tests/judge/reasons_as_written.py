@@ -13,6 +13,9 @@ from reports.rows.check_names import AS_WRITTEN
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 _DONATED = "Attempt to donate a buffer"  # and so of one that is an argument of the call as well
 
+# Later calls of the traced program are more than those that are made of it as it is written.
+_OF_FIRST_CALL = ("trace", "lower", "compile", "first call", "donating call")
+
 
 def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
     """Return the kinds of hazards for which a side fails so."""
@@ -92,8 +95,9 @@ def of_failure(flip: AcrossFlip, failure: Failure) -> FlipReason | None:
     assert flip.before is not None
     assert flip.after is not None
     compared, works = flip.as_written, calls_as_written.works_on_both(flip.before, flip.after)
+    works = works and failure.stage in _OF_FIRST_CALL
     if compared is None or compared.outcome != "equal" or not works:
-        if failure.runs_as_written:
+        if failure.runs_as_written and flip.before.failure:
             return _not_compared(failure, "as it is written it runs")
         return None
     return _not_compared(failure, f"as it is written it runs, {compared.detail} on both sides")

@@ -23,6 +23,7 @@ from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import calls_own_jit
 from parity_tests.observe import device_buffers, donating_call, effect_rows, effects, failures
 from parity_tests.observe.calls import without_addresses
+from parity_tests.observe.checks import overwritten_arrays
 from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Built, Lowered, StageClock
 from parity_tests.own_jit import OwnJit, copied, jits_held_by
@@ -106,7 +107,7 @@ def added(
     before = [array for each in device_buffers.alive() if (array := each()) is not None]
     name = kept.changed()
     with clock(AS_WRITTEN):
-        calls = _calls(program, called=not is_ours(built.side) and not name)
+        calls, written = _calls(program, called=not is_ours(built.side) and not name)
     if name and not is_ours(built.side):
         untold = Failure(
             kind="unavailable", stage=AS_WRITTEN, type="KeptOutside",
@@ -115,7 +116,8 @@ def added(
         )  # fmt: skip
         calls = (CallAsWritten(failure=untold),)
     changed = (f"the program {DELETES}",) if any(each.is_deleted() for each in before) else ()
-    observed = found.model_copy(update={"as_written": calls, "changed_process": changed})
+    update = {"as_written": calls, "changed_process": changed, "written_in_calls": written}
+    observed = found.model_copy(update=update)
     if found.failure is None or not calls:
         return observed
     failure = calls[0].failure
@@ -128,14 +130,16 @@ def added(
     return observed.model_copy(update={"failure": failure})
 
 
-def _calls(program: Program, *, called: bool) -> tuple[CallAsWritten, ...]:
+def _calls(program: Program, *, called: bool) -> tuple[tuple[CallAsWritten, ...], tuple[str, ...]]:
+    """Return the calls, and the types of the NumPy arrays that they have written into."""
     # As in a measurement, a program may raise anything.
     try:
         fun, args, kwargs = (program.anew or program).build_as_written()
     except Exception as error:  # noqa: BLE001
-        return (CallAsWritten(failure=failures.exception(error, AS_WRITTEN)),)
+        return (CallAsWritten(failure=failures.exception(error, AS_WRITTEN)),), ()
     if not called:
-        return ()
+        return (), ()
+    held = overwritten_arrays.checksums(fun)
     # The first call is given the arguments themselves: they may be what the program has captured.
     spare = [copied((args, kwargs)) for _ in range(CALLS - 1)]
     results = _Results()
@@ -151,7 +155,7 @@ def _calls(program: Program, *, called: bool) -> tuple[CallAsWritten, ...]:
             break
         if spare and any(map(_is_gone, jax.tree.leaves((args, kwargs)))):
             args, kwargs = spare.pop()
-    return tuple(made)
+    return tuple(made), overwritten_arrays.written(held, overwritten_arrays.checksums(fun))
 
 
 def _is_gone(leaf: Any) -> bool:

@@ -163,7 +163,7 @@ def _measure(
     peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
     built, lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
     with clock("count"):
-        writes_while_traced = held != overwritten_arrays.checksums(built.own.fun)
+        written = overwritten_arrays.written(held, overwritten_arrays.checksums(built.own.fun))
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock, peaks)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
@@ -187,7 +187,7 @@ def _measure(
         checks=checks,
         cached=cached,
         fresh=fresh,
-    ).model_copy(update={"writes_while_traced": writes_while_traced})
+    ).model_copy(update={"written_in_trace": written})
     measured = Measured(observation, called.first.arrays, counted.jaxpr)
     return built, measured, as_written.is_due(built, lowered, counted.facts)
 

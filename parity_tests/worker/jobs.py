@@ -22,6 +22,7 @@ from parity_tests.evidence.folder_layout import (
     truth_files,
 )
 from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.own_packages import CollisionError
 from parity_tests.processes.protocol import (
     Job,
     Rerun,
@@ -226,9 +227,11 @@ def _measured(
             program = load(job.target)
         except targets.TargetError as error:
             # It was there when targets were listed: it is its import on this side that fails.
+            collides = isinstance(error.__cause__, CollisionError)
             failure = Failure(
-                kind="exception", stage="import", type=type(error).__name__, message=str(error)
-            )
+                kind="unavailable" if collides else "exception",
+                stage="import", type=type(error).__name__, message=str(error),
+            )  # fmt: skip
             failed = Observation(program=job.name, side=how.side, failure=failure)
             return measure.Measured(failed), None
         finally:

@@ -250,8 +250,10 @@ class Observation(Row):
     calls: CallResults | None = None  # whether the results of all calls are the same bits
     # The calls of a program as it is written, where that is not one jitted function; stock sides.
     as_written: tuple[CallAsWritten, ...] = ()
-    # The trace writes into a NumPy array that the program refers to.
-    writes_while_traced: bool = False
+    # The types of NumPy arrays that the program refers to, and that its trace, or its calls as
+    # written, write into: "float32[64]".
+    written_in_trace: tuple[str, ...] = ()
+    written_in_calls: tuple[str, ...] = ()
     growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
     texts: ProgramTexts | None = None  # its jaxpr and its StableHLO, as printed

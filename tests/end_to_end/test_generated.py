@@ -26,7 +26,7 @@ from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.observe import measure
 from reports.rows import SIDES
-from simplified_consts import lowering
+from simplified_consts.hoisting import deduplication
 
 SEEDS = range(int(os.environ.get("CONSTPARITY_SEEDS", "2")))
 EXAMPLES = int(os.environ.get("CONSTPARITY_EXAMPLES", "4"))
@@ -173,7 +173,9 @@ def test_a_wrong_key_of_constants_is_caught(load, monkeypatch):
     program = load(TWO_ARRAYS)
     check_against_stock(program)
     check_calls(TWO_ARRAYS, program)
-    monkeypatch.setattr(lowering, "constant_key", lambda value: (np.shape(value), str(value.dtype)))
+    monkeypatch.setattr(
+        deduplication, "constant_key", lambda value: (np.shape(value), str(value.dtype))
+    )
     with pytest.raises(AssertionError, match=r"outputs differ|one each"):
         check_against_stock(program)
     with pytest.raises(AssertionError, match="Mismatched elements"):

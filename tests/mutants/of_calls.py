@@ -110,8 +110,8 @@ def steady_call_with_other_const_args():
 def compiled_stage_with_other_const_args():
     stock = stages.Compiled.__init__
 
-    def init(self, executable, const_args, *rest):
-        stock(self, executable, const_args[::-1], *rest)
+    def init(self, executable, const_args, *rest, **named):
+        stock(self, executable, const_args[::-1], *rest, **named)
 
     with attribute(stages.Compiled, "__init__", init):
         yield

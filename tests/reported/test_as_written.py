@@ -40,6 +40,13 @@ def test_what_python_does_around_a_jit_breaks_after_the_flip(rows, name, said, a
     assert first.what.startswith(f"as it is written, {said}")
 
 
+def test_a_write_that_was_seen_is_never_safe(rows):
+    """Equal results of one run say nothing: the next one may have the array in shared memory."""
+    row = rows["writes_where_memory_may_be_shared"]
+    actions = {each.action for each in row.flip.reasons if each.outcome == "different"}
+    assert actions == {advice("capture a copy")}
+
+
 @pytest.mark.parametrize("name", ["puts_its_result_somewhere", "counts_its_calls"])
 def test_a_program_that_does_the_same_as_it_is_written_is_safe(rows, name):
     row = rows[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -88,8 +88,10 @@ def writeable_arrays(fun: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
     ]
 
 
-def checksums(fun: Callable[..., Any]) -> list[int]:
-    """Return a checksum of each array that a function may write to, of every n-th element if large.
+def checksums(fun: Callable[..., Any]) -> list[tuple[str, int]]:
+    """Return the type and a checksum of each array that a function may write to.
+
+    The checksum of a large array is of every n-th element.
 
     Example::
 
@@ -98,9 +100,27 @@ def checksums(fun: Callable[..., Any]) -> list[int]:
     found = writeable_arrays(fun)
     steps = [max(1, each.nbytes // CHECKED_BYTES) for each in found]
     return [
-        zlib.crc32(each.reshape(-1)[::step].tobytes())
+        (
+            f"{each.dtype}[{','.join(map(str, each.shape))}]",
+            zlib.crc32(each.reshape(-1)[::step].tobytes()),
+        )
         for each, step in zip(found, steps, strict=True)
     ]
+
+
+def written(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """Return the types of the arrays whose checksums differ, each once.
+
+    A type that another array has too, which is as it was, is left out.
+
+    Example::
+
+        written([("float32[3]", 1)], [("float32[3]", 2)]) == ("float32[3]",)
+    """
+    if len(before) != len(after):  # the function refers to others now
+        return ()
+    same = {type_ for (type_, one), (_, two) in zip(before, after, strict=True) if one == two}
+    return tuple(dict.fromkeys(type_ for type_, _ in before if type_ not in same))
 
 
 def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:

@@ -118,14 +118,15 @@ CALIBRATED: set[str] = set()
 @program
 def calibrates_once_in_a_process():
     """Its first trace uses up what happens once, so later calls would not do it."""
-    scale_of = aligned(1.0)
-    scale = jax.jit(lambda x: x * scale_of)
+    weights = jnp.arange(64.0)
+    scale = jax.jit(lambda x: x * weights)
+    consume = jax.jit(lambda w: w + 1, donate_argnums=0)
 
     def step(x):
         y = scale(x)
         if not CALIBRATED:
-            CALIBRATED.add("scale")
-            scale_of[:] = 5.0
+            CALIBRATED.add("weights")
+            consume(weights)
         return y
 
     return step, (X,)
@@ -179,3 +180,17 @@ def gives_an_object():
     weights = jnp.arange(64.0)
     dot = jax.jit(lambda x: x @ weights)
     return lambda x: np.array([dot(x) is not None, "a", None], object), (X,)
+
+
+@program
+def writes_where_memory_may_be_shared():
+    """Its array is where NumPy puts it: stock simplified computes with its memory in some runs."""
+    offset = np.ones(64, np.float32)
+    add = jax.jit(lambda x: x + offset)
+
+    def step(x):
+        y = jax.block_until_ready(add(x))
+        offset[:] = 5.0
+        return y + add(x)
+
+    return step, (X,)

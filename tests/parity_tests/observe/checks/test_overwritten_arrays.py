@@ -91,4 +91,13 @@ def test_an_object_that_writes_into_its_array_while_it_is_traced_is_seen():
     for by in (0, 1):
         program = from_function(lambda by=by: (Counts(by), (jnp.ones(4),)), "counts")
         observed = measure.measure(program, "jax-legacy").observation
-        assert observed.writes_while_traced == (by == 1)
+        assert observed.written_in_trace == (("float32[4]",) if by else ())
+        assert observed.written_in_calls == (("float32[4]",) if by else ())
+
+
+def test_of_two_arrays_of_one_type_it_is_not_known_which_one_is_captured():
+    before = [("float32[3]", 1), ("float32[3]", 2), ("int32[2]", 3)]
+    after = [("float32[3]", 1), ("float32[3]", 9), ("int32[2]", 4)]
+    assert overwritten_arrays.written(before, after) == ("int32[2]",)
+    assert overwritten_arrays.written(before, before) == ()
+    assert overwritten_arrays.written(before, after[1:]) == ()
