@@ -230,7 +230,7 @@ def test_progress_is_told_of_every_step(faults, progress):
     assert {of for _, of, _ in measured} == {total}
     texts = [text for _, _, text in progress[len(measured) :]]
     assert {f"judging {row.name}" for row in faults.programs} <= set(texts)
-    assert "judging other_value: in double precision, at most 30 s" in texts
+    assert "judging other_value: in double precision, at most 8 s" in texts
     assert any(text.startswith("run again on jax-legacy and jax-simplified (") for text in texts)
     assert "run again: jax-legacy: other_value" in texts
     assert "" not in texts
