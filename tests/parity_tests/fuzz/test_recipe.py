@@ -62,7 +62,7 @@ def program(jit=jax.jit):
         x = x * c3
         return (x, c0)
 
-    return lambda v: jax.vmap(jit(fun))(jnp.stack([v, -v])), (draw(1000, 8, 8),)
+    return jit(lambda v: jax.vmap(jit(fun))(jnp.stack([v, -v]))), (draw(1000, 8, 8),)
 '''
     )
     imported = {
