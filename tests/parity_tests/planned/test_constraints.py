@@ -88,7 +88,7 @@ def test_they_reach_the_environment_of_a_library(tmp_path, monkeypatch):
 def test_they_reach_the_environments_that_are_made_here(tmp_path, monkeypatch):
     asked = []
 
-    def plan(jax, packages, installer, say):
+    def plan(jax, packages, say):
         asked.append(lines_of(packages))
 
     monkeypatch.setattr(making, "planned", plan)
