@@ -75,6 +75,7 @@ def test_it_imports_its_options_and_nothing_else(suite):
     assert set(with_it.split()) - set(without.split()) == {
         "parity_tests",
         "parity_tests.jax_defaults",
+        "parity_tests.jax_internals",
         "parity_tests.own_jit",
         "parity_tests.program",
         "parity_tests.suites",
