@@ -110,7 +110,7 @@ class OwnJit:
     @property
     def donates(self) -> bool:
         """Whether any argument is donated."""
-        return _donates(self.options)
+        return bool(self.options.get("donate_argnums") or self.options.get("donate_argnames"))
 
     @functools.cached_property
     def bound(self) -> Callable[..., Any]:
@@ -248,9 +248,7 @@ def jits_held_by(fun: Any) -> list[Any]:
     """
     if _is_staged(fun):
         return [fun]
-    called = fun
-    if not isinstance(fun, types.FunctionType):
-        called = inspect.getattr_static(type(fun), "__call__", None)
+    called = called_function(fun)
     if not isinstance(called, types.FunctionType):
         return []
     names = called.__code__.co_names
@@ -258,6 +256,16 @@ def jits_held_by(fun: Any) -> list[Any]:
     if called is not fun:
         held += map(getattr(fun, "__dict__", {}).get, names)
     return [each for each in held if _is_staged(each) and not _is_of_jax(each)]
+
+
+def called_function(fun: Any) -> Any:
+    """Return what a call of a function or an object runs: the function, or the type's `__call__`.
+
+    Example::
+
+        called_function(model) is type(model).__call__
+    """
+    return fun if inspect.isroutine(fun) else type(fun).__call__
 
 
 def _is_staged(fun: Any) -> bool:
@@ -272,10 +280,6 @@ def _in_closure(fun: types.FunctionType) -> Iterator[Any]:
     for cell in fun.__closure__ or ():
         with contextlib.suppress(ValueError):  # nothing is in it yet
             yield cell.cell_contents
-
-
-def _donates(options: Mapping[str, Any]) -> bool:
-    return bool(options.get("donate_argnums") or options.get("donate_argnames"))
 
 
 @jax_defaults()

@@ -21,6 +21,7 @@ from reports.rows import (
     LeafComparison,
     Observation,
     OutputLeaf,
+    Side,
 )
 from reports.rows.check_names import AS_WRITTEN, PLACED
 from reports.rows.effects import Effects, KeptArray
@@ -32,6 +33,7 @@ LEAKED = (
     "it was not called: it keeps values between calls outside of what its factory makes, and "
     "constparity's trace has left a tracer there"
 )
+_STOCK = ("jax-legacy", "jax-simplified")
 _OF_PROGRAMS = ("exception", "crash")  # other failures are limits of the campaign
 
 
@@ -55,25 +57,57 @@ def compare(pair: Pair, traced: Sequence[LeafComparison] = ()) -> list[Found]:
     """
     both = list(zip(pair.left.as_written, pair.right.as_written, strict=False))
     if not both:
-        return []
+        return _one_alone(pair)
     apart = next(filter(None, _apart(pair, traced)), "")
     placed = next(filter(None, (_placed(n, *each) for n, each in enumerate(both, 1))), "")
     placed_outcome: ComparisonOutcome = "expected difference" if pair.across_modes else "different"
     return [
-        Found(AS_WRITTEN, "different", apart) if apart else _not_apart(pair.left, len(both)),
+        Found(AS_WRITTEN, "different", apart) if apart else _not_apart(pair, len(both)),
         Found(PLACED, placed_outcome, placed) if placed else Found(PLACED, "equal"),
     ]
 
 
-def _not_apart(left: Observation, calls: int) -> Found:
-    failure = left.as_written[0].failure
-    if failure is None:
-        return Found(AS_WRITTEN, "equal", f"{counted(calls, 'call')} alike")
+def _one_alone(pair: Pair) -> list[Found]:
+    """Say that one side alone was called; a side that failed, or is ours, is told elsewhere."""
+    called = [each.side for each in (pair.left, pair.right) if each.as_written]
+    sides = (pair.left.side, pair.right.side)
+    if not called or sides != _STOCK or pair.left.failure or pair.right.failure:
+        return []
+    return [Found(AS_WRITTEN, "not compared", f"{called[0]} alone was called")]
+
+
+def _not_apart(pair: Pair, calls: int) -> Found:
+    """Say that no call differs, or why that is not known: a first call failed, or was not made."""
+    for each in (pair.left, pair.right):
+        for number, call in enumerate(each.as_written[:calls], 1):
+            if call.failure is not None and (said := _untold(each.side, number, call.failure)):
+                return Found(AS_WRITTEN, "not compared", said)
+    return Found(AS_WRITTEN, "equal", f"{counted(calls, 'call')} alike")
+
+
+def _untold(side: Side, number: int, failure: Failure) -> str:
+    """Say why nothing is known after a failure; "" where the program fails in a later call."""
+    if failure.kind == "unavailable":
+        return failure.message
     if is_kept_outside(failure):
-        said = failure.message if failure.kind == "unavailable" else LEAKED
-        return Found(AS_WRITTEN, "not compared", said)
-    said = f"call 1 fails on {left.side} today: {failure.type}: {first_line(failure.message)}"
-    return Found(AS_WRITTEN, "not compared", said)
+        return LEAKED
+    said = f"{failure.type}: {first_line(failure.message)}"
+    if failure.kind not in _OF_PROGRAMS:
+        return f"the calls on {side} were not made to the end: {said}"
+    return f"call {number} fails on {side} today: {said}" if number == 1 else ""
+
+
+def new_failure_in_words(left: Side, right: Side, number: int, failure: Failure) -> str:
+    """Say that a call works on one side and fails on the other.
+
+    Example::
+
+        new_failure_in_words("jax-legacy", "jax-simplified", 1, failure)
+        # "call 1 works on jax-legacy and fails on jax-simplified: ValueError: no"
+    """
+    call = "a call" if failure.kind == "crash" else f"call {number}"
+    said = f"{failure.type}: {first_line(failure.message)}"
+    return f"{call} works on {left} and fails on {right}: {said}"
 
 
 def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:
@@ -89,8 +123,9 @@ def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] 
     if not calls and right.failure and right.failure.stage in ("import", "build"):
         calls = (CallAsWritten(failure=right.failure),)
     for number, (one, two) in enumerate(zip(left.as_written, calls, strict=False), 1):
-        if not one.failure and two.failure and two.failure.kind in _OF_PROGRAMS:
-            return number, two.failure
+        failure = None if one.failure else two.failure
+        if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
+            return number, failure
     return None
 
 
@@ -149,17 +184,14 @@ def _effects(one: CallAsWritten, two: CallAsWritten) -> str:
 
 def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | None) -> str:
     failures = [each for each in (left, right) if each]
-    if any(each.kind not in _OF_PROGRAMS for each in failures):
+    if any(each.kind not in _OF_PROGRAMS or is_kept_outside(each) for each in failures):
         return ""
     if pair.is_one_side:
-        alike = len(failures) == 2 and are_alike(left.message, right.message)  # type: ignore[union-attr]
+        alike = left is not None and right is not None and are_alike(left.message, right.message)
         return "" if alike else f"call {number} fails in one run"
     if left or not right:
         return ""
-    said = first_line(right.message)
-    call = "a call" if right.kind == "crash" else f"call {number}"
-    works, fails = pair.left.side, pair.right.side
-    return f"{call} works on {works} and fails on {fails}: {right.type}: {said}"
+    return new_failure_in_words(pair.left.side, pair.right.side, number, right)
 
 
 def _types(one: CallAsWritten, two: CallAsWritten) -> str:

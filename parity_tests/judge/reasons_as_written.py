@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parity_tests.advice import advice
 from parity_tests.exception_texts import first_line
 from parity_tests.judge import calls_as_written
@@ -9,6 +11,7 @@ from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import Comparison, Failure, FlipReason, HazardKind
 from reports.rows.check_names import AS_WRITTEN
+from reports.rows.observation import OF_LIMITS
 
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 _DONATED = "Attempt to donate a buffer"  # and so of one that is an argument of the call as well
@@ -36,11 +39,10 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
     assert flip.after is not None
     what = f"as it is written, {comparison.detail}"
     if comparison.outcome == "not compared":
-        failure = flip.before.as_written[0].failure
-        is_kept = failure is not None and calls_as_written.is_kept_outside(failure)
-        name = "own state" if is_kept else "fails today"
+        made = (*flip.before.as_written, *flip.after.as_written)
+        failures = [each.failure for each in made if each.failure]
         return FlipReason(
-            outcome="could not compare", kind="failure", what=what, action=advice(name)
+            outcome="could not compare", kind="failure", what=what, action=_of_untold(failures)
         )
     failing = calls_as_written.failure_after(flip.before, flip.after)
     if failing:
@@ -58,13 +60,18 @@ def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
     )
 
 
+def _of_untold(failures: Sequence[Failure]) -> str:
+    """Return what helps where calls could not be compared."""
+    if any(map(calls_as_written.is_kept_outside, failures)):
+        return advice("own state")
+    limits = [each.kind for each in failures if each.kind in OF_LIMITS]
+    return advice(limits[0] if limits else "fails today")
+
+
 def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReason:
     """Return the reason for a call as written that fails after the flip alone."""
-    call = "a call" if failure.kind == "crash" else f"call {number}"
-    what = (
-        f"as it is written, {call} works on {flip.left} and fails on {flip.right}: "
-        f"{failure.type}: {first_line(failure.message)}"
-    )
+    said = calls_as_written.new_failure_in_words(flip.left, flip.right, number, failure)
+    what = f"as it is written, {said}"
     if (read := read_that_changes(flip)) is not None:
         return of_read("failure", what, read)
     cause = flip.hazard(*hazards_behind(failure))

@@ -7,11 +7,14 @@ before. So stock sides also call it as it is, several times, as if the tester wa
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import os
 import time
-from typing import Any
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import jax
 import ml_dtypes
@@ -26,11 +29,13 @@ from parity_tests.observe.calls import without_addresses
 from parity_tests.observe.checks import overwritten_arrays
 from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Built, Lowered, StageClock
-from parity_tests.own_jit import OwnJit, copied, jits_held_by
+from parity_tests.own_jit import OwnJit, called_function, copied, jits_held_by
 from parity_tests.program import Program
 from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf
 from reports.rows.check_names import AS_WRITTEN
 from reports.rows.effects import KeptArray
+
+T = TypeVar("T")
 
 CALLS = 4
 ENOUGH = 10.0  # seconds; after these, two calls are enough
@@ -61,8 +66,8 @@ class KeptOutside:
     """
 
     def __init__(self, fun: Any) -> None:
-        called = fun if inspect.isroutine(fun) else getattr(type(fun), "__call__", fun)  # noqa: B004
-        self._names = getattr(inspect.unwrap(called), "__globals__", {})
+        called = inspect.unwrap(called_function(fun))
+        self._names = getattr(called, "__globals__", {})
         self._before = self._now()
 
     def changed(self) -> str:
@@ -90,9 +95,9 @@ def _content(value: Any) -> tuple[Any, ...]:
         return (*value.keys(), *value.values())
     if isinstance(value, (list, set, tuple)):
         return tuple(value)
-    if isinstance(value, type) and value.__module__ != "builtins":
-        return tuple(value.__dict__.values())
-    return (value,)
+    if isinstance(value, (types.ModuleType, jax.Array)):
+        return (value,)
+    return (value, *getattr(value, "__dict__", {}).values())
 
 
 def added(
@@ -132,30 +137,33 @@ def added(
 
 def _calls(program: Program, *, called: bool) -> tuple[tuple[CallAsWritten, ...], tuple[str, ...]]:
     """Return the calls, and the types of the NumPy arrays that they have written into."""
-    # As in a measurement, a program may raise anything.
-    try:
-        fun, args, kwargs = (program.anew or program).build_as_written()
-    except Exception as error:  # noqa: BLE001
-        return (CallAsWritten(failure=failures.exception(error, AS_WRITTEN)),), ()
+    built, failed = _attempt((program.anew or program).build_as_written)
+    if built is None:
+        return (failed,), ()
     if not called:
         return (), ()
+    fun, args, kwargs = built
     held = overwritten_arrays.checksums(fun)
     # The first call is given the arguments themselves: they may be what the program has captured.
     spare = [copied((args, kwargs)) for _ in range(CALLS - 1)]
     results = _Results()
     start, made = time.perf_counter(), []
     for _ in range(CALLS):
-        try:
-            with effects.recording() as of_call:
-                result = jax.block_until_ready(fun(*args, **kwargs))
-            made.append(results.row(result, of_call))
-        except Exception as error:  # noqa: BLE001
-            made.append(CallAsWritten(failure=failures.exception(error, AS_WRITTEN)))
+        row, failed = _attempt(functools.partial(results.of_call, fun, args, kwargs))
+        made.append(row or failed)
         if len(made) > 1 and time.perf_counter() - start > ENOUGH:
             break
         if spare and any(map(_is_gone, jax.tree.leaves((args, kwargs)))):
             args, kwargs = spare.pop()
     return tuple(made), overwritten_arrays.written(held, overwritten_arrays.checksums(fun))
+
+
+def _attempt(do: Callable[[], T]) -> tuple[T | None, CallAsWritten]:
+    """Do something of a program, which may raise anything; return what it gives, or its failure."""
+    try:
+        return do(), CallAsWritten()
+    except Exception as error:  # noqa: BLE001
+        return None, CallAsWritten(failure=failures.exception(error, AS_WRITTEN))
 
 
 def _is_gone(leaf: Any) -> bool:
@@ -168,8 +176,14 @@ class _Results:
     def __init__(self) -> None:
         self._known: set[tuple[str, ...]] = set()
 
+    def of_call(self, fun: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallAsWritten:
+        """Call a program, and return the row of that. Raises what it raises."""
+        with effects.recording() as recording:
+            result = jax.block_until_ready(fun(*args, **kwargs))
+        return self._row(result, recording)
+
     @jax_defaults()
-    def row(self, result: Any, of_call: effects.Recording) -> CallAsWritten:
+    def _row(self, result: Any, of_call: effects.Recording) -> CallAsWritten:
         flat, tree = jax.tree_util.tree_flatten_with_path(result)
         read = [_leaf(jax.tree_util.keystr(path), leaf) for path, leaf in flat]
         outputs = tuple(row for row, _ in read)

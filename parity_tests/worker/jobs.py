@@ -205,9 +205,8 @@ def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observati
 
     is_measured = once is not None and not once.has_read
     found = hazards_of(as_measured if is_measured else loaded, reads)
-    if measured.side != "jax-simplified":
-        return hazards_of(loaded, reads) if is_measured and found.not_detected else found
-    return found.model_copy(update={"again": bool(found.not_detected) or needs_legacy(job.target)})
+    may_tell_more = measured.side == "jax-simplified" and needs_legacy(job.target)
+    return found.model_copy(update={"again": bool(found.not_detected) or may_tell_more})
 
 
 def _measured(

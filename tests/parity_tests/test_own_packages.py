@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+import reports
 from parity_tests import own_packages, targets
 from parity_tests.cli import app
 from parity_tests.own_packages import ENGINE, TESTER, CollisionError
@@ -111,6 +112,23 @@ RUN = ["--sides", "jax-legacy,jax-simplified", "--no-times", "--no-attribution",
 def test_stock_jax_is_compared_beside_an_engine_of_the_users(users, capsys):
     users(engine="x = 1", model=CAPTURES.format("import engine; assert engine.x == 1"))
     assert app.main(["run", "model.py", *RUN]) == 0, capsys.readouterr()
+
+
+def test_a_collision_blames_no_pipeline(users, capsys):
+    """The engine's sides are not there: nothing was compared, and stock JAX is not contradicted."""
+    folder = users(engine="x = 1", model=CAPTURES.format("pass") + "\nimport engine\n")
+    options = ["--no-times", "--no-attribution", "--report", f"json:{folder}/result.json"]
+    assert app.main(["run", "model.py", *options]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "pipelines: constparity's own agree with stock JAX on 0 of 1 programs; 1 could not" in said
+    )
+    [row] = reports.load_result(folder / "result.json").programs
+    assert {each.side: each.failure.kind for each in row.observations if each.failure} == {
+        "legacy": "unavailable",
+        "simplified": "unavailable",
+    }
+    assert row.verdict == "could not compare"
 
 
 def test_a_target_in_a_package_of_our_name_is_refused(users):

@@ -63,11 +63,18 @@ def test_a_program_that_no_jit_takes_is_called_all_the_same(rows, name):
     )
 
 
-def test_what_happens_once_in_a_process_is_not_called_again(rows):
-    row = rows["calibrates_once_in_a_process"]
-    first = row.flip.reasons[0]
-    assert (row.flip.outcome, first.action) == ("could not compare", advice("own state"))
-    assert "its trace has changed CALIBRATED" in first.what
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("calibrates_once_by_a_set", "CALIBRATED"),
+        ("calibrates_once_by_an_attribute", "STATUS"),
+        ("calibrates_once_by_the_environment", "$CALIBRATED_WEIGHTS"),
+    ],
+)
+def test_what_happens_once_in_a_process_is_not_called_again(rows, name, kept):
+    first = rows[name].flip.reasons[0]
+    assert (rows[name].flip.outcome, first.action) == ("could not compare", advice("own state"))
+    assert f"its trace has changed {kept}, which it keeps outside" in first.what
 
 
 def test_a_program_that_does_not_repeat_itself_as_it_is_written_blames_nobody(rows):

@@ -18,6 +18,7 @@ import numpy as np
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe import device_buffers
 from parity_tests.observe.calls import Result
+from parity_tests.own_jit import called_function
 from reports.rows import Check
 from reports.rows.check_names import WRITES
 
@@ -71,12 +72,9 @@ def writeable_arrays(fun: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
     attributes, and in dictionaries, lists and tuples there; arrays that a function called by it
     refers to are not found.
     """
-    called = inspect.unwrap(fun)
-    held = [getattr(fun, "__defaults__", None), getattr(fun, "__self__", None)]
-    if not inspect.isroutine(called):
-        called, held = type(fun).__call__, [fun]
+    held = [getattr(fun, "__defaults__", None), getattr(fun, "__self__", None), fun]
     try:
-        variables = inspect.getclosurevars(called)
+        variables = inspect.getclosurevars(inspect.unwrap(called_function(fun)))
     except (TypeError, ValueError):  # no Python function: a partial, a bound method of C
         return []
     attributes = [each.__dict__ for each in held if hasattr(each, "__dict__")]

@@ -559,3 +559,15 @@ def test_bits_that_are_not_repeated_are_rounding_within_the_ladder_and_else_chan
     chance = worst(comparison("outputs", "different", (leaf("mismatch"),)), drift=[unrepeated])
     assert chance.outcome == "not repeatable"
     assert "culprit" not in chance.action
+
+
+def test_a_write_that_was_seen_into_a_captured_array_is_never_safe():
+    array = Hazard(
+        kind="writeable NumPy array", file="model.py", line=12, array="NumPy array float32[64]",
+        what="if it is written to", fix="capture a copy",
+    )  # fmt: skip
+    for seen in ("written_in_trace", "written_in_calls"):
+        wrote = observation(AFTER, **{seen: ("float32[64]",)})
+        assert decided(EQUAL, after=wrote, hazards=(array,)).outcome == "different"
+        other = observation(AFTER, **{seen: ("float32[9]",)})
+        assert decided(EQUAL, after=other, hazards=(array,)).outcome == "safe"

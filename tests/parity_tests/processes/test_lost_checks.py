@@ -11,6 +11,7 @@ from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.worker_process import KILLED, Lost
 from reports.rows import Observation, fail_rules
+from reports.rows.check_names import AS_WRITTEN
 
 FILE = program_file("trust/fails_in_the_other_form")
 SIDES = ("legacy", "jax-legacy", "jax-simplified")
@@ -104,6 +105,17 @@ def test_a_lost_check_is_named_and_the_rest_of_the_record_stands(tmp_path):
     assert (check.name, check.measured) == ("flag flips", False)
     assert record.observation.failure is None
     assert measured(tmp_path, "hazards").observation.checks == ()
+
+
+def test_a_process_that_is_lost_in_calls_as_written_is_a_call_that_failed(tmp_path):
+    record = measured(tmp_path, AS_WRITTEN)
+    [call] = record.observation.as_written
+    assert (call.failure.kind, call.failure.stage, call.failure.type) == (
+        "crash",
+        AS_WRITTEN,
+        "signal SIGABRT",
+    )
+    assert record.observation.failure is None
 
 
 def test_the_limit_of_memory_reaches_the_process_that_looks_for_hazards_alone(monkeypatch):

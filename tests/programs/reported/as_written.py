@@ -1,5 +1,8 @@
 """Programs that are not one jitted function: what their Python does around their jits counts."""
 
+import os
+import types
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,18 +22,23 @@ def aligned(value):
     return array
 
 
-@program
-def writes_between_calls():
-    offset = aligned(1.0)
-    add = jax.jit(lambda x: x + offset)
+def counting(offset, add):
+    """Return a step that writes into an array when it is called, and not while it is traced."""
 
     def step(x):
         y = jax.block_until_ready(add(x))
         if not isinstance(x, jax.core.Tracer):
+            jax.effects_barrier()
             offset[:] += 1
         return y
 
-    return step, (X,)
+    return step
+
+
+@program
+def writes_between_calls():
+    offset = aligned(1.0)
+    return counting(offset, jax.jit(lambda x: x + offset)), (X,)
 
 
 @program
@@ -113,19 +121,19 @@ def draws_at_each_call():
 
 
 CALIBRATED: set[str] = set()
+STATUS = types.SimpleNamespace(ready=False)
 
 
-@program
-def calibrates_once_in_a_process():
-    """Its first trace uses up what happens once, so later calls would not do it."""
+def once(is_done, done):
+    """Return a step whose first trace uses up what happens once, so later calls do not do it."""
     weights = jnp.arange(64.0)
     scale = jax.jit(lambda x: x * weights)
     consume = jax.jit(lambda w: w + 1, donate_argnums=0)
 
     def step(x):
         y = scale(x)
-        if not CALIBRATED:
-            CALIBRATED.add("weights")
+        if not is_done():
+            done()
             consume(weights)
         return y
 
@@ -133,18 +141,26 @@ def calibrates_once_in_a_process():
 
 
 @program
+def calibrates_once_by_a_set():
+    return once(lambda: CALIBRATED, lambda: CALIBRATED.add("weights"))
+
+
+@program
+def calibrates_once_by_an_attribute():
+    return once(lambda: STATUS.ready, lambda: setattr(STATUS, "ready", True))
+
+
+@program
+def calibrates_once_by_the_environment():
+    done = {"CALIBRATED_WEIGHTS": "1"}
+    return once(lambda: "CALIBRATED_WEIGHTS" in os.environ, lambda: os.environ.update(done))
+
+
+@program
 def prints_what_it_has_written():
     total = aligned(1.0)
     show = jax.jit(lambda x: (jax.debug.print("total {}", jnp.sum(total)), x + 1)[1])
-
-    def step(x):
-        y = jax.block_until_ready(show(x))
-        if not isinstance(x, jax.core.Tracer):
-            jax.effects_barrier()
-            total[:] += 1
-        return y
-
-    return step, (X,)
+    return counting(total, show), (X,)
 
 
 @program
@@ -164,15 +180,7 @@ def writes_less_than_a_rounding():
 @program
 def pmapped_and_written():
     offset = aligned(1.0)
-    add = jax.pmap(lambda x: x + offset)
-
-    def step(x):
-        y = jax.block_until_ready(add(x))
-        if not isinstance(x, jax.core.Tracer):
-            offset[:] += 1
-        return y
-
-    return step, (X[None],)
+    return counting(offset, jax.pmap(lambda x: x + offset)), (X[None],)
 
 
 @program

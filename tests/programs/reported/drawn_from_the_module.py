@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -16,6 +17,20 @@ ONES = (jnp.ones(64),)
 def _scaled(weights):
     weights = jnp.asarray(weights, jnp.float32)
     return (lambda x: x * weights), ONES
+
+
+@program
+def keeps_a_state():
+    """Its trace leaves a tracer in its state, so it cannot be traced once more as it is."""
+    weights = jnp.asarray(rng.normal(size=64), jnp.float32)
+    state = [jnp.asarray(rng.normal(size=64), jnp.float32)]
+    update = jax.jit(lambda s: s * weights)
+
+    def step():
+        state[0] = update(state[0])
+        return state[0].sum()
+
+    return step, ()
 
 
 @program
