@@ -45,7 +45,7 @@ def named(error: BaseException) -> str:
 
         named(ValueError("no")) == "ValueError: no"
     """
-    said = next(iter(said_by(error).strip().splitlines()), "")
+    said = first_line(said_by(error))
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 

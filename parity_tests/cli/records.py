@@ -39,7 +39,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for each in taken
         for option in (_options_of(each.annotation) if each.name in records else (each,))
     ]
-    called.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    called.__dict__["__signature__"] = inspect.Signature(options)
     called.__annotations__ = {each.name: each.annotation for each in options}
     return called
 

@@ -14,6 +14,7 @@ from typing import Any
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.evidence.values import Value
+from parity_tests.exception_texts import first_line
 from parity_tests.judge import effects
 from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
@@ -144,7 +145,7 @@ def _kind(failure: Failure) -> tuple[str, str, str]:
 
 
 def _said(failure: Failure) -> str:
-    line = next(iter(failure.message.strip().splitlines()), "")
+    line = first_line(failure.message)
     return f"{failure.kind} in {failure.stage}: {failure.type}{f': {line}' if line else ''}"
 
 

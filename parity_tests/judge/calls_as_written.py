@@ -82,7 +82,9 @@ def _not_apart(pair: Pair, calls: int) -> Found:
         for number, call in enumerate(each.as_written[:calls], 1):
             if call.failure is not None and (said := _untold(each.side, number, call.failure)):
                 return Found(AS_WRITTEN, "not compared", said)
-    return Found(AS_WRITTEN, "equal", f"{counted(calls, 'call')} alike")
+    both = zip(pair.left.as_written, pair.right.as_written, strict=False)
+    worked = sum(not (one.failure or two.failure) for one, two in both)
+    return Found(AS_WRITTEN, "equal", f"{counted(worked, 'call')} alike")
 
 
 def _untold(side: Side, number: int, failure: Failure) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parity_tests.exception_texts import formatted, said_by
+from parity_tests.exception_texts import first_line, formatted, said_by
 from parity_tests.jaxpr.source_places import is_raised_by_jax, raised_at
 from parity_tests.observe.callback_failures import raised_in_callback
 from reports.rows import Check, Failure, Proof
@@ -71,5 +71,5 @@ def it_raised(error: BaseException) -> str:
         it_raised(KeyError("x")) == "it raised KeyError: 'x'"
     """
     described = exception(error, "")
-    line = next(iter(described.message.strip().splitlines()), "")
+    line = first_line(described.message)
     return f"it raised {described.type}: {line}" if line else f"it raised {described.type}"

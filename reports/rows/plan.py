@@ -40,8 +40,6 @@ MEANINGS: Mapping[State, str] = {
     "at a price": "the flip costs time, memory, or exact bits that are explained",
     "safe": "the flip changes nothing that is judged",
 }
-# What has no verdict of its own, and what a retry is usually for.
-UNDECIDED: tuple[State, ...] = ("not run", "lost", "could not compare", "not repeatable")
 
 
 class CauseGroup(Row):

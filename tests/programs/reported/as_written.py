@@ -67,6 +67,14 @@ def donates_what_another_captured():
 
 
 @program
+def donates_its_argument():
+    """As train steps do: each call is given arguments that no call before has consumed."""
+    weights = jnp.arange(64.0)
+    update = jax.jit(lambda s, x: s * 0.5 + x * weights, donate_argnums=0)
+    return lambda s, x: update(s, x), (jnp.ones(64), X)
+
+
+@program
 def hands_an_alias_to_a_donating_jit():
     weights = jnp.arange(64.0)
     add = jax.jit(lambda w, x: w + x * weights, donate_argnums=0)
