@@ -45,7 +45,7 @@ def measure_again(
         before, after = (recorded[job.number, side].observation.times for side in pair)
         if not before or not after or beyond_doubt.is_settled(before, after):
             return False
-        return bool(beyond_doubt.slower_stages(before, after))
+        return beyond_doubt.may_be_slower(before, after)
 
     slower = [job for job in jobs if is_slower(job)]
     running = options.once_more()

@@ -11,7 +11,9 @@ left out; if the calls are too few all the same, there is no interval.
 
 That holds for independent calls. A process that runs beside others may be slow as a whole, so a
 campaign measures both sides twice more, one process after the other, and a time is slower only
-where each process after the flip is slower than each one before it. A program that compiles for
+where each process after the flip is slower than each one before it. Other work on the machine
+stretches a few calls of a process to many times the rest, and no interval is left; medians that
+exceed the limits threefold in every process are slower all the same. A program that compiles for
 long is measured once where each slower time exceeds its limits threefold.
 """
 
@@ -35,6 +37,7 @@ FACTOR_ONCE = 3.0
 SECONDS_ONCE = 0.5
 
 FAR = 3.0  # times the limits
+LEAST_CALLS = 3  # of a process, for a median
 
 # An idle machine takes about as much of the clock as of its processors, or less.
 BUSY = 1.25
@@ -106,6 +109,29 @@ def slower_stages(
     return (*found, "call") if ratio and ratio.exceeds(limits) else tuple(found)
 
 
+def seem_slower(left: StageTimes, right: StageTimes, limits: float = 1.0) -> bool:
+    """Say whether the median call on the right is slower by so many times the limits.
+
+    Example::
+
+        seem_slower(before.times, after.times, beyond_doubt.FAR)
+    """
+    if min(len(left.call_seconds), len(right.call_seconds)) < LEAST_CALLS:
+        return False
+    old, new = statistics.median(left.call_seconds), statistics.median(right.call_seconds)
+    return new > limits * FACTOR * old and new - old > limits * SECONDS_APART
+
+
+def may_be_slower(left: StageTimes, right: StageTimes) -> bool:
+    """Say whether a stage is slower on the right, or calls seem to be by far: to measure again.
+
+    Example::
+
+        may_be_slower(before.times, after.times)
+    """
+    return bool(slower_stages(left, right)) or seem_slower(left, right, FAR)
+
+
 def is_settled(left: StageTimes, right: StageTimes) -> bool:
     """Say whether one process of each side is enough: more take long, and little can change.
 
@@ -125,7 +151,11 @@ def slower_in_all(pairs: Sequence[tuple[StageTimes, StageTimes]]) -> tuple[TimeM
         slower_in_all([(before.times, after.times), *measured_again]) == ("compile",)
     """
     lefts, rights = zip(*pairs, strict=True)
-    found = [set(slower_stages(left, right)) for left in lefts for right in rights]
+    found = [
+        {*slower_stages(left, right), *(["call"] if seem_slower(left, right, FAR) else [])}
+        for left in lefts
+        for right in rights
+    ]
     return tuple(each for each in (*ONCE, "call") if all(each in stages for stages in found))
 
 

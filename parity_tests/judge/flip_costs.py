@@ -78,8 +78,15 @@ def _without_rounds(
             of_again = f"; not measured again, since that compiles for {staging}"
         old, new = _seconds(stage, before.times), _seconds(stage, after.times)
         yield _slower(flip, stage, new / old, new - old, once + of_again)
+    if "call" in confirmed:
+        return
     call = beyond_doubt.calls(before.times, after.times)
-    if call is None or call.is_open or (call.is_slower and "call" not in confirmed):
+    if beyond_doubt.seem_slower(before.times, after.times):
+        ratio = _seconds("call", after.times) / _seconds("call", before.times)
+        seemed = f"each call seemed to take {humanise_ratio(ratio)} as long"
+        what = f"{TIMES_NOT_JUDGED.what}: {seemed}"
+        yield TIMES_NOT_JUDGED.model_copy(update={"what": what})
+    elif call is None or call.is_open or call.is_slower:
         yield TIMES_NOT_JUDGED
 
 

@@ -120,6 +120,19 @@ def test_a_moment_says_nothing_of_a_machine():
     assert not beyond_doubt.waiting([times(trace=0.1, compile=0.1, processor=0.01)])
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "far"),
+    [
+        ((1.0, 1.0, 99.0), (7.0, 7.0, 7.0), True),
+        ((1.0, 1.0, 1.0), (5.0, 7.0, 5.0), False),
+        ((1e-5, 1e-5, 1e-5), (3e-4, 3e-4, 3e-4), False),  # a third of a millisecond or less
+        ((1.0, 1.0), (7.0, 7.0), False),  # too few for a median
+    ],
+)
+def test_calls_that_seem_slower_by_far_are_measured_again(before, after, far):
+    assert beyond_doubt.may_be_slower(times(*before), times(*after)) is far
+
+
 def test_a_side_measured_twice_is_never_slower():
     """Calls as a busy machine has them: skewed, with pauses, and 30 % apart as a whole."""
     random = np.random.default_rng(0)
@@ -129,4 +142,4 @@ def test_a_side_measured_twice_is_never_slower():
                     * np.where(random.random(20) < 0.05, 30, 1)).tolist())
             for _ in range(2)
         ]  # fmt: skip
-        assert beyond_doubt.slower_stages(*sides) == ()
+        assert not beyond_doubt.may_be_slower(*sides)
