@@ -22,18 +22,15 @@ from parity_tests.observe import (
     failures,
     growth,
     host_memory,
-    last_checks,
     later_calls,
     stages,
 )
-from parity_tests.observe.arguments import described
-from parity_tests.observe.checks import const_args, overwritten_arrays, round_trips
+from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
-from parity_tests.observe.flips import Flips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
-from parity_tests.observe.observation import observation_of
+from parity_tests.observe.observation import described, observation_of
 from parity_tests.observe.stages import (
     Built,
     Called,
@@ -45,7 +42,7 @@ from parity_tests.observe.stages import (
 )
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Failure, Observation, Side
-from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
+from reports.rows.check_names import EXPORT, FLIPS, RELOAD, VALUES, WRITES, Flips
 from reports.rows.observation import LONG_STAGING
 
 
@@ -134,13 +131,14 @@ def _with_last(
     These are made where what the program has `kept` before it was traced is given.
     """
     observation = found.observation
-    flag_flips = last_checks.are_due(built, observation, flips)
-    if flag_flips or kept:
+    is_flipped = flag_flips.is_due(built, observation, flips)
+    if is_flipped or kept:
         on_measured(found)
-    if flag_flips:
+    if is_flipped:
         if flips == "called" and clock.seconds["compile"] > LONG_STAGING:
             flips = "lowered"  # the other form may compile for as long
-        last = last_checks.take(built, observation, clock, flips)
+        with clock(FLIPS):
+            last = flag_flips.check(built, observation, flips)
         observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
     if kept:
         observation = as_written.added(program, built, observation, kept, clock)
