@@ -199,6 +199,10 @@ def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | No
 def _types(one: CallAsWritten, two: CallAsWritten) -> str:
     if one.tree != two.tree:
         return f"gives another structure: {one.tree} against {two.tree}"
+    for a, b in zip(one.outputs, two.outputs, strict=True):
+        if (a.sharding is None) != (b.sharding is None):
+            kinds = ("no jax.Array" if each.sharding is None else "a jax.Array" for each in (a, b))
+            return f"gives {' against '.join(kinds)} at {a.path or 'the only output'}"
     return _property_apart(one, two, _TYPES)
 
 

@@ -49,13 +49,26 @@ def test_a_write_that_was_seen_is_never_safe(rows):
 
 
 @pytest.mark.parametrize(
-    "name", ["puts_its_result_somewhere", "counts_its_calls", "donates_its_argument"]
+    "name",
+    [
+        "puts_its_result_somewhere",
+        "counts_its_calls",
+        "donates_its_argument",
+        "fills_a_buffer_that_it_passes",
+        "sets_another_array",
+        "writes_into_an_array_that_is_copied",
+    ],
 )
 def test_a_program_that_does_the_same_as_it_is_written_is_safe(rows, name):
     row = rows[name]
     assert (row.verdict, row.flip.outcome) == ("parity", "safe")
     [calls] = [each for each in row.comparisons if each.metric == AS_WRITTEN]
     assert (calls.outcome, calls.detail) == ("equal", "4 calls alike")
+
+
+def test_a_write_into_what_is_captured_anew_is_not_known(rows):
+    flip = rows["writes_and_traces_anew"].flip
+    assert (flip.outcome, flip.reasons[0].action) == ("could not compare", advice("capture a copy"))
 
 
 @pytest.mark.parametrize("name", ["gives_a_number", "gives_an_object"])

@@ -21,11 +21,12 @@ ONE, TWO = np.float32([1, 1]), np.float32([2, 1])
 
 
 def gives(
-    array=ONE, *, tree="*", committed=False, kept=True, weak_type=False, dtype="", prints=None
-):
+    array=ONE, *, tree="*", committed=False, kept=True, weak_type=False, dtype="", prints=None,
+    sharding="cpu:0",
+):  # fmt: skip
     leaf = OutputLeaf(
         path="", shape=array.shape, dtype=dtype or str(array.dtype), weak_type=weak_type,
-        sha256=values.digest(values.Value("", array)), sharding="cpu:0", committed=committed,
+        sha256=values.digest(values.Value("", array)), sharding=sharding, committed=committed,
     )  # fmt: skip
     arrays = (kept_arrays.keep(array),) if kept else ()
     done = None if prints is None else Effects(found=(printed(prints),))
@@ -88,6 +89,11 @@ def test_calls_that_do_the_same_are_equal():
             "deleted.",
         ),
         ([gives()], [gives(tree="(*,)")], "call 1 gives another structure: * against (*,)"),
+        (
+            [gives(sharding=None)],
+            [gives()],
+            "call 1 gives no jax.Array against a jax.Array at the only output",
+        ),
         (
             [gives()],
             [gives(np.float64([1, 1]))],

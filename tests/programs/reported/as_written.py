@@ -210,3 +210,52 @@ def writes_where_memory_may_be_shared():
         return y + add(x)
 
     return step, (X,)
+
+
+@program
+def fills_a_buffer_that_it_passes():
+    """Its buffer is an argument of its jit, and captured by the tester's alone."""
+    buffer, add = aligned(0.0), jax.jit(lambda x, y: x + y)
+
+    def step(x):
+        buffer[:] += 1
+        return jax.block_until_ready(add(x, buffer))
+
+    return step, (X,)
+
+
+@program
+def writes_and_traces_anew():
+    """Each call has a jit of its own, which captures what the array holds then."""
+    offset = aligned(1.0)
+
+    def step(x):
+        y = jax.block_until_ready(jax.jit(lambda x: x + offset)(x))
+        offset[:] += 1
+        return y
+
+    return step, (X,)
+
+
+@program
+def sets_another_array():
+    """Nothing is written into an array: the attribute is another one after each call."""
+
+    class Model:
+        def __init__(self):
+            self.weights, self.version = aligned(1.0), 0
+            self.scale = jax.jit(lambda version, x: x * self.weights, static_argnums=0)
+
+        def __call__(self, x):
+            y = jax.block_until_ready(self.scale(self.version, x))
+            self.weights, self.version = self.weights * 2, self.version + 1
+            return y
+
+    return Model(), (X,)
+
+
+@program
+def writes_into_an_array_that_is_copied():
+    """JAX copies a strided array before it computes with it."""
+    offset = np.ones(128, np.float32)[::2]
+    return counting(offset, jax.jit(lambda x: x + offset)), (X,)
