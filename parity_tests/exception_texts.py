@@ -20,8 +20,16 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of what an exception says; "" where it says nothing."""
-    return next(iter(text.strip().splitlines()), "")
+    """Return the first line of what an exception says; "" where it says nothing.
+
+    Where the first line of a message of JAX ends with a colon, the next says what matters.
+
+    Example::
+
+        first_line("Cannot lower:\\n  no types\\n  at f") == "Cannot lower: no types"
+    """
+    lines = [line.strip() for line in text.strip().splitlines()]
+    return " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
 
 
 def said_by(error: BaseException) -> str:

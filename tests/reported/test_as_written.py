@@ -58,6 +58,25 @@ def test_a_program_that_does_the_same_as_it_is_written_is_safe(rows, name):
     assert (calls.outcome, calls.detail) == ("equal", "4 calls alike")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("works_once", "call 2 fails in both forms: RuntimeError: Array has been deleted"),
+        ("alternates_the_width", "call 2 fails in both forms: ValueError: Cannot lower jaxpr"),
+        ("names_an_object_when_it_fails", "call 3 fails in both forms: RuntimeError: closed: <"),
+    ],
+)
+def test_what_fails_alike_in_both_forms_is_said_and_safe(rows, name, said):
+    row = rows[name]
+    [fails] = [each for each in row.flip.reasons if each.kind == "failure"]
+    assert (row.verdict, row.flip.outcome, fails.action) == (
+        "parity",
+        "safe",
+        advice("fails today"),
+    )
+    assert fails.what.startswith(f"as it is written, {said}")
+
+
 @pytest.mark.parametrize("name", ["gives_a_number", "gives_an_object"])
 def test_a_program_that_no_jit_takes_is_called_all_the_same(rows, name):
     row = rows[name]
