@@ -16,7 +16,17 @@ def are_alike(one: str, other: str) -> bool:
 
         are_alike("no <A at 0x7f3a10>", "no <A at 0x7fb2c8>")
     """
-    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other)
+    return without_ids(one) == without_ids(other)
+
+
+def without_ids(text: str) -> str:
+    """Return a text without the addresses and ids of objects, which are others in each process.
+
+    Example::
+
+        without_ids("no <A at 0x7f3a10>") == "no <A at >"
+    """
+    return _ADDRESS.sub("", text)
 
 
 def first_line(text: str) -> str:

@@ -18,6 +18,7 @@ from parity_tests.judge.by_chance import finding_of, in_words, without_chance
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
+from reports.rows.check_names import AS_WRITTEN
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ def _difference(comparison: Comparison) -> str:
     pair = f"{comparison.left} and {comparison.right}"
     if comparison.metric == "outputs":
         return f"{pair}: outputs differ: {comparison.detail}"
+    if comparison.metric == AS_WRITTEN:
+        return f"{pair}: {AS_WRITTEN}: {comparison.detail}"
     values = f"{comparison.left_value} against {comparison.right_value}"
     return f"{pair}: {comparison.metric}: {values} ({comparison.detail})"
 

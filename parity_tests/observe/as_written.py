@@ -21,6 +21,7 @@ import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import kept_arrays, values
+from parity_tests.exception_texts import are_alike
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import calls_own_jit
@@ -130,7 +131,7 @@ def added(
         failure = found.failure
     elif failure is None:
         failure = found.failure.model_copy(update={"runs_as_written": True})
-    elif (failure.type, failure.message) == (found.failure.type, found.failure.message):
+    elif failure.type == found.failure.type and are_alike(failure.message, found.failure.message):
         failure = found.failure
     return observed.model_copy(update={"failure": failure})
 

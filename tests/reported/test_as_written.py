@@ -77,6 +77,11 @@ def test_what_fails_alike_in_both_forms_is_said_and_safe(rows, name, said):
     assert fails.what.startswith(f"as it is written, {said}")
 
 
+def test_a_failure_in_and_outside_of_a_trace_is_one_whatever_object_its_message_names(rows):
+    [first] = rows["fails_with_an_object_in_its_message"].flip.reasons
+    assert first.what.startswith("jax-legacy fails today, alike: exception in trace: RuntimeError")
+
+
 @pytest.mark.parametrize("name", ["gives_a_number", "gives_an_object"])
 def test_a_program_that_no_jit_takes_is_called_all_the_same(rows, name):
     row = rows[name]

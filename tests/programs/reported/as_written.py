@@ -256,3 +256,12 @@ def names_an_object_when_it_fails():
         return scale(x)
 
     return step, (X,)
+
+
+@program
+def fails_with_an_object_in_its_message():
+    def refuses(x):
+        raise RuntimeError(f"closed: {object()}")
+
+    scale = jax.jit(lambda x: x * 2)
+    return lambda x: refuses(scale(x)), (X,)
