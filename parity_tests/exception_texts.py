@@ -6,7 +6,7 @@ import re
 import traceback
 
 # Of an object: in hexadecimal digits, or as `id` has it on a machine of 64 bits.
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b|\b\d{14,15}\b")
+_ADDRESS = re.compile(r"(?: at )?\b0x[0-9a-fA-F]{6,}\b|\b\d{14,15}\b")
 
 
 def are_alike(one: str, other: str) -> bool:
@@ -24,7 +24,7 @@ def without_ids(text: str) -> str:
 
     Example::
 
-        without_ids("no <A at 0x7f3a10>") == "no <A at >"
+        without_ids("no <A at 0x7f3a10>") == "no <A>"
     """
     return _ADDRESS.sub("", text)
 

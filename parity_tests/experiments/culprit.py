@@ -120,6 +120,7 @@ def find(
         verdict=finding.verdict,
         reasons=finding.reasons + helps,
         arrays=tuple(_row(use) for use in finding.arrays),
+        fails=finding.is_failure,
         candidates=len(variants.arrays),
         variants=comparing.count,
     )
