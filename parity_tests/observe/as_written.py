@@ -22,6 +22,7 @@ import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import kept_arrays, values
+from parity_tests.exception_texts import are_alike
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.jaxpr.captured_uses import captured_in_bodies
@@ -158,7 +159,7 @@ def added(
         failure = found.failure
     elif failure is None:
         failure = found.failure.model_copy(update={"runs_as_written": True})
-    elif (failure.type, failure.message) == (found.failure.type, found.failure.message):
+    elif failure.type == found.failure.type and are_alike(failure.message, found.failure.message):
         failure = found.failure
     return observed.model_copy(update={"failure": failure})
 

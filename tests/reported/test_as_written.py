@@ -71,6 +71,30 @@ def test_a_write_into_what_is_captured_anew_is_not_known(rows):
     assert (flip.outcome, flip.reasons[0].action) == ("could not compare", advice("capture a copy"))
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("works_once", "call 2 fails in both forms: RuntimeError: Array has been deleted"),
+        ("alternates_the_width", "call 2 fails in both forms: ValueError: Cannot lower jaxpr"),
+        ("names_an_object_when_it_fails", "call 3 fails in both forms: RuntimeError: closed: <"),
+    ],
+)
+def test_what_fails_alike_in_both_forms_is_said_and_safe(rows, name, said):
+    row = rows[name]
+    [fails] = [each for each in row.flip.reasons if each.kind == "failure"]
+    assert (row.verdict, row.flip.outcome, fails.action) == (
+        "parity",
+        "safe",
+        advice("fails today"),
+    )
+    assert fails.what.startswith(f"as it is written, {said}")
+
+
+def test_a_failure_in_and_outside_of_a_trace_is_one_whatever_object_its_message_names(rows):
+    [first] = rows["fails_with_an_object_in_its_message"].flip.reasons
+    assert first.what.startswith("jax-legacy fails today, alike: exception in trace: RuntimeError")
+
+
 @pytest.mark.parametrize("name", ["gives_a_number", "gives_an_object"])
 def test_a_program_that_no_jit_takes_is_called_all_the_same(rows, name):
     row = rows[name]

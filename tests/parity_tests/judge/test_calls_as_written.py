@@ -277,6 +277,36 @@ def test_a_later_call_of_the_trace_that_fails_is_not_refuted_by_fewer_calls():
     assert flip.outcome == "different"
 
 
+OTHERWISE = raises(message="no <A at 0x7fb2c8>", type_="TypeError")
+
+
+@pytest.mark.parametrize(
+    ("today", "then", "how", "name"),
+    [
+        (raises(), raises(), "fails in both forms: ValueError: Array has been deleted.",
+         "fails today"),
+        (OTHERWISE, raises(message="no <A at 0x7f3a10>", type_="TypeError"),
+         "fails in both forms: TypeError: no <A at 0x7fb2c8>", "fails today"),
+        (raises(), OTHERWISE, "fails in both forms: ValueError: Array has been deleted.; "
+         "otherwise on jax-simplified: TypeError: no <A at 0x7fb2c8>", "fails today"),
+        (raises(), gives(), "fails on jax-legacy today and works on jax-simplified: ValueError: "
+         "Array has been deleted.", "works after"),
+    ],
+)  # fmt: skip
+def test_a_later_call_that_fails_before_the_flip_is_a_remark(today, then, how, name):
+    before, after = observation(STOCK[0], gives(), today), observation(STOCK[1], gives(), then)
+    flip = decided(before, after)
+    told = [(each.kind, each.what, each.where, each.action) for each in flip.reasons[:1]]
+    assert flip.outcome == "safe"
+    assert told == [("failure", f"as it is written, call 2 {how}", "m.py:3", advice(name))]
+
+
+def test_a_call_that_was_not_made_or_is_the_first_has_no_remark():
+    for today in ([raises()], [gives(), raises("timeout")], [gives()]):
+        flip = decided(observation(STOCK[0], *today), observation(STOCK[1], *today))
+        assert "failure" not in [each.kind for each in flip.reasons if each.outcome == "safe"]
+
+
 def test_a_program_that_cannot_be_built_after_the_flip_breaks():
     runs = NOT_TRACED.model_copy(update={"runs_as_written": True})
     before = observation(STOCK[0], gives(), failure=runs)

@@ -259,3 +259,58 @@ def writes_into_an_array_that_is_copied():
     """JAX copies a strided array before it computes with it."""
     offset = np.ones(128, np.float32)[::2]
     return counting(offset, jax.jit(lambda x: x + offset)), (X,)
+
+
+@program
+def works_once():
+    """Its second call is of another type, so it is traced again, without the array it captured."""
+    first = jnp.arange(64.0)
+    state = {"weights": first}
+    distance = jax.jit(lambda w: jnp.sum((w - first) ** 2))
+    narrow = jax.jit(lambda w: w.astype(jnp.bfloat16), donate_argnums=0)
+
+    def step():
+        y = distance(state["weights"])
+        if not isinstance(y, jax.core.Tracer):
+            state["weights"] = narrow(state["weights"])
+            first.delete()
+        return y
+
+    return step, ()
+
+
+@program
+def alternates_the_width():
+    """JAX cannot lower what the trace of the first call has kept of the array, under 64 bits."""
+    table, calls = np.arange(64) * 0.1, []
+    scale = jax.jit(lambda x: x * table)
+
+    def step(x):
+        calls.append(None)
+        with jax.enable_x64(len(calls) % 2 == 0):
+            return scale(x)
+
+    return step, (X,)
+
+
+@program
+def names_an_object_when_it_fails():
+    calls = []
+    scale = jax.jit(lambda x: x * 2)
+
+    def step(x):
+        calls.append(None)
+        if len(calls) > 2 and not isinstance(x, jax.core.Tracer):
+            raise RuntimeError(f"closed: {object()}")
+        return scale(x)
+
+    return step, (X,)
+
+
+@program
+def fails_with_an_object_in_its_message():
+    def refuses(x):
+        raise RuntimeError(f"closed: {object()}")
+
+    scale = jax.jit(lambda x: x * 2)
+    return lambda x: refuses(scale(x)), (X,)
