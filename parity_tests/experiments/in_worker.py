@@ -14,20 +14,24 @@ from typing import TypeVar
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.experiments.repeated import NewFailure, new_failure, what_changes
+from parity_tests.judge.calls_as_written import failure_after
+from parity_tests.judge.repetition import within
+from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of
 from parity_tests.processes.one_question import ask
-from parity_tests.processes.options import Limits
+from parity_tests.processes.options import Limits, RunOptions
 from parity_tests.processes.protocol import (
     ComparedVariant,
     FindCulprit,
+    Job,
     ProgramRaised,
     Progress,
     Question,
     UnknownTarget,
 )
+from parity_tests.processes.side_runs import run_sides, run_turns
 from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
-from reports.rows import Side, Verdict
+from reports.rows import Failure, Side, Verdict
 from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
@@ -35,6 +39,7 @@ from reports.rows.experiments import (
     Tuning,
 )
 from reports.views import texts
+from reports.views.ledger import place
 
 TIMEOUT = 600.0
 _SIDE: Side = "simplified"
@@ -197,3 +202,64 @@ def _read(target: str, answer: Found | UnknownTarget | ProgramRaised | Lost) -> 
     if isinstance(answer, ProgramRaised):
         raise ExperimentError(f"{target}: {answer.raised}")
     return answer
+
+
+def what_changes(target: str, side: Side, folder: Path, *, timeout: float) -> str:
+    """Run a program twice in fresh processes, and say what changes; "" where it repeats itself.
+
+    `folder` keeps the runs, `timeout` is in seconds for each.
+
+    Example::
+
+        what_changes("my_model.py:step", "simplified", folder, timeout=60)
+    """
+    job = _job(target)
+    how = RunOptions(timeout=timeout, steady_calls=0, fresh=True)
+    turns = run_turns([job], side, [folder / "first", folder / "second"], how)
+    first, second = (turn[job.number].evidence() for turn in turns)
+    if not within(first, second):
+        return ""
+    found = changes(first, second, target)
+    return (
+        f"the program does not repeat itself, so no array is the culprit: in a second run "
+        f"{listed_changes(found)} ({places_of(found) or target}): {action_for(found)}"
+    )
+
+
+@dataclass(frozen=True)
+class NewFailure:
+    """How a program fails on jax-simplified that runs on jax-legacy, and what its hazards say."""
+
+    failure: Failure
+    actions: tuple[str, ...]
+
+
+def new_failure(target: str, folder: Path, *, timeout: float) -> NewFailure | None:
+    """Run a program on both sides of stock JAX, and return how it fails on jax-simplified alone.
+
+    `folder` keeps the runs, `timeout` is in seconds for each.
+
+    Example::
+
+        new_failure("my_model.py:step", folder, timeout=60)
+    """
+    job = _job(target)
+    sides: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
+    how = RunOptions(timeout=timeout, steady_calls=0, hazards_on="jax-simplified")
+    recorded = run_sides([job], sides, folder / "stock", how)
+    before, after = (recorded[0, side].observation for side in sides)
+    _, failure = failure_after(before, after) or (0, after.failure)
+    if before.failure is not None or failure is None:
+        return None
+    hazards = recorded[0, "jax-simplified"].hazards().hazards
+    return NewFailure(
+        failure,
+        tuple(
+            f"{place(each.file, each.line)} ({each.array}): {each.kind}; to do: {each.fix}"
+            for each in hazards
+        ),
+    )
+
+
+def _job(target: str) -> Job:
+    return Job(number=0, name=target.rpartition(":")[2], target=target)

@@ -8,7 +8,7 @@ from parity_tests import targets
 from parity_tests.cli import app
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.experiments import culprit, in_worker
-from parity_tests.experiments.repeated import NewFailure
+from parity_tests.experiments.in_worker import NewFailure
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.processes.worker_process import Lost
 from reports.rows import Failure
