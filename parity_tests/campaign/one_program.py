@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 
-from parity_tests.campaign import unfinished
 from parity_tests.campaign.lost_hazards import may_hide_hazards
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
@@ -17,7 +17,8 @@ from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.processes.protocol import Listed
 from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.warm_workers import Truth
-from reports.rows import Comparison, Observation, Side, TimeComparison, TimeSamples
+from reports.rows import SIDES, Comparison, Observation, Side, TimeComparison, TimeSamples
+from reports.views.measured import versions
 
 # What a program does by itself is what it does before the flip.
 _BEFORE: tuple[Side, ...] = ("jax-legacy", "legacy")
@@ -46,7 +47,7 @@ def draft_of(
         draft_of(program, records, ("legacy", "simplified"), ask_arbiter, ask_hazards).findings
     """
     give_sign()
-    evidence, missing = unfinished.load(recorded, sides)
+    evidence, missing = _load(recorded, sides)
     if program.unavailable is not None:
         findings = Findings(not_run=program.unavailable)
     elif missing:
@@ -115,3 +116,27 @@ def _hazards(
         asked = ask_hazards(found.reads)
         found = asked.model_copy(update={"not_detected": found.not_detected})
     return found if works_before else found.model_copy(update={"not_detected": ""})
+
+
+def _load(
+    recorded: Mapping[Side, Recorded], sides: Sequence[Side]
+) -> tuple[dict[Side, Evidence], str]:
+    """Load the evidence of a program; the text says what of it is missing, "" where it has all.
+
+    A campaign did not finish a program where its folder was full or went away. Observations are
+    there in any case, for they are not in files alone.
+    """
+    in_order = {side: recorded[side] for side in SIDES if side in recorded}
+    missing = [side for side in sides if side not in recorded]
+    told = {side: each.observation.measured_with for side, each in in_order.items()}
+    if len({*told.values()} - {None}) > 1:
+        each_side = "; ".join(f"{side} with {versions(one)}" for side, one in told.items() if one)
+        why = f"its sides were not measured with the same: {each_side}"
+    elif not missing:
+        try:
+            return {side: each.evidence() for side, each in in_order.items()}, ""
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            why = f"its arrays cannot be read any more ({error})"
+    else:
+        why = f"the campaign's folder took no results of it on {', '.join(missing)}"
+    return {side: Evidence(each.observation) for side, each in in_order.items()}, why

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from parity_tests.campaign.collection import Collected, collect
+from parity_tests.campaign.collection import Collected, collect, with_sides_that_run
 from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.finished_programs import FinishedPrograms
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
@@ -22,7 +22,6 @@ from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
 from parity_tests.campaign.reads_in_calls import with_reads_in_calls
 from parity_tests.campaign.repeats import find_unrepeatable
-from parity_tests.campaign.sides_that_run import with_sides_that_run
 from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from parity_tests.campaign.collection import EVERYTHING, Collected, collect
+from parity_tests.campaign.collection import EVERYTHING, Collected, collect, with_sides_that_run
 from parity_tests.campaign.estimates import Announce, spoken
 from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.selection import Selection
-from parity_tests.campaign.sides_that_run import with_sides_that_run
 from parity_tests.campaign.timed_rounds import samples_of
 from parity_tests.evidence.folder_layout import finished_programs, turn_folder
 from parity_tests.evidence.records import Recorded

@@ -60,8 +60,8 @@ def aa(
       constparity aa my_model.py --side simplified --runs 4
     """
     from parity_tests.campaign import self_comparison
+    from parity_tests.campaign.collection import SidesError
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.cli import campaign_view
     from parity_tests.cli.report_option import write_reports
     from parity_tests.targets import TargetError
