@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.campaign import run as campaign
+from parity_tests.campaign.self_comparison import AgainstItself
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
-from parity_tests.planned.against_itself import AgainstItself
 from parity_tests.planned.generated import recipe_of, without_file, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.task_process import TaskFiles
@@ -56,7 +56,7 @@ def run_task(
     file = folder / "generated.py"
     targets = _targets(task, recipes, file)
     options = task.options.model_copy(update={"resume": folder / "sides"})
-    apart = AgainstItself(folder / "again", progress)
+    apart = AgainstItself(folder / "again")
     first = apart if task.campaign.self_comparison and not task.rounds else None
     result = campaign.run(list(targets.values()), options, progress=progress, first=first)
     rows = {row.target: row for row in result.programs}

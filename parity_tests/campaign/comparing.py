@@ -1,11 +1,15 @@
-"""One program of a campaign: what its sides left, compared, as the draft of its row."""
+"""Compare what the sides left of each program, as the drafts of rows: all, or as they finish."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-from parity_tests.campaign.lost_hazards import may_hide_hazards
+from parity_tests.campaign.context import Context
+from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
+from parity_tests.campaign.options import side_with_hazards
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
 from parity_tests.judge.comparison import compare_pairs
@@ -13,55 +17,141 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.judgement import has_floats
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
-from parity_tests.judge.verdict import needs_arbiter
-from parity_tests.processes.protocol import Listed
+from parity_tests.judge.timing import judge_times
+from parity_tests.judge.verdict import conclude, needs_arbiter
 from parity_tests.processes.signs_of_life import give_sign
-from parity_tests.processes.warm_workers import Truth
-from reports.rows import SIDES, Comparison, Observation, Side, TimeComparison, TimeSamples
+from parity_tests.processes.warm_workers import Truth, warm_arbiter
+from reports.rows import SIDES, Comparison, ProgramRow, Side, TimeComparison
 from reports.views.measured import versions
 
 # What a program does by itself is what it does before the flip.
 _BEFORE: tuple[Side, ...] = ("jax-legacy", "legacy")
+_LATER = "it comes after the last program, which the campaign has not reached"
+
+
+def compare_sides(context: Context) -> list[RowDraft]:
+    """Compare the sides of each program, with the arbiter where it may decide, and judge times.
+
+    Example::
+
+        compare_sides(measure(context))[0].findings
+    """
+    collected, options = context.collected, context.options
+    by_name = {collected.programs[number].name: each for number, each in context.samples.items()}
+    times = judge_times(by_name, by_name, context.pairs)
+    total, most = len(collected.programs), f"at most {options.timeout:g} s"
+
+    def judging(number: int, what: str = "") -> None:
+        context.progress(number, total, f"judging {collected.programs[number].name}{what}")
+
+    with warm_arbiter(context.folder, options.time_limit, fresh=options.fresh) as arbitrate:
+
+        def ask_arbiter(number: int) -> Truth:
+            judging(number, f": in double precision, {most}")
+            return arbitrate(context.job(number))
+
+        def ask_hazards(number: int, reads: str) -> HazardsFound:
+            judging(number, f": hazards in a process of their own, {most}")
+            return detect_alone(context.job(number), context.folder, options.limits, reads)
+
+        drafts = []
+        for number, each in enumerate(collected.programs):
+            judging(number)
+            draft = draft_of(
+                context,
+                number,
+                partial(ask_arbiter, number),
+                partial(ask_hazards, number),
+                times=times.get(each.name, ()),
+                # The saved results may be compared with other sides later, when nobody is asked.
+                always_arbitrate=options.save is not None and not set(SIDES) <= set(options.sides),
+            )
+            drafts.append(draft)
+        return drafts
+
+
+@dataclass
+class FinishedPrograms:
+    """Judges programs as they finish: each is kept in the store, and with -x one may be the last.
+
+    `keep` is given the row of each. `is_asked`, the option -x, may end the measurements with it;
+    only then are processes started to judge a program, for others may be measured at this moment.
+    """
+
+    context: Context
+    is_asked: Callable[[ProgramRow], bool] | None = None
+    keep: Callable[[int, ProgramRow], object] | None = None
+    has_stopped: bool = False
+
+    def __call__(self, number: int, records: Mapping[Side, Recorded]) -> bool:
+        """Judge a program that has run on all sides, and say whether it is the last."""
+        if self.has_stopped:
+            return True
+        draft = self._draft(replace(self.context, records={number: records}), number)
+        row = draft.row(conclude(draft.findings, self.context.pairs))
+        if self.keep is not None:
+            self.keep(number, row)
+        self.has_stopped = self.is_asked is not None and self.is_asked(row)
+        return self.has_stopped
+
+    def _draft(self, context: Context, number: int) -> RowDraft:
+        if self.is_asked is None:
+            return draft_of(context, number, _no_arbiter_yet, _no_hazards_yet)
+        folder, limits, job = context.folder, context.options.time_limit, context.job(number)
+        with warm_arbiter(folder, limits, fresh=context.options.fresh) as arbitrate:
+            return draft_of(
+                context,
+                number,
+                partial(arbitrate, job),
+                partial(detect_alone, job, folder, limits),
+            )
+
+
+def _no_arbiter_yet() -> Truth:
+    return Truth(missing=_LATER)
+
+
+def _no_hazards_yet(reads: str) -> HazardsFound:
+    return HazardsFound(not_detected=_LATER)
+
+
+# -- one program -----------------------------------------------------------------------------------
 
 
 def draft_of(
-    program: Listed,
-    recorded: Mapping[Side, Recorded],
-    sides: Sequence[Side],
+    context: Context,
+    number: int,
     ask_arbiter: Callable[[], Truth],
     ask_hazards: Callable[[str], HazardsFound],
     *,
-    hazards_on: Side | None = None,
-    time_samples: tuple[TimeSamples, ...] = (),
     times: tuple[TimeComparison, ...] = (),
-    measured_again: tuple[Observation, ...] = (),
     always_arbitrate: bool = False,
 ) -> RowDraft:
     """Compare the sides of one program, with its arbiter and its hazards, into a row's draft.
 
-    `recorded` has what each side left, and that of `hazards_on` the hazards. A program that not all
-    `sides` have run is not compared.
+    A program that not all sides have run is not compared.
 
     Example::
 
-        draft_of(program, records, ("legacy", "simplified"), ask_arbiter, ask_hazards).findings
+        draft_of(context, 0, ask_arbiter, ask_hazards).findings
     """
     give_sign()
-    evidence, missing = _load(recorded, sides)
+    program, recorded = context.collected.programs[number], context.records.get(number, {})
+    evidence, missing = _load(recorded, context.options.sides)
     if program.unavailable is not None:
         findings = Findings(not_run=program.unavailable)
     elif missing:
         findings = Findings(tuple(each.observation for each in evidence.values()), not_run=missing)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
-        found = _hazards(recorded, hazards_on, ask_hazards)
+        found = _hazards(recorded, side_with_hazards(context.options), ask_hazards)
         findings = Findings(
             observed=tuple(each.observation for each in evidence.values()),
             comparisons=comparisons,
             times=times,
             hazards=found.hazards,
             no_hazards=found.not_detected,
-            measured_again=measured_again,
+            measured_again=context.again.get(number, ()),
             no_arbiter=no_arbiter,
         )
     return RowDraft(
@@ -72,7 +162,7 @@ def draft_of(
         summary=program.summary,
         tags=program.tags,
         observations=findings.observed,
-        time_samples=time_samples,
+        time_samples=context.samples.get(number, ()),
         findings=findings,
     )
 
