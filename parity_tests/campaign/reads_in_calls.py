@@ -16,9 +16,9 @@ from parity_tests.campaign.estimates import again
 from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.records import log
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.repetition import across
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, flipped
+from parity_tests.judge.unrepeated import across
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, ReadsInCalls

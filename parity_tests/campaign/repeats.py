@@ -16,11 +16,17 @@ from typing import Literal
 from parity_tests.campaign import estimates
 from parity_tests.campaign.context import Context
 from parity_tests.evidence.records import Recorded, log
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.not_repeatable import NotRepeatable
-from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
+from parity_tests.judge.findings import Findings, NotRepeatable
+from parity_tests.judge.repetition import (
+    Runs,
+    differs_in_one_mode_too,
+    is_confirmed,
+    judge_runs,
+    repeats,
+    repeats_alone,
+    to_run_again,
+)
 from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
 from parity_tests.judge.sides import Sides, is_one_mode
 from parity_tests.judge.unrepeated import first_line_apart
 from parity_tests.processes.one_question import ask
