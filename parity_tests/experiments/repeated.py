@@ -12,8 +12,7 @@ from parity_tests.judge.calls_as_written import failure_after
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
-from parity_tests.judge.repetition import within
-from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of
+from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of, within
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides, run_turns

@@ -15,8 +15,7 @@ from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.beside_the_verdict import of_hazards
 from parity_tests.judge.by_chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
+from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate

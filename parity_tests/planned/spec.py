@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
-from parity_tests.campaign import name_expression
-from parity_tests.campaign.run_again import RunAgain
+from parity_tests.campaign.options import RunAgain
+from parity_tests.campaign.selection import parse_expression
 from parity_tests.environments.requirements import Requirement, constraints
 from parity_tests.planned.spec_errors import said
 from parity_tests.processes.options import TIMEOUT
@@ -101,7 +101,7 @@ class CorpusSpec(Record):
     @classmethod
     def _is_an_expression(cls, text: str) -> str:
         if text.strip():
-            name_expression.parse(text)
+            parse_expression(text)
         return text
 
     @model_validator(mode="after")

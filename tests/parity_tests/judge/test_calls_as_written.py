@@ -10,8 +10,8 @@ from parity_tests.judge.calls_as_written import LEAKED, compare
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
-from parity_tests.judge.repetition import across, within
 from parity_tests.judge.sides import Pair
+from parity_tests.judge.unrepeated import across, within
 from reports.rows import CallAsWritten, Failure, Hazard, LeafComparison, Observation, OutputLeaf
 from reports.rows.check_names import AS_WRITTEN, PLACED
 from reports.rows.effects import Effect, Effects
