@@ -29,7 +29,7 @@ from reports.rows import (
     Side,
     metrics,
 )
-from reports.rows.check_names import AS_WRITTEN, OF_SPEED, PLACED
+from reports.rows.check_names import AS_WRITTEN, DONATING, OF_SPEED, PLACED
 from reports.rows.observation import OF_LIMITS
 from reports.views.ledger import place
 
@@ -56,7 +56,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     told = ("different",) if before.failure else ("different", "not compared")
     if compared is not None and compared.outcome in told:
         return reasons_as_written.of_calls(flip, compared)
-    if before.failure and (new := calls_as_written.failure_after(before, after)):
+    new = calls_as_written.failure_after(before, after)
+    if new and (before.failure or new[1].stage == DONATING):
         return reasons_as_written.of_new_failure(flip, *new)
     failed = before.failure or after.failure
     assert failed is not None
@@ -257,14 +258,17 @@ def _cause_of(drift: DriftAttribution) -> str:
     return f"cause: {drift.cause}{at} ({drift.evidence})"
 
 
-def _has_donated(flip: AcrossFlip) -> bool:
-    """Say whether stock simplified was seen to call the program with donated arguments, and works.
+def _is_donation_told(flip: AcrossFlip) -> bool:
+    """Say whether stock simplified was seen to call the program with donated arguments.
 
-    Results from before donation was run do not say which captured arrays it concerns.
+    Where it fails then, that is a reason of its own. Results from before donation was run do not
+    say which captured arrays it concerns.
     """
     after = flip.after
-    if flip.right != "jax-simplified" or after is None or after.failure or after.jaxpr is None:
+    if flip.right != "jax-simplified" or after is None:
         return False
+    if after.failure or after.jaxpr is None:
+        return after.failure is not None and after.failure.stage == DONATING
     return after.jaxpr.donated_types is not None
 
 
@@ -294,7 +298,7 @@ def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
             where=lines_of(written),
             action=hazard.fix,
         )
-    if hazard.kind == "captured and donated" and not _has_donated(flip):
+    if hazard.kind == "captured and donated" and not _is_donation_told(flip):
         outcome = "different"
     elif is_work(flip, hazard):
         outcome = "safe but slower or larger"
