@@ -67,12 +67,14 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
     if before.failure is not None:
+        # Run by itself, a program whose settings come too late may work.
+        fails = f"{flip.left} fails {'here' if flip.findings.too_late else 'today'}"
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if not then or are_alike(then, today):
             alike = ", alike" if then else f", and {flip.right} works after the flip"
-            what = f"{flip.left} fails today{alike}: {today}"
+            what = f"{fails}{alike}: {today}"
         else:
-            what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
+            what = f"{fails}: {today}; {flip.right} fails otherwise: {then}"
         if before.failure.kind in OF_LIMITS:
             action = advice(before.failure.kind)
         else:
