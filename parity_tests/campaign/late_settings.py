@@ -8,6 +8,7 @@ before the import and after it. Where JAX is set otherwise then, its programs ra
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -93,7 +94,8 @@ def _asked(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
     )
     variables = dict(sorted(_to_set(alone, late).items()))
     assigned = " ".join(f"{name}={value.strip()!r}" for name, value in variables.items())
-    return TooLate(what=what, action=advice("late setting", assigned=assigned))
+    target = shlex.quote(_module(job.target))
+    return TooLate(what=what, action=advice("late setting", assigned=assigned, target=target))
 
 
 def _differences(alone: SettingsFound, late: SettingsFound) -> Iterator[str]:

@@ -23,7 +23,7 @@ from reports.rows import (
     OutputLeaf,
     Side,
 )
-from reports.rows.check_names import AS_WRITTEN, PLACED
+from reports.rows.check_names import AS_WRITTEN, DONATING, PLACED
 from reports.rows.effects import Effects, KeptArray
 from reports.views.texts import counted
 
@@ -124,16 +124,18 @@ def in_words(failure: Failure) -> str:
 def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:
     """Return the first call that fails on the right side alone, by its number from 1.
 
-    A program that cannot be built there fails in its first call.
+    A program that cannot be built there, or in its donating call, fails in its first call.
 
     Example::
 
         failure_after(of_jax_legacy, of_jax_simplified)[1].type == "ValueError"
     """
-    calls = right.as_written
-    if not calls and right.failure and right.failure.stage in ("import", "build"):
+    before, calls = left.as_written, right.as_written
+    if not calls and right.failure and right.failure.stage in ("import", "build", DONATING):
         calls = (CallAsWritten(failure=right.failure),)
-    for number, (one, two) in enumerate(zip(left.as_written, calls, strict=False), 1):
+    if right.failure and right.failure.stage == DONATING:
+        before = (CallAsWritten(failure=left.failure),)
+    for number, (one, two) in enumerate(zip(before, calls, strict=False), 1):
         failure = None if one.failure else two.failure
         if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
             return number, failure
