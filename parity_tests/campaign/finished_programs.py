@@ -11,7 +11,7 @@ from parity_tests.campaign.collection import Collected
 from parity_tests.campaign.lost_hazards import detect_alone
 from parity_tests.campaign.one_program import draft_of
 from parity_tests.campaign.options import CampaignOptions, side_with_hazards
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from parity_tests.campaign import unfinished
 from parity_tests.campaign.lost_hazards import may_hide_hazards
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings

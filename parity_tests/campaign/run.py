@@ -27,7 +27,7 @@ from parity_tests.campaign.timed_rounds import time_sides
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import CampaignFiles
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded, log, truth_of
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.row_draft import RowDraft

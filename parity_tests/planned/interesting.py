@@ -52,8 +52,8 @@ def read(file: Path) -> Interesting:
 
         len(read(Path("kept.json")).recipes)
     """
+    from parity_tests.fuzz.coverage import is_valid
     from parity_tests.fuzz.recipe import Recipe
-    from parity_tests.fuzz.validity import is_valid
 
     if not file.exists():
         return Interesting()

@@ -18,7 +18,7 @@ from engine import api
 from engine.configuration.parsing import Side as OurSide
 from engine.runtime.watching import Execution, watch
 from parity_tests.evidence import tolerance_ladder
-from parity_tests.evidence.chunks import have_equal_bytes
+from parity_tests.evidence.distances import have_equal_bytes
 from parity_tests.evidence.placement import is_committed, sharding_of
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
