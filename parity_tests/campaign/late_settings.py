@@ -15,8 +15,8 @@ from dataclasses import replace
 from parity_tests.advice import advice
 from parity_tests.campaign.context import Context
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.found import SettingsFound
 from parity_tests.evidence.records import log
-from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import log
 from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.lost_checks import said_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parity_tests.evidence import kept_arrays, tolerance_ladder
+from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.exception_texts import are_alike, first_line
 from parity_tests.judge import effects
@@ -262,7 +262,7 @@ def _values(
         path = leaf.path or "the only output"
         if leaf.dtype != one.dtype and one.dtype == "uint8":  # the text of a Python value
             return f"gives another {leaf.dtype} at {path}"
-        found = tolerance_ladder.compare(path, kept_arrays.values(one), kept_arrays.values(two))
+        found = tolerance_ladder.compare(path, values.kept_elements(one), values.kept_elements(two))
         if found.rung == "mismatch" and (found.is_lost or found.max_abs > explained):
             return f"gives other values at {path}: {found.note}"
     return ""
