@@ -34,11 +34,6 @@ def asked(
     """Ask under a progress bar; where the experiment fails, print why and return None.
 
     `to` is the verb of that message. A target that names no program is an error of usage.
-
-    Example::
-
-        asked(context, display, lambda shown: answer(target, question, progress=shown),
-              to="measure")
     """
     from parity_tests.experiments.in_worker import ExperimentError
     from parity_tests.targets import TargetError

@@ -39,7 +39,6 @@ def sweep(
         typer.Option(
             metavar="RESULT.json",
             help="Add the sweep to the JSON report of a run, whose HTML and Markdown then have it.",
-            show_default=False,
         ),
     ] = None,
     timeout: Annotated[

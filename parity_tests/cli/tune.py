@@ -121,12 +121,7 @@ def print_tuning(console: Console, found: Tuning) -> None:
 
 
 def names_of_points(found: Tuning) -> list[str]:
-    """Name each point by the arrays that it inlines; a point of the path by those that it adds.
-
-    Example::
-
-        names_of_points(found)[0] == "nothing"
-    """
+    """Name each point by the arrays that it inlines; a point of the path by those that it adds."""
     names, before = [], frozenset[str]()
     for point in found.points:
         if point.kind == "path":

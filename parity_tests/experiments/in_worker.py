@@ -208,10 +208,6 @@ def what_changes(target: str, side: Side, folder: Path, *, timeout: float) -> st
     """Run a program twice in fresh processes, and say what changes; "" where it repeats itself.
 
     `folder` keeps the runs, `timeout` is in seconds for each.
-
-    Example::
-
-        what_changes("my_model.py:step", "simplified", folder, timeout=60)
     """
     job = _job(target)
     how = RunOptions(timeout=timeout, steady_calls=0, fresh=True)
@@ -238,10 +234,6 @@ def new_failure(target: str, folder: Path, *, timeout: float) -> NewFailure | No
     """Run a program on both sides of stock JAX, and return how it fails on jax-simplified alone.
 
     `folder` keeps the runs, `timeout` is in seconds for each.
-
-    Example::
-
-        new_failure("my_model.py:step", folder, timeout=60)
     """
     job = _job(target)
     sides: tuple[Side, Side] = ("jax-legacy", "jax-simplified")

@@ -151,12 +151,7 @@ _ASKED = pytest.StashKey[bool]()
 
 
 def check_of(request: pytest.FixtureRequest) -> CheckOfFixture:
-    """Return what the fixture gives: the check of its test, once the test runs.
-
-    Example::
-
-        check_of(request).check(jnp.sin, 1.0)
-    """
+    """Return what the fixture gives: the check of its test, once the test runs."""
     request.node.stash[_ASKED] = True
     return CheckOfFixture(request.node)
 

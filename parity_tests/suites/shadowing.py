@@ -32,6 +32,14 @@ from reports.rows import LeafComparison
 from reports.rows.row import Side
 from reports.rows.suite import SuiteDifference, SuiteFailure
 
+_OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
+# Out-of-memory errors are ignored: shadowing doubles memory.
+_OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "MemoryError")
+# Loops are evaluated in Python, a turn at a time, while the test waits.
+MOST_EQUATIONS = 20_000
+# Primitives whose second run gives other results, although no effect tells.
+_STATEFUL = frozenset({"rng_uniform", "infeed", "outfeed"})
+
 
 def watch_with(recorder: Recorder) -> Shadow:
     """Let a shadow watch all programs of the engine from now on, and return it."""
@@ -39,12 +47,6 @@ def watch_with(recorder: Recorder) -> Shadow:
     api.forget_calls()
     watch(shadow)
     return shadow
-
-
-_OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
-
-# What a side fails with for want of memory says nothing of the side: two runs need twice as much.
-_OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "MemoryError")
 
 
 class Shadow:
@@ -261,10 +263,6 @@ def _value(array: Any, index: tuple[int, ...] | None) -> str:
     return str(_host(array)[index]) if index is not None else ""
 
 
-# Loops are evaluated in Python, a turn at a time, while the test waits.
-MOST_EQUATIONS = 20_000
-
-
 def true_values(execution: Execution) -> Mapping[int, Any]:
     """Return the results of a program in double precision, by number; empty where it has none.
 
@@ -279,10 +277,6 @@ def true_values(execution: Execution) -> Mapping[int, Any]:
     except Exception:  # noqa: BLE001
         return {}
     return dict(enumerate(results))
-
-
-# Primitives whose second run gives other results, although no effect tells.
-_STATEFUL = frozenset({"rng_uniform", "infeed", "outfeed"})
 
 
 def why_only_once(closed_jaxpr: Any) -> str:

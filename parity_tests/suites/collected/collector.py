@@ -9,8 +9,7 @@ from typing import Any
 
 from engine import api
 from engine.runtime.watching import Execution, Watcher, watch, watcher
-from parity_tests.suites.collected.folder import CollectionFolder
-from parity_tests.suites.collected.index import BEFORE_TESTS, Candidate, Ran
+from parity_tests.suites.collected.folder import BEFORE_TESTS, Candidate, CollectionFolder, Ran
 from parity_tests.suites.collected.writing import candidate, not_seen, of_donating
 
 
