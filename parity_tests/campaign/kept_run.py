@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from parity_tests.campaign.collection import Collected
 from parity_tests.campaign.folder import Setup
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.users_commit import commit_of
 from parity_tests.evidence.records import log
 from reports.rows import Campaign, ProgramRow
-from reports.rows.history import RunBegin
+from reports.rows.history import Commit, RunBegin
 from reports.store import writing
 from reports.store.errors import StoreError
 
@@ -77,3 +79,46 @@ def kept_run(
 def _settings(options: CampaignOptions, setup: Setup) -> dict[str, str]:
     given = {name: str(getattr(setup, name)) for name in _SETTINGS}
     return {**given, "rounds": str(options.rounds), **setup.variables}
+
+
+_SECONDS = 20.0
+# A hook of git sets these, and they outrank the folder.
+_OF_HOOKS = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
+
+
+def commit_of(targets: Sequence[str]) -> Commit | None:
+    """Return the commit of the repository that the first target on the disk lies in.
+
+    Without one it is the repository of the working directory. None where there is no repository,
+    no commit in it, or no git.
+
+    Example::
+
+        commit_of(["my_model.py:step"]).id
+    """
+    paths = (Path(each.split(":")[0] or ".") for each in targets)
+    first = next((each for each in paths if each.exists()), Path())
+    folder = first if first.is_dir() else first.parent
+    told = _git(folder, "log", "-1", "--format=%H %cI")
+    if not told:
+        return None
+    commit, date = told.split()
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return Commit(commit, date, is_dirty=changed is None or bool(changed))
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    variables = {name: each for name, each in os.environ.items() if name not in _OF_HOOKS}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            # Looking at a repository must not write its index.
+            env={**variables, "GIT_OPTIONAL_LOCKS": "0"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -8,12 +8,11 @@ before the import and after it. Where JAX is set otherwise then, its programs ra
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from parity_tests.advice import advice
-from parity_tests.campaign.options import CampaignOptions
+from parity_tests.campaign.context import Context
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import log
 from parity_tests.evidence.settings_found import SettingsFound
@@ -21,7 +20,7 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, Progress, SettingsAtImport
+from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import TooLate
@@ -30,30 +29,25 @@ _SETS = "sets the environment variable "
 _READ_AT_START = tuple(f"{_SETS}{name}" for name in ("XLA_FLAGS", "LIBTPU_", "JAX_"))
 
 
-def with_late_settings(
-    drafts: Sequence[RowDraft],
-    job: Callable[[int], Job],
-    options: CampaignOptions,
-    folder: Path,
-    progress: Progress = lambda done, total, text: None,
-) -> list[RowDraft]:
+def with_late_settings(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
     """Return the drafts, with what their modules set too late, where they do.
 
     Example::
 
-        with_late_settings(drafts, collected.job, options, folder)
+        with_late_settings(drafts, context)
     """
     of_module: dict[str, list[int]] = {}
     for number, draft in enumerate(drafts):
         if draft.findings.observed:
-            of_module.setdefault(_module(job(number).target), []).append(number)
+            of_module.setdefault(_module(context.job(number).target), []).append(number)
     found = list(drafts)
     for module, numbers in of_module.items():
         if not any(_may_be_late(drafts[number].findings) for number in numbers):
             continue
-        progress(0, 0, f"{module}: imported before JAX starts and after it, for what it sets")
+        what = "imported before JAX starts and after it, for what it sets"
+        context.progress(0, 0, f"{module}: {what}")
         try:
-            late = _asked(job(numbers[0]), CampaignFiles(folder), options.limits)
+            late = _asked(context.job(numbers[0]), context.files, context.options.limits)
         except OSError as error:  # the folder is full, or went away
             note_refusal(error)
             log.warning("constparity: what an import sets was not looked into (%s)", error)

@@ -8,21 +8,20 @@ record what it reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
+from parity_tests.campaign.context import Context
 from parity_tests.campaign.estimates import again
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.records import log
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.repetition import across
 from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.sides import Sides, flipped, pairs_of
+from parity_tests.judge.sides import Sides, flipped
+from parity_tests.judge.unrepeated import across
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Job, Progress, ReadsInCalls
+from parity_tests.processes.protocol import Job, ReadsInCalls
 from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from reports.rows import DriftCause, Hazard, HazardKind
@@ -31,32 +30,26 @@ _EXPLAIN_FAILURES: tuple[HazardKind, ...] = ("captured and donated", "incompatib
 _OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
 
 
-def with_reads_in_calls(
-    drafts: Sequence[RowDraft],
-    job: Callable[[int], Job],
-    options: CampaignOptions,
-    folder: Path,
-    progress: Progress = lambda done, total, text: None,
-) -> list[RowDraft]:
+def with_reads_in_calls(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
     """Return the drafts, with the reads that may explain a difference; its drift is attributed.
 
     Example::
 
-        with_reads_in_calls(drafts, collected.job, options, folder)
+        with_reads_in_calls(drafts, context)
     """
-    pair = flipped(pairs_of(options.sides))
+    pair = flipped(context.pairs) if context.options.attribute else None
     found = list(drafts)
     for number, draft in enumerate(drafts):
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
         observed = [each for each in draft.findings.observed if each.side in pair]
-        progress(0, 0, again("called with its reads recorded", [draft.name], observed))
+        context.progress(0, 0, again("called with its reads recorded", [draft.name], observed))
         try:
             read = _read(
-                job(number),
+                context.job(number),
                 pair,
-                CampaignFiles(folder),
-                options.limits,
+                context.files,
+                context.options.limits,
                 at_import=_fails_at_import(draft.findings, pair),
             )
         except OSError as error:  # the folder is full, or went away

@@ -11,57 +11,64 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 from parity_tests.campaign import estimates
-from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.traced_lines import at_traced_line
-from parity_tests.evidence.folder_layout import CampaignFiles
-from parity_tests.evidence.records import Recorded
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.not_repeatable import NotRepeatable
-from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
+from parity_tests.campaign.context import Context
+from parity_tests.evidence.records import Recorded, log
+from parity_tests.judge.findings import Findings, NotRepeatable
+from parity_tests.judge.repetition import (
+    Runs,
+    differs_in_one_mode_too,
+    is_confirmed,
+    judge_runs,
+    repeats,
+    repeats_alone,
+    to_run_again,
+)
 from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.runs_again import Runs, judge_runs, repeats, repeats_alone
-from parity_tests.judge.sides import Sides, is_one_mode, pairs_of
+from parity_tests.judge.sides import Sides, is_one_mode
+from parity_tests.judge.unrepeated import first_line_apart
+from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job, Progress
+from parity_tests.processes.protocol import Job, PrintedJaxpr, PrintJaxpr, Progress
+from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.side_runs import run_sides, run_turns
+from parity_tests.processes.worker_process import Lost
 from reports.rows import Side
+from reports.views.ledger import listed
 
 _Records = Mapping[tuple[int, Side], Recorded]
 _Alone = dict[tuple[int, Side], list[Recorded]]
 
 
-def find_unrepeatable(
-    drafts: Sequence[RowDraft],
-    jobs: Sequence[Job],
-    records: Sequence[Mapping[Side, Recorded]],
-    options: CampaignOptions,
-    folder: Path,
-    progress: Progress = lambda done, total, text: None,
-) -> list[RowDraft]:
+def find_unrepeatable(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
     """Return the drafts, with the finding where a program does not repeat itself.
-
-    A program's number is its place in `drafts` and in `records`. `folder` keeps the runs.
 
     Example::
 
-        find_unrepeatable(drafts, jobs, records, options, folder)
+        find_unrepeatable(drafts, context)
     """
-    pairs = pairs_of(options.sides)
+    try:
+        return _with_findings(drafts, context)
+    except OSError as error:  # the folder is full, or went away
+        note_refusal(error)
+        log.warning("constparity: programs that differ were not run again (%s)", error)
+        return list(drafts)
+
+
+def _with_findings(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
+    pairs = context.pairs
     suspects = {
         number: pair
         for number, draft in enumerate(drafts)
         if (pair := to_run_again(draft.findings, pairs))
         and not (
-            (options.run_again == "unconfirmed" or _is_long(records[number]))
+            (context.options.run_again == "unconfirmed" or _is_long(context.records[number]))
             and is_confirmed(draft.findings, pairs)
         )
     }
-    by_number = {job.number: job for job in jobs}
-    again = _Again(by_number, records, suspects, options, folder, progress)
+    again = _Again(context, suspects)
     second = again.run_together()
     doubted = {
         number: doubt
@@ -101,7 +108,8 @@ def find_unrepeatable(
             began_apart=again.began_apart(number),
         )  # fmt: skip
         if finding is not None:
-            findings = replace(draft.findings, not_repeatable=again.placed(finding, number, draft))
+            placed = again.placed(finding, number, draft.source)
+            findings = replace(draft.findings, not_repeatable=placed)
             found[number] = replace(draft, findings=findings)
     return found
 
@@ -128,44 +136,41 @@ def _doubt(
 
 @dataclass(frozen=True)
 class _Again:
-    """How programs run again: their jobs and first records, and the pair of sides for each."""
+    """How programs run again, each on its pair of sides."""
 
-    jobs: Mapping[int, Job]
-    records: Sequence[Mapping[Side, Recorded]]
+    context: Context
     suspects: Mapping[int, Sides]
-    options: CampaignOptions
-    folder: Path
-    progress: Progress
 
     def run_together(self) -> _Records:
         """Run the programs again, each on its pair of sides, in one process for each side."""
-        how = self._how(fresh=self.options.fresh)
+        how = self._how(fresh=self.context.options.fresh)
         found: dict[tuple[int, Side], Recorded] = {}
         for pair in dict.fromkeys(self.suspects.values()):
-            jobs = [self.jobs[number] for number, each in self.suspects.items() if each == pair]
+            numbers = [number for number, each in self.suspects.items() if each == pair]
+            jobs = [self.context.job(number) for number in numbers]
             progress = self._told("run again", f"on {' and '.join(pair)}", jobs, pair)
-            found |= run_sides(jobs, pair, CampaignFiles(self.folder).again, how, progress=progress)
+            found |= run_sides(jobs, pair, self.context.files.again, how, progress=progress)
         return found
 
     def _told(self, phase: str, how: str, jobs: Sequence[Job], sides: Sequence[Side]) -> Progress:
         """Say that programs run again, and return what tells how far they are."""
-        before = [self.records[job.number].get(side) for job in jobs for side in sides]
+        before = [self.context.records[job.number].get(side) for job in jobs for side in sides]
         observed = [each.observation for each in before if each]
         names = [job.name for job in jobs]
         text = estimates.again(f"{phase} {how}", names, observed)
-        self.progress(0, len(jobs) * len(sides), text)
-        return estimates.of_phase(self.progress, phase)
+        self.context.progress(0, len(jobs) * len(sides), text)
+        return estimates.of_phase(self.context.progress, phase)
 
     def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
         """Run programs twice, each in fresh processes, on the left side of their pair or the right.
 
         `place` is 0 for left, 1 for right.
         """
-        folders = [CampaignFiles(self.folder).alone(turn) for turn in range(2)]
+        folders = [self.context.files.alone(turn) for turn in range(2)]
         sides = {number: self.suspects[number][place] for number in numbers}
         found: dict[tuple[int, Side], list[Recorded]] = {}
         for side in dict.fromkeys(sides.values()):
-            jobs = [self.jobs[number] for number in numbers if sides[number] == side]
+            jobs = [self.context.job(number) for number in numbers if sides[number] == side]
             how = f"twice on {side}, each in fresh processes"
             progress = self._told("run alone", how, jobs, [side, side])
             turns = run_turns(jobs, side, folders, self._how(fresh=True), progress=progress)
@@ -185,17 +190,18 @@ class _Again:
 
     def _begins(self, number: int, side: Side) -> bool | None:
         """Say whether a program was the first of its process; None where the process was lost."""
-        files = self.records[number][side].files
+        files = self.context.records[number][side].files
         if files is None:
             return None
-        others = (each[side].files for each in self.records[:number] if side in each)
+        before = (self.context.records[other] for other in range(number))
+        others = (each[side].files for each in before if side in each)
         return all(each is None or each.folder != files.folder for each in others)
 
     def runs(self, number: int, second: _Records, alone: _Alone | None = None) -> tuple[Runs, Runs]:
         """Return the runs of a program on both sides."""
         left, right = (
             Runs(
-                self.records[number][side].evidence(),
+                self.context.records[number][side].evidence(),
                 second[number, side].evidence(),
                 tuple(each.evidence() for each in (alone or {}).get((number, side), ())),
             )
@@ -204,9 +210,29 @@ class _Again:
         return left, right
 
     def _how(self, *, fresh: bool) -> RunOptions:
-        return self.options.once_more(steady_calls=0, fresh=fresh)
+        return self.context.options.once_more(steady_calls=0, fresh=fresh)
 
-    def placed(self, finding: NotRepeatable, number: int, draft: RowDraft) -> NotRepeatable:
-        """Return a finding with its line."""
-        own, limits = CampaignFiles(self.folder).printed(number), self.options.time_limit
-        return at_traced_line(finding, self.jobs[number], draft.source, own, limits)
+    def placed(self, finding: NotRepeatable, number: int, source: str) -> NotRepeatable:
+        """Return a finding with the line where the traced program changes, or of its callback.
+
+        The program is traced once more for it, with the lines of its equations. Where no line is
+        found, the finding has the line of the program, `source`.
+        """
+        if not finding.trace and not finding.calls_python:
+            return finding
+        folder = self.context.files.printed(number)
+        folder.mkdir(parents=True, exist_ok=True)
+        question = PrintJaxpr(target=self.context.job(number).target, side=finding.side)
+        printed = ask(question, finding.side, folder, self.context.options.time_limit)
+        found = "" if isinstance(printed, Lost) else _line(finding, printed)
+        before = finding.where if finding.trace else ""  # the line of the callback says more
+        return replace(finding, where=listed([*filter(None, [before]), found or source]))
+
+
+def _line(finding: NotRepeatable, printed: PrintedJaxpr) -> str:
+    if finding.trace:
+        number = first_line_apart(finding.trace, printed.text)
+    else:
+        texts = enumerate(printed.text.splitlines())
+        number = next((number for number, text in texts if "callback[" in text), None)
+    return "" if number is None else "".join(printed.lines[number : number + 1])

@@ -3,24 +3,24 @@
 The judge of a campaign compares outputs and counters of every run with the first run. Each run is
 a sample of its times: the runs are dealt to two halves in the order A B B A, and the halves are
 judged like two sides. There is nothing to find, so each verdict of faster or slower is a false
-alarm.
+alarm. A planned campaign runs its first side twice before any other side does, so that programs
+that differ from themselves are known when sides are compared.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from parity_tests.campaign.collection import EVERYTHING, Collected, collect
+from parity_tests.campaign.collection import collect, with_sides_that_run
+from parity_tests.campaign.context import Context
 from parity_tests.campaign.estimates import Announce, spoken
-from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign
+from parity_tests.campaign.folder import Setup, campaign_folder, check_same_campaign, setup_of
+from parity_tests.campaign.measuring import samples_of
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.selection import Selection
-from parity_tests.campaign.sides_that_run import with_sides_that_run
-from parity_tests.campaign.timed_rounds import samples_of
 from parity_tests.evidence.folder_layout import finished_programs, turn_folder
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
@@ -28,7 +28,6 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
 from parity_tests.judge.verdict import conclude, worst
-from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
@@ -64,38 +63,30 @@ class SelfComparison:
 
 
 def run(
-    targets: Sequence[str] = (),
-    *,
-    side: Side,
+    targets: Sequence[str],
+    options: CampaignOptions,
     runs: int,
-    timeout: float,
-    python: Path | None = None,
-    resume: Path | None = None,
-    select: Selection = EVERYTHING,
+    *,
     progress: Progress = lambda done, total, text: None,
     announce: Announce = lambda text: None,
 ) -> SelfComparison:
     """Run programs `runs` times on one side, each time in a fresh process, and compare the runs.
 
-    `timeout` is in seconds for one program; `python`, `resume`, `select` and `progress` are as in a
-    campaign. `announce` is told how long the other runs will take, by what the first one took.
-    Raises `TargetError`, `SidesError` and `ResumeError` before anything runs.
+    Of the options, it is the side, what is run, its limits and its interpreter, and `resume`.
+    `announce` is told how long the other runs will take, by what the first one took. Raises
+    `TargetError`, `SidesError` and `ResumeError` before anything runs.
 
     Example::
 
-        run(["my_model.py"], side="jax-legacy", runs=20, timeout=60).is_trustworthy
+        run(["my_model.py"], CampaignOptions(sides=("jax-legacy",)), 20).is_trustworthy
     """
-    with campaign_folder(resume) as folder:
-        options = RunOptions(timeout=timeout, python=python)
-        collected = collect(targets, folder, options.time_limit, select)
-        with_sides_that_run(
-            CampaignOptions(sides=(side,)),
-            collected.environment.jax,
-            announce,
-            has_flag=collected.listing.has_flag,
-        )
-        check_same_campaign(folder, collected.listing, Setup(timeout=timeout, python=python))
-        turns = _turns(collected, side, runs, folder, options, progress, announce)
+    with campaign_folder(options.resume) as folder:
+        collected = collect(targets, folder, options.time_limit, options.select)
+        jax = collected.environment.jax
+        with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
+        how = Setup(timeout=options.timeout, python=options.python)
+        check_same_campaign(folder, collected.listing, how)
+        turns = _turns(Context(collected, options, folder, progress, announce), runs)
         left, right = (
             _named(samples_of(dealt), collected.programs)
             for dealt in (
@@ -103,6 +94,7 @@ def run(
                 [each for turn, each in enumerate(turns) if turn % 4 in (1, 2)],
             )
         )
+        [side] = options.sides
         times = judge_times(left, right, [(side, side)])
         rows = tuple(
             _row(
@@ -115,36 +107,29 @@ def run(
     campaign = Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=collected.environment,
-        sides=(side,),
+        sides=options.sides,
         programs=rows,
     )
     return SelfComparison(campaign, runs)
 
 
-def _turns(
-    collected: Collected,
-    side: Side,
-    runs: int,
-    folder: Path,
-    options: RunOptions,
-    progress: Progress,
-    announce: Announce,
-) -> list[dict[tuple[int, Side], Recorded]]:
+def _turns(context: Context, runs: int) -> list[dict[tuple[int, Side], Recorded]]:
     """Run the programs again and again; the first run that is no earlier one's gives the time."""
     turns: list[dict[tuple[int, Side], Recorded]] = []
-    announced = False
+    jobs, [side] = context.collected.jobs, context.options.sides
+    how, announced = context.options.once_more(steady_calls=context.options.steady_calls), False
     for turn in range(runs):
-        progress(turn, runs, f"{side}: run {turn + 1} of {runs}")
-        own, left = turn_folder(folder, turn), runs - turn - 1
+        context.progress(turn, runs, f"{side}: run {turn + 1} of {runs}")
+        own, left = turn_folder(context.folder, turn), runs - turn - 1
         is_new = not any(finished_programs(own))
         begun = time.monotonic()
-        turns.append(run_sides(collected.jobs, [side], own, options))
-        if is_new and left and collected.jobs and not announced:
+        turns.append(run_sides(jobs, [side], own, how))
+        if is_new and left and jobs and not announced:
             announced, seconds = True, time.monotonic() - begun
-            announce(
+            context.announce(
                 f"a run took {spoken(seconds)}: {left} more will take {spoken(left * seconds)}"
             )
-    progress(runs, runs, "")
+    context.progress(runs, runs, "")
     return turns
 
 
@@ -186,3 +171,52 @@ def _compared(first: Recorded, other: Recorded) -> Findings:
     """Compare a run with the first one."""
     comparisons = compare_pairs([(first.evidence(), other.evidence())])
     return Findings((first.observation, other.observation), comparisons)
+
+
+# -- before another side runs ----------------------------------------------------------------------
+
+
+@dataclass
+class AgainstItself:
+    """Compares programs with themselves when a campaign begins; `folder` keeps the second runs.
+
+    `differing` says, by target, what is different.
+
+    Example::
+
+        campaign.run(targets, options, first=(apart := AgainstItself(folder / "again")))
+        apart.differing == {"model.py:noise": "output bits: ..."}
+    """
+
+    folder: Path
+    differing: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, context: Context) -> None:
+        """Run programs on the first side twice; the campaign finds the first runs in its folder."""
+        options, jobs = context.options, context.collected.jobs
+        side, total = options.sides[0], len(jobs) * len(options.sides)
+
+        def step(done: int, of_side: int, text: str) -> None:
+            context.progress(done, total, text)
+
+        again = options.once_more(steady_calls=options.steady_calls, processes=1)
+        # Both runs see the same programs before each: what those leave behind is no difference.
+        first = run_sides(jobs, [side], context.folder, setup_of(options), progress=step)
+        second = run_sides(jobs, [side], self.folder, again)
+        for job in jobs:
+            one, two = first.get((job.number, side)), second.get((job.number, side))
+            if one and two and (what := _different(one, two)):
+                self.differing[job.target] = what
+
+
+def _different(first: Recorded, again: Recorded) -> str:
+    """Say what differs between two runs of one program; "" where nothing does."""
+    failures = [each.observation.failure for each in (first, again)]
+    if any(failures):
+        said = [f"{each.type} in {each.stage}" if each else "no failure" for each in failures]
+        return "" if said[0] == said[1] else f"{said[0]}, then {said[1]}"
+    compared = _compared(first, again).comparisons
+    different = [each for each in compared if each.outcome == "different"]
+    return "; ".join(
+        f"{each.metric}: {each.left_value} against {each.right_value}" for each in different[:3]
+    )

@@ -59,8 +59,9 @@ def aa(
       constparity aa my_model.py --side simplified --runs 4
     """
     from parity_tests.campaign import self_comparison
+    from parity_tests.campaign.collection import SidesError
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.campaign.sides_that_run import SidesError
+    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import campaign_view
     from parity_tests.cli.report_option import write_reports
     from parity_tests.targets import TargetError
@@ -81,12 +82,14 @@ def aa(
         with display.progress() as shown:
             found = self_comparison.run(
                 chosen.targets,
-                side=on_side,
-                runs=runs,
-                timeout=timeout,
-                python=where,
-                resume=resume,
-                select=chosen.select,
+                CampaignOptions(
+                    sides=(on_side,),
+                    timeout=timeout,
+                    python=where,
+                    resume=resume,
+                    select=chosen.select,
+                ),
+                runs,
                 progress=shown,
                 announce=shown.say,
             )

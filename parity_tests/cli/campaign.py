@@ -60,8 +60,8 @@ def run_campaign(
     What cannot be saved is said, and returned all the same.
     """
     from parity_tests.campaign import run as campaign
+    from parity_tests.campaign.collection import SidesError
     from parity_tests.campaign.folder import ResumeError
-    from parity_tests.campaign.sides_that_run import SidesError
     from parity_tests.targets import TargetError
     from reports.store.errors import StoreError
 

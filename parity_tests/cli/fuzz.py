@@ -64,7 +64,7 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
-    from parity_tests.campaign.sides_that_run import SidesError
+    from parity_tests.campaign.collection import SidesError
     from parity_tests.cli import campaign_view
     from reports.views.texts import counted
 

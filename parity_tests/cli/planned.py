@@ -158,10 +158,10 @@ def campaign(
 
       constparity campaign ecosystem.toml -k numpyro
     """
-    from parity_tests.campaign import name_expression
+    from parity_tests.campaign.selection import NameExpressionError, parse_expression
     from parity_tests.cli.planned_view import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
-    from parity_tests.planned.connection import ClusterError
+    from parity_tests.planned.cluster import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
     from parity_tests.planned.selecting import check_expression
     from parity_tests.planned.sharding import ShardError, read_shard
@@ -184,7 +184,7 @@ def campaign(
         fail("--status and --list run nothing: leave out --anew, --retry, --scheduler, --durations")
     try:
         if expression.strip():
-            name_expression.parse(expression)
+            parse_expression(expression)
         given = read_spec(spec)
         check_expression(given, expression)
         named = read_shard(shard) if shard else None
@@ -229,7 +229,7 @@ def campaign(
                 found = with_files(plan_report(file, plan, given.campaign.rules), [file])
                 write_reports(context, display.console(), requests, found)
     except (
-        SpecError, ShardError, ClusterError, StoreError, name_expression.NameExpressionError
+        SpecError, ShardError, ClusterError, StoreError, NameExpressionError
     ) as error:  # fmt: skip
         fail(str(error))
     except FolderError as error:
@@ -266,8 +266,7 @@ def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
 
 def _on_cluster(address: str) -> MakesRunner:
     """Run tasks on the workers of a scheduler; make sure first that it is there."""
-    from parity_tests.planned.cluster import ClusterRunner
-    from parity_tests.planned.connection import connected
+    from parity_tests.planned.cluster import ClusterRunner, connected
 
     with connected(address, _FIRST_ANSWER_SECONDS):
         pass

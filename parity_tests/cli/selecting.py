@@ -85,14 +85,13 @@ class Choosing:
 
     def choose(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
         """Choose programs. Raises `typer.BadParameter`."""
-        from parity_tests.campaign import name_expression
-        from parity_tests.campaign.selection import Selection
+        from parity_tests.campaign.selection import NameExpressionError, Selection, parse_expression
         from parity_tests.cli import last_failed as memory
 
         if self.expression.strip():
             try:
-                name_expression.parse(self.expression)
-            except name_expression.NameExpressionError as error:
+                parse_expression(self.expression)
+            except NameExpressionError as error:
                 raise typer.BadParameter(f"-k: {error}") from error
         only = (memory.read() or None) if last_failed else None
         return Chosen(

@@ -96,7 +96,7 @@ def _answer_forever(
 def _answer(targets: list[str], options: CampaignOptions, files: WatchedFiles) -> Campaign | None:
     """Run the programs once; None where a target cannot be loaded, which is said."""
     from parity_tests.campaign import run as campaign
-    from parity_tests.campaign.sides_that_run import SidesError
+    from parity_tests.campaign.collection import SidesError
     from parity_tests.evidence.folder_layout import CampaignFiles
     from parity_tests.evidence.temporary_folders import temporary_folder
     from parity_tests.targets import TargetError

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.campaign import run as campaign
+from parity_tests.campaign.collection import SidesError
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.sides_that_run import SidesError
 from parity_tests.diagnosis.installed import extras, extras_in, pytest_plugin
 from parity_tests.diagnosis.problems import problems
 from parity_tests.diagnosis.records import ChangedName, Diagnosis, Flag, Problem, SideShown

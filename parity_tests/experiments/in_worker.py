@@ -14,21 +14,17 @@ from typing import TypeVar
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.judge.calls_as_written import failure_after
-from parity_tests.judge.repetition import within
-from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of
+from parity_tests.experiments.repeated import AcrossStock, across_stock, what_changes
 from parity_tests.processes.one_question import ask
-from parity_tests.processes.options import Limits, RunOptions
+from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
     ComparedVariant,
     FindCulprit,
-    Job,
     ProgramRaised,
     Progress,
     Question,
     UnknownTarget,
 )
-from parity_tests.processes.side_runs import run_sides, run_turns
 from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
 from reports.rows import Failure, Side, Verdict
@@ -39,7 +35,6 @@ from reports.rows.experiments import (
     Tuning,
 )
 from reports.views import texts
-from reports.views.ledger import place
 
 TIMEOUT = 600.0
 _SIDE: Side = "simplified"
@@ -69,9 +64,9 @@ def find_culprits(
     """Ask for the culprits of one program; `timeout` is in seconds for the whole search.
 
     Outputs are compared where the program repeats its own; where it does not, the verdict is "not
-    repeatable". Where no array differs, stock JAX is asked whether the program fails after its
-    flip, and with which arrays. Raises `TargetError` where the target names no program, and
-    `ExperimentError`.
+    repeatable". What the flip of stock JAX does first, a failure or a price, is said as well. Where
+    no array differs and the program fails after that flip, the arrays are looked for with which it
+    does. Raises `TargetError` where the target names no program, and `ExperimentError`.
 
     Example::
 
@@ -87,20 +82,27 @@ def find_culprits(
         if said:
             return _none(target, question, "not repeatable", said)
         found = _culprits(FindCulprit(target=target, question=question), until, progress)
-        if found.verdict != "parity":
+        if found.fails or found.verdict not in ("parity", "difference"):
             return found
-        progress(0, 0, "does it fail on stock JAX? a run on jax-legacy and on jax-simplified")
-        stock = new_failure(target, folder, timeout=timeout)
-    return found if stock is None else _search_on_stock(target, found, stock, until, progress)
+        progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
+        stock = across_stock(target, folder, timeout=timeout)
+    if stock.failure is None or found.verdict != "parity":
+        return found.model_copy(update={"reasons": (*found.reasons, *stock.said())})
+    return _search_on_stock(target, found, stock.failure, stock, until, progress)
 
 
 def _search_on_stock(
-    target: str, ours: CulpritFound, stock: NewFailure, until: _Until, progress: Progress
+    target: str,
+    ours: CulpritFound,
+    failure: Failure,
+    stock: AcrossStock,
+    until: _Until,
+    progress: Progress,
 ) -> CulpritFound:
     """Look for the arrays with which stock JAX fails, and the engine does not."""
-    asked = FindCulprit(target=target, question=ours.question, stock_failure=stock.failure.type)
+    asked = FindCulprit(target=target, question=ours.question, stock_failure=failure.type)
     found = _culprits(asked, until, progress)
-    says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(stock.failure)}"
+    says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(failure)}"
     mends = "constparity's own simplified pipeline runs it with every array hoisted"
     if found.verdict == "difference":
         reasons = (says, mends, "with these arrays as arguments stock JAX fails, too")
@@ -109,7 +111,8 @@ def _search_on_stock(
     return found.model_copy(
         update={
             "verdict": "difference",
-            "reasons": (*reasons, *stock.actions),
+            "reasons": (*reasons, *stock.to_do()),
+            "fails": True,
             "variants": ours.variants + found.variants,
         }
     )
@@ -202,56 +205,3 @@ def _read(target: str, answer: Found | UnknownTarget | ProgramRaised | Lost) -> 
     if isinstance(answer, ProgramRaised):
         raise ExperimentError(f"{target}: {answer.raised}")
     return answer
-
-
-def what_changes(target: str, side: Side, folder: Path, *, timeout: float) -> str:
-    """Run a program twice in fresh processes, and say what changes; "" where it repeats itself.
-
-    `folder` keeps the runs, `timeout` is in seconds for each.
-    """
-    job = _job(target)
-    how = RunOptions(timeout=timeout, steady_calls=0, fresh=True)
-    turns = run_turns([job], side, [folder / "first", folder / "second"], how)
-    first, second = (turn[job.number].evidence() for turn in turns)
-    if not within(first, second):
-        return ""
-    found = changes(first, second, target)
-    return (
-        f"the program does not repeat itself, so no array is the culprit: in a second run "
-        f"{listed_changes(found)} ({places_of(found) or target}): {action_for(found)}"
-    )
-
-
-@dataclass(frozen=True)
-class NewFailure:
-    """How a program fails on jax-simplified that runs on jax-legacy, and what its hazards say."""
-
-    failure: Failure
-    actions: tuple[str, ...]
-
-
-def new_failure(target: str, folder: Path, *, timeout: float) -> NewFailure | None:
-    """Run a program on both sides of stock JAX, and return how it fails on jax-simplified alone.
-
-    `folder` keeps the runs, `timeout` is in seconds for each.
-    """
-    job = _job(target)
-    sides: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
-    how = RunOptions(timeout=timeout, steady_calls=0, hazards_on="jax-simplified")
-    recorded = run_sides([job], sides, folder / "stock", how)
-    before, after = (recorded[0, side].observation for side in sides)
-    _, failure = failure_after(before, after) or (0, after.failure)
-    if before.failure is not None or failure is None:
-        return None
-    hazards = recorded[0, "jax-simplified"].hazards().hazards
-    return NewFailure(
-        failure,
-        tuple(
-            f"{place(each.file, each.line)} ({each.array}): {each.kind}; to do: {each.fix}"
-            for each in hazards
-        ),
-    )
-
-
-def _job(target: str) -> Job:
-    return Job(number=0, name=target.rpartition(":")[2], target=target)

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from parity_tests.advice import advice
 from parity_tests.judge.comparison import worst_in_words
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.not_repeatable import FAILURE, NotRepeatable
+from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
 from reports.rows import Comparison, DriftAttribution
 from reports.rows.check_names import AS_WRITTEN
 

@@ -1,28 +1,33 @@
-"""Whether a program repeats itself: a side that is run again is compared with itself.
-
-Sides can only be told apart by what one side does alike in every run. So a difference between two
-sides counts where each of them repeats itself, and says nothing where one does not.
-"""
+"""Does a program repeat itself? Which sides run again, and what several runs of each show."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from parity_tests.advice import advice
 from parity_tests.evidence.records import Evidence
-from parity_tests.evidence.tolerance_ladder import REACH
-from parity_tests.judge.comparison import PairComparison
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.not_repeatable import FAILURE, Difference
+from parity_tests.judge.findings import Difference, Findings, NotRepeatable
 from parity_tests.judge.sides import Sides, flipped, is_one_mode
-from reports.rows import Comparison, Failure, Rung
+from parity_tests.judge.unrepeated import (
+    Change,
+    Differences,
+    across,
+    action_for,
+    between_two_sides,
+    changes,
+    explained,
+    fails_alike,
+    largest,
+    listed_changes,
+    listed_outputs,
+    places_of,
+    within,
+)
+from reports.rows import Side
 
-# How far apart the values of each difference are; what is no number counts as 1.
-Differences = Mapping[Difference, float]
-
-# Failures that belong to the campaign and not to the program.
-_LIMITS = ("timeout", "memory", "unavailable", "wrong side")
-_MISMATCH: tuple[Rung, ...] = ("mismatch",)
-_NOT_BITWISE: tuple[Rung, ...] = ("ulp", "tolerance", "arbiter", "mismatch")
+FRESH = advice("fresh")
 
 
 def to_run_again(findings: Findings, pairs: Sequence[Sides]) -> Sides | None:
@@ -52,7 +57,7 @@ def is_confirmed(findings: Findings, pairs: Sequence[Sides]) -> bool:
     flips = [across(findings, pair) for pair in pairs if pair not in in_one_mode]
     failures = {each.side: each.failure for each in findings.observed}
     if len(flips) < 2 or any(
-        across(findings, pair) or not _alike(*(failures.get(side) for side in pair))
+        across(findings, pair) or not fails_alike(*(failures.get(side) for side in pair))
         for pair in in_one_mode
     ):
         return False
@@ -66,80 +71,149 @@ def differs_in_one_mode_too(findings: Findings, pair: Sides, pairs: Sequence[Sid
     return any(across(findings, each) for each in pairs if is_one_mode(each))
 
 
-def across(findings: Findings, pair: Sides) -> Differences:
-    """Return what differs between two sides of a program, its own checks left out."""
-    observed = {each.side: each for each in findings.observed}
-    found: dict[Difference, float] = {}
-    if pair[0] in observed and pair[1] in observed:
-        left, right = (observed[side].failure for side in pair)
-        found = {FAILURE: 1.0} if _one_breaks(left, right) else {}
-    of_pair = [each for each in findings.comparisons if (each.left, each.right) == pair]
-    return {**found, **_differences(of_pair, _MISMATCH, findings.checks)}
+@dataclass(frozen=True)
+class Runs:
+    """One side of a program, run several times.
+
+    `first` is the campaign's run. `again` ran in one process with the other programs that are run
+    again. `alone` are runs in fresh processes, each the first of its process.
+    """
+
+    first: Evidence
+    again: Evidence
+    alone: tuple[Evidence, ...] = ()
+
+    @property
+    def were_fresh(self) -> bool:
+        """Whether the runs that were not alone were the first of their processes all the same."""
+        memory = [each.observation.host_memory for each in (self.first, self.again)]
+        return all(each is not None and each.fresh for each in memory)
+
+    def differences(self) -> Differences:
+        """Return what differs between any two of the runs."""
+        return _between((self.first, self.again, *self.alone))
+
+    def differences_alone(self) -> Differences:
+        """Return what differs between the runs in fresh processes."""
+        return _between(self.alone)
 
 
-def within(first: Evidence, other: Evidence) -> Differences:
-    """Return what differs between two runs of one side; nothing where a run met a limit."""
-    failures = [each.observation.failure for each in (first, other)]
-    if any(failure and failure.kind in _LIMITS for failure in failures):
-        return {}
-    found = {} if _alike(*failures) else {FAILURE: 1.0}
-    checks = {check.name for each in (first, other) for check in each.observation.checks}
-    comparisons = PairComparison(first, other).comparisons()
-    return {**found, **_differences(comparisons, _NOT_BITWISE, checks)}
+def _between(runs: Sequence[Evidence]) -> Differences:
+    return largest(within(*pair) for pair in itertools.combinations(runs, 2))
 
 
-def between_two_sides(left: Evidence, right: Evidence) -> Differences:
-    """Return what differs between two sides that ran again, without an arbiter."""
-    comparisons = tuple(PairComparison(left, right).comparisons())
-    observed = (left.observation, right.observation)
-    return across(Findings(observed, comparisons), (observed[0].side, observed[1].side))
-
-
-def _one_breaks(left: Failure | None, right: Failure | None) -> bool:
-    failure = left or right
-    return not (left and right) and failure is not None and failure.kind not in _LIMITS
-
-
-def _alike(first: Failure | None, other: Failure | None) -> bool:
-    return (first and (first.stage, first.type)) == (other and (other.stage, other.type))
-
-
-def _differences(
-    comparisons: Sequence[Comparison], rungs: Collection[Rung], checks: Collection[str]
-) -> Differences:
-    found: dict[Difference, float] = {}
-    for each in comparisons:
-        if each.metric in checks:
-            continue  # it compares a side with itself already
-        if each.leaves:
-            found |= {
-                (each.metric, leaf.path): leaf.max_abs for leaf in each.leaves if leaf.rung in rungs
-            }
-        elif each.outcome == "different":
-            found[each.metric, ""] = 1.0
-    return found
-
-
-def explained(between_sides: Differences, between_runs: Differences) -> frozenset[Difference]:
-    """Return which differences between sides are as large between runs of one side."""
-    if FAILURE in between_runs:
-        return frozenset(between_sides)
-    return frozenset(
-        key
-        for key, size in between_sides.items()
-        if key in between_runs and between_runs[key] * REACH >= size
-    )
-
-
-def largest(all_found: Iterable[Differences]) -> Differences:
-    """Put differences together, each with its largest distance.
+def repeats(findings: Findings, pair: Sides, left: Runs, right: Runs) -> bool:
+    """Say whether both sides repeat themselves in all that they differ in.
 
     Example::
 
-        largest([{("outputs", ""): 1.0}, {("outputs", ""): 2.0}]) == {("outputs", ""): 2.0}
+        repeats(findings, ("jax-legacy", "jax-simplified"), Runs(a, a), Runs(b, b))
     """
-    found: dict[Difference, float] = {}
-    for each in all_found:
-        for key, size in each.items():
-            found[key] = max(size, found.get(key, 0.0))
-    return found
+    own = largest([left.differences(), right.differences()])
+    return not explained(across(findings, pair), own)
+
+
+def repeats_alone(findings: Findings, pair: Sides, runs: Runs) -> bool:
+    """Say whether one side repeats itself, alone in fresh processes, in what the two differ in."""
+    return not explained(across(findings, pair), runs.differences_alone())
+
+
+def judge_runs(
+    findings: Findings, pair: Sides, left: Runs, right: Runs, source: str, *,
+    began_apart: bool = False,
+) -> NotRepeatable | None:  # fmt: skip
+    """Return how a program does not repeat itself; None where its sides differ in every run.
+
+    `source` is the line of the program. `began_apart` says that the two sides of the campaign's run
+    had other programs before it in their processes. Without runs alone, what differs between the
+    other runs is taken for chance.
+
+    Example::
+
+        judge_runs(findings, ("jax-legacy", "jax-simplified"), left, right, "model.py:9")
+    """
+    differing = across(findings, pair)
+    own = largest([left.differences(), right.differences()])
+    if not explained(differing, own):
+        return None
+    if fault := _of_ours(pair, differing, left, right, source, began_apart=began_apart):
+        return fault
+    covered = explained(_of_all_pairs(findings), own)
+    both = dict(zip(pair, (left, right), strict=True))
+    for side, runs in both.items():
+        if not repeats_alone(findings, pair, runs):
+            return _by_chance(side, runs.alone[:2], source, covered)
+    side, runs = next(
+        (side, runs) for side, runs in both.items() if explained(differing, runs.differences())
+    )
+    if not (left.alone and right.alone):
+        return _by_chance(side, (runs.first, runs.again), source, covered)
+    # Fresh processes repeat themselves: they tell whether the sides differ.
+    if set(between_two_sides(left.alone[0], right.alone[0])) & set(differing):
+        return None
+    found = changes(runs.first, runs.alone[0], source)
+    said = (
+        f"{side} depends on what ran before it in its process: alone it repeats itself, and the "
+        f"sides agree; after other programs {listed_changes(found)}"
+    )
+    return replace(_finding(side, said, found, runs.first, covered), action=FRESH)
+
+
+def _of_ours(
+    pair: Sides, differing: Differences, ours: Runs, stock: Runs, source: str, *, began_apart: bool
+) -> NotRepeatable | None:
+    """Return the fault where our side changes from run to run, and stock JAX of its mode does not.
+
+    Stock JAX has run four times then. Where what is traced changes as well, or the program fails in
+    some runs, it may be the program.
+    """
+    if not is_one_mode(pair) or not stock.alone or not ours.alone:
+        return None
+    if explained(differing, stock.differences()):
+        return None
+    apart = [each for each in (ours.again, *ours.alone) if within(ours.first, each)]
+    found = changes(ours.first, apart[0], source)
+    said = listed_outputs(found)
+    if not said or (began_apart and not within(*ours.alone[:2])):
+        return None
+    return NotRepeatable(
+        side=pair[0],
+        what=f"{pair[0]} is at fault, and not the program: in a second run {said}, and {pair[1]} "
+        "repeats itself",
+        where=places_of(found),
+        action=f"report it to constparity with this program; {pair[1]} says what the program does",
+        is_ours=True,
+    )
+
+
+def _of_all_pairs(findings: Findings) -> Differences:
+    pairs = dict.fromkeys((each.left, each.right) for each in findings.comparisons)
+    return largest(across(findings, pair) for pair in pairs)
+
+
+def _by_chance(
+    side: Side, runs: Sequence[Evidence], source: str, covered: frozenset[Difference]
+) -> NotRepeatable:
+    found = changes(runs[0], runs[1], source)
+    said = f"{side} does not repeat itself: in a second run {listed_changes(found)}"
+    return _finding(side, said, found, runs[0], covered)
+
+
+def _finding(
+    side: Side,
+    said: str,
+    found: Sequence[Change],
+    run: Evidence,
+    covered: frozenset[Difference],
+) -> NotRepeatable:
+    kinds = {each.kind for each in found}
+    stablehlo = run.observation.stablehlo
+    return NotRepeatable(
+        side=side,
+        what=said,
+        where=places_of(found),
+        action=action_for(found),
+        explained=covered,
+        trace=run.jaxpr if "trace" in kinds else "",
+        calls_python=kinds == {"outputs"} and bool(stablehlo and stablehlo.callbacks),
+    )

@@ -2,16 +2,19 @@
 
 Dask schedules, retries what a lost worker had, and moves results; nothing here stands in its place.
 A task crosses the network as text, as does its result. Where the scheduler itself goes away, the
-tasks in hand are given to the one that comes back.
+tasks in hand are given to the one that comes back. What Dask logs of it is kept back.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import itertools
 import json
 import logging
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -25,7 +28,6 @@ from typing import TYPE_CHECKING, Any
 from parity_tests.environments.making import environment_for
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe.environment import version
-from parity_tests.planned.connection import PATIENCE_SECONDS, ClusterError, connected
 from parity_tests.planned.going import Outcome
 from parity_tests.planned.task_process import POLL_SECONDS, perform
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
@@ -35,10 +37,17 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 log = logging.getLogger(__name__)
+PATIENCE_SECONDS = 600.0
+# "node-1:8786", "tls://10.0.0.7:8786", "tcp://[fe80::1]:8786".
+_ADDRESS = re.compile(r"(?:(?P<protocol>\w+)://)?(?:\[[\w:.%]+\]|[^\s:/\[\]]+):\d{1,5}")
 _AHEAD = 2  # tasks that the scheduler has for each thread of a worker, so that none waits
 _AT_LEAST = 100  # and for workers that come while the first tasks run
 _LOOK_SECONDS = 2.0  # between two looks at whether tasks wait for workers that are gone
 _RESULT_SECONDS = 30.0  # for a worker to give the result of a task that has ended
+
+
+class ClusterError(ValueError):
+    """A cluster cannot be used; the message names the scheduler, why, and what to do."""
 
 
 def run_on_worker(text: str) -> str:
@@ -288,3 +297,53 @@ def _outcome(task: Task, future: Future) -> TaskResult | TaskLost | None:
         raise _SchedulerGoneError from error
     found = json.loads(text)
     return (TaskLost if "why" in found else TaskResult).model_validate(found)
+
+
+@contextlib.contextmanager
+def connected(address: str, patience: float = PATIENCE_SECONDS) -> Iterator[Client]:
+    """Connect to a scheduler, waiting `patience` seconds for it at most.
+
+    What Dask logs of a connection that is lost is kept back, for it is said here. Raises
+    `ClusterError`.
+    """
+    try:
+        from distributed import Client
+        from distributed.comm.registry import backends
+    except ModuleNotFoundError as missing:
+        what = "a cluster needs dask.distributed: install constparity[cluster]"
+        raise ClusterError(what) from missing
+    # A client that cannot read its address fails in a thread, and says so in tracebacks.
+    parts = _ADDRESS.fullmatch(address)
+    if parts is None or (parts["protocol"] or "tcp") not in backends:
+        raise ClusterError(
+            f"{address!r} is no address of a scheduler; write one as tcp://node-1:8786"
+        )
+    with _quiet():
+        # A client that found no scheduler closes when it is garbage. If that is while a thread of
+        # the next one starts, the two wait for each other for ever.
+        gc.collect()
+        try:
+            client = Client(address, timeout=patience, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:  # the last, where TLS is not set up
+            raise ClusterError(
+                f"no scheduler at {address!r} ({error}); start one with `dask scheduler`, and "
+                "check the address"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close(timeout=2)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from logging in this process, where a scheduler that goes leaves tracebacks."""
+    loggers = [logging.getLogger(each) for each in ("distributed", "distributed.client")]
+    levels = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for each, level in zip(loggers, levels, strict=True):
+            each.setLevel(level)

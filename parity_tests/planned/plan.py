@@ -11,8 +11,7 @@ from pathlib import Path
 
 from parity_tests.campaign.collection import collect
 from parity_tests.campaign.selection import Selection
-from parity_tests.planned.generated import name_of, variation_of
-from parity_tests.planned.interesting import Interesting, read
+from parity_tests.planned.generated import Interesting, name_of, read_kept, variation_of
 from parity_tests.planned.spec import (
     CorpusSpec,
     EnvironmentSpec,
@@ -232,7 +231,7 @@ def _generated(corpus: CorpusSpec, label: str, folder: Path) -> Iterator[Planned
             f"corpus {corpus.name!r}: generating programs needs hypothesis: install "
             "constparity[fuzz]"
         )
-    kept = read(folder / corpus.kept) if corpus.kept else Interesting()
+    kept = read_kept(folder / corpus.kept) if corpus.kept else Interesting()
     for number in range(corpus.generated):
         # Others are drawn as if nothing had been kept, or the search would stay where it began.
         is_varied = kept.recipes and number % 2

@@ -1,22 +1,32 @@
-"""Run one task: its first side compared with itself, then its programs compared on all sides."""
+"""The process of a task, `python -m parity_tests.planned.running FOLDER`.
+
+Its first side is compared with itself, then its programs are compared on all sides.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import platform
 import resource
+import sys
+import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.campaign import run as campaign
+from parity_tests.campaign.self_comparison import AgainstItself
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused import is_refused
-from parity_tests.planned.against_itself import AgainstItself
 from parity_tests.planned.generated import recipe_of, without_file, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.task_process import TaskFiles
 from parity_tests.planned.tasks import Task, TaskResult
-from parity_tests.processes.protocol import Progress
+from parity_tests.processes.protocol import Progress, write
 from parity_tests.processes.refusing_folder import refusals
+from parity_tests.processes.signs_of_life import signs_told
 from parity_tests.processes.staging import staging_seconds
 from reports.output import json_file
 from reports.rows import Environment, ProgramRow
@@ -46,7 +56,7 @@ def run_task(
     file = folder / "generated.py"
     targets = _targets(task, recipes, file)
     options = task.options.model_copy(update={"resume": folder / "sides"})
-    apart = AgainstItself(folder / "again", progress)
+    apart = AgainstItself(folder / "again")
     first = apart if task.campaign.self_comparison and not task.rounds else None
     result = campaign.run(list(targets.values()), options, progress=progress, first=first)
     rows = {row.target: row for row in result.programs}
@@ -123,3 +133,53 @@ def _processor_seconds() -> float:
     """Return what this process and those that it has waited for took of the processors."""
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+_BEAT_SECONDS = 0.25
+
+
+@dataclass
+class Beats:
+    """Writes how far a task is with each sign of life, but not often: a task has thousands."""
+
+    file: Path
+    _said: str = ""
+    _written: float = 0.0
+
+    def step(self, done: int, total: int, text: str) -> None:
+        """Take how many steps are done, of all, and what is done now."""
+        self._said = f"{done} {total} {text}"
+        self.write()
+
+    def write(self) -> None:
+        """Write what was taken last."""
+        if time.monotonic() - self._written >= _BEAT_SECONDS:
+            self._written = time.monotonic()
+            self.file.write_text(self._said, "utf-8", "backslashreplace")
+
+
+def main(folder: str) -> None:
+    """Run the task of a folder, and leave its result there."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    files = TaskFiles(Path(folder))
+    task = Task.model_validate_json(files.request.read_bytes())
+    beats = Beats(files.beat)
+    try:
+        with signs_told(beats.write):
+            result = run_task(task, files.folder, progress=beats.step)
+        write(files.result, result.model_dump_json())
+    except OSError as error:
+        # The disk, and no program: whoever runs the tasks has to stop.
+        with contextlib.suppress(OSError):  # the log may be on the disk that is full
+            print(error, file=sys.stderr, flush=True)
+        os._exit(os.EX_IOERR)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it does: its end of the pipe is closed then."""
+    os.read(sys.stdin.fileno(), 1)  # not sys.stdin, whose lock a thread may not hold at the end
+    os._exit(os.EX_SOFTWARE)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -9,8 +9,7 @@ from pathlib import Path
 from parity_tests.fuzz import campaign as fuzzing
 from parity_tests.fuzz import coverage, rendering
 from parity_tests.fuzz.recipe import Recipe
-from parity_tests.planned.generated import read_recipe
-from parity_tests.planned.interesting import keep, read
+from parity_tests.planned.generated import keep, read_kept, read_recipe
 from parity_tests.planned.plan import NamedEnvironment, PlannedProgram
 from parity_tests.planned.spec import CampaignSpec, Spec
 from parity_tests.planned.tasks import options_of
@@ -50,7 +49,7 @@ def leave(
                 for each in programs
                 if each.corpus == corpus.name and each.place in ran
             )
-            keep(read(file).with_new(own), file)
+            keep(read_kept(file).with_new(own), file)
     if ran:
         writer.put_coverage(_covered(ran.values()))
 

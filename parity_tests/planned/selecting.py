@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from parity_tests.campaign.name_expression import parse
+from parity_tests.campaign.selection import parse_expression
 from parity_tests.planned.generated import name_of
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import LibrarySpec, Spec, SpecError
@@ -27,7 +27,7 @@ def selected(
     """
     if not expression.strip():
         return list(programs)
-    takes = parse(expression)
+    takes = parse_expression(expression)
     found = [each for each in programs if takes([each.name, each.corpus, *each.tags])]
     if not found:
         raise _nothing(expression, left_out)
@@ -55,7 +55,7 @@ def check_expression(spec: Spec, expression: str) -> None:
             )
     if search.libraries or not all(each.generated for each in spec.corpus):
         return
-    takes = parse(expression)
+    takes = parse_expression(expression)
     if not any(takes(texts) for texts in _generated(spec)):
         raise _nothing(expression)
 
@@ -100,7 +100,7 @@ class _Search:
 
 
 def _search(spec: Spec, expression: str) -> _Search:
-    read = parse(expression)
+    read = parse_expression(expression)
     names = [each.name.lower() for each in spec.corpus]
     names += [each.name.lower() for each in spec.library]
     libraries: list[LibrarySpec] = []

@@ -26,7 +26,7 @@ from parity_tests.processes.worker_process import START_SECONDS, pause
 
 POLL_SECONDS = 0.05
 MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes
-ENTRY = "parity_tests.planned.entry"
+ENTRY = "parity_tests.planned.running"
 # What one step of a task may take, in time limits of a program and the start of its process: it is
 # measured, judged, and looked into, and each of these has its own limit.
 _STEPS = 4

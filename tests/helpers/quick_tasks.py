@@ -1,6 +1,6 @@
 """The process of a task that runs nothing: the name of a program says what happens to it.
 
-It stands in for `parity_tests.planned.entry`, so that faults of processes and machines are tried
+It stands in for `parity_tests.planned.running`, so that faults of processes and machines are tried
 with real processes, and without the seconds that JAX takes to start.
 """
 

@@ -55,10 +55,8 @@ def test_a_self_comparison_says_how_long_it_takes_after_the_first_run():
     said = []
     found = self_comparison.run(
         [FILE],
-        side="jax-legacy",
-        runs=2,
-        timeout=60,
-        select=Selection(tags=("quick",)),
+        CampaignOptions(sides=("jax-legacy",), select=Selection(tags=("quick",))),
+        2,
         announce=said.append,
     )
     assert [row.name for row in found.campaign.programs] == ["add_one"]

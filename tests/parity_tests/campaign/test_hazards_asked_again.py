@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from parity_tests.campaign import one_program
+from parity_tests.campaign import comparing
 from parity_tests.evidence.hazards_found import HazardsFound
 from reports.rows import Failure, Hazard, Observation
 
@@ -41,7 +41,7 @@ def found(before, after, told, answer=None):
         side: Record(Observation(program="p", side=side, failure=failure), of_side)
         for side, (failure, of_side) in sides.items()
     }
-    return one_program._hazards(records, AFTER, ask), asked
+    return comparing._hazards(records, AFTER, ask), asked
 
 
 NOTHING = HazardsFound()

@@ -6,13 +6,15 @@ import pytest
 from program_files import line_with, program_file
 
 from parity_tests.campaign import repeats, run
+from parity_tests.campaign.collection import Collected
+from parity_tests.campaign.context import Context
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import Exit, code_of
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
-from parity_tests.processes.protocol import Job
+from parity_tests.processes.protocol import Listed, Listing
 from reports.rows import SIDES as ALL_SIDES
 from reports.rows import Failure, Observation, StageTimes
 
@@ -129,6 +131,7 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked_or_
 
     times = StageTimes(trace=0, lower=0, compile=compiling, first_call=0, call=None, call_samples=0)
     first = {"legacy": Recorded(Observation(program="p", side="legacy", times=times))}
+    records = {0: first, 1: first}
     ran = []
     monkeypatch.setattr(
         repeats,
@@ -136,9 +139,11 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked_or_
         lambda jobs, *how, progress: ran.extend(job.number for job in jobs) or {},
     )
     drafts = [draft("simplified", "jax-simplified"), draft("jax-simplified")]
-    jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
+    programs = [Listed(name=f"p{number}", target="model.py:p") for number in range(2)]
     options = CampaignOptions(run_again=asked)
-    found = repeats.find_unrepeatable(drafts, jobs, [first, first], options, tmp_path)
+    collected = Collected(Listing(programs=programs))
+    context = Context(collected, options, tmp_path, records=records)
+    found = repeats.find_unrepeatable(drafts, context)
     assert (ran, found) == (again, drafts)
 
 
@@ -160,6 +165,7 @@ def test_a_program_that_one_side_alone_began_its_process_with_runs_alone(
         files = None if folder == "-" else ProgramFiles(tmp_path / side / folder, number)
         return Recorded(Observation(program="p", side=side), files)
 
-    records = [{side: record(side, number) for side in SIDES} for number in range(3)]
-    again = repeats._Again({}, records, {2: SIDES}, CampaignOptions(), tmp_path, print)
+    records = {number: {side: record(side, number) for side in SIDES} for number in range(3)}
+    context = Context(Collected(Listing()), CampaignOptions(), tmp_path, records=records)
+    again = repeats._Again(context, {2: SIDES})
     assert again.began_apart(2) == apart

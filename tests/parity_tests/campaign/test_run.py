@@ -7,10 +7,12 @@ import pytest
 from program_files import line_with, program_file
 
 from parity_tests.campaign import run
-from parity_tests.campaign.one_program import draft_of
+from parity_tests.campaign.collection import Collected
+from parity_tests.campaign.comparing import draft_of
+from parity_tests.campaign.context import Context
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.judge.verdict import conclude
-from parity_tests.processes.protocol import Listed
+from parity_tests.processes.protocol import Listed, Listing
 from reports.rows import Campaign
 
 
@@ -236,13 +238,14 @@ def test_progress_is_told_of_every_step(faults, progress):
     assert "" not in texts
 
 
-def test_a_corpus_module_without_its_library_is_a_row_with_the_reason():
+def test_a_corpus_module_without_its_library_is_a_row_with_the_reason(tmp_path):
     missing = Listed(name="flax", target="corpus.flax", unavailable="flax is not installed")
 
     def ask():
         pytest.fail("it was asked")
 
-    draft = draft_of(missing, {}, ("legacy",), ask, ask)
+    context = Context(Collected(Listing(programs=(missing,))), CampaignOptions(), tmp_path)
+    draft = draft_of(context, 0, ask, ask)
     row = draft.row(conclude(draft.findings))
     assert (row.verdict, row.reasons) == ("could not compare", ("flax is not installed",))
     assert (row.observations, row.comparisons) == ((), ())

@@ -3,6 +3,7 @@
 from program_files import program_file
 
 from parity_tests.campaign import self_comparison
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.campaign.self_comparison import SelfComparison
 from parity_tests.cli.aa import summary
 from parity_tests.cli.app import main
@@ -19,7 +20,7 @@ def test_a_program_that_differs_from_itself_is_found(capsys):
 
 
 def test_every_run_is_compared_with_the_first():
-    found = self_comparison.run([f"{FILE}:fitful"], side="simplified", runs=3, timeout=60)
+    found = self_comparison.run([f"{FILE}:fitful"], CampaignOptions(sides=("simplified",)), 3)
     [row] = found.campaign.programs
     outputs = [each for each in row.comparisons if each.metric == "outputs"]
     assert [each.outcome for each in outputs] == ["different"] * 2

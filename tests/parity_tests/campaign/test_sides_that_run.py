@@ -2,8 +2,8 @@
 
 import pytest
 
+from parity_tests.campaign.collection import SidesError, with_sides_that_run
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.sides_that_run import SidesError, with_sides_that_run
 from reports.rows import SIDES
 
 STOCK = ("jax-legacy", "jax-simplified")

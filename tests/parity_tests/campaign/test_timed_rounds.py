@@ -3,14 +3,20 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import measured_again, run, timed_rounds
+from parity_tests.campaign import measuring, run
+from parity_tests.campaign.collection import Collected
+from parity_tests.campaign.context import Context
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Recorded
-from parity_tests.processes.protocol import Job
+from parity_tests.processes.protocol import Job, Listing
 from reports.rows import TIME_METRICS, Observation, StageTimes
 
 PAIR = ("jax-legacy", "jax-simplified")
+
+
+def context(folder, rounds=0, **measured):
+    options = CampaignOptions(sides=PAIR, rounds=rounds)
+    return Context(Collected(Listing()), options, folder, **measured)
 
 
 def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
@@ -29,9 +35,9 @@ def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
     def failed(side):
         return Observation(program="q", side=side)
 
-    monkeypatch.setattr(timed_rounds, "run_sides", run_sides)
+    monkeypatch.setattr(measuring, "run_sides", run_sides)
     jobs = [Job(number=0, name="p", target="p"), Job(number=1, name="q", target="q")]
-    samples = timed_rounds.time_sides(jobs, tmp_path, CampaignOptions(sides=PAIR, rounds=2))
+    samples = measuring.time_sides(jobs, context(tmp_path, rounds=2))
     a, b = PAIR
     assert ran == [("0", a), ("0", b), ("1", b), ("1", a), ("2", a), ("2", b), ("3", b), ("3", a)]
     # What was never taken, as compiling from a cache, has no row.
@@ -41,7 +47,7 @@ def test_rounds_run_one_side_at_a_time_in_the_order_abba(tmp_path, monkeypatch):
     calls = {each.side: each.seconds for each in samples[0] if each.metric == "call"}
     assert calls == {a: (1.0, 4.0, 5.0, 8.0), b: (2.0, 3.0, 6.0, 7.0)}
     assert 1 not in samples  # what fails has no times
-    assert timed_rounds.time_sides(jobs, tmp_path, CampaignOptions(sides=PAIR)) == {}
+    assert measuring.time_sides(jobs, context(tmp_path)) == {}
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +84,13 @@ def test_programs_are_measured_again_unless_one_process_of_each_side_settles_it(
         )  # fmt: skip
         return Recorded(Observation(program="p", side=side, times=times))
 
-    recorded = {}
-    for number, compiling in enumerate((1.0, 29.0)):
-        recorded[number, "jax-legacy"] = taken("jax-legacy", 1e-5, compiling)
-        recorded[number, "jax-simplified"] = taken("jax-simplified", 1e-2, 1.0)
+    records = {
+        number: {
+            "jax-legacy": taken("jax-legacy", 1e-5, compiling),
+            "jax-simplified": taken("jax-simplified", 1e-2, 1.0),
+        }
+        for number, compiling in enumerate((1.0, 29.0))
+    }
     ran, told = [], []
 
     def run_sides(jobs, sides, *how, progress):
@@ -89,12 +98,10 @@ def test_programs_are_measured_again_unless_one_process_of_each_side_settles_it(
         progress(1, 1, f"{sides[0]}: p: compile")
         return {}
 
-    monkeypatch.setattr(measured_again, "run_sides", run_sides)
+    monkeypatch.setattr(measuring, "run_sides", run_sides)
     jobs = [Job(number=number, name="p", target="model.py:p") for number in range(2)]
-    options = CampaignOptions(sides=PAIR)
-    measured_again.measure_again(
-        jobs, recorded, CampaignFiles(tmp_path), options, progress=lambda *step: told.append(step)
-    )
+    begun = context(tmp_path, progress=lambda *step: told.append(step), records=records)
+    measuring.measure_again(jobs, begun)
     assert ran == [
         ("jax-legacy", 0), ("jax-simplified", 0), ("jax-simplified", 0), ("jax-legacy", 0),
     ]  # fmt: skip

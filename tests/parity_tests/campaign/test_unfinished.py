@@ -1,6 +1,6 @@
 """Evidence of a program that is no evidence of its sides."""
 
-from parity_tests.campaign import unfinished
+from parity_tests.campaign import comparing
 from parity_tests.evidence.records import Recorded
 from reports.rows import MeasuredWith, Observation
 
@@ -13,7 +13,7 @@ def recorded(side, jax):
 def missing(*versions):
     sides = ("jax-legacy", "jax-simplified")
     records = {side: recorded(side, jax) for side, jax in zip(sides, versions, strict=True)}
-    return unfinished.load(records, sides)[1]
+    return comparing._load(records, sides)[1]
 
 
 def test_sides_that_ran_on_other_versions_are_not_compared():

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from system_programs import needed
 
-from parity_tests.campaign.users_commit import commit_of
+from parity_tests.campaign.kept_run import commit_of
 
 
 @pytest.fixture

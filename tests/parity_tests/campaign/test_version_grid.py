@@ -6,9 +6,15 @@ import pytest
 
 from parity_tests.campaign import each_version
 from parity_tests.campaign import run as campaign
-from parity_tests.campaign.each_version import Interpreter, file_of, run_each
+from parity_tests.campaign.each_version import (
+    Interpreter,
+    RanOn,
+    file_of,
+    grid_of,
+    labels_of,
+    run_each,
+)
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.version_grid import RanOn, grid_of, labels_of
 from parity_tests.evidence import values
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Kept, Saved, save

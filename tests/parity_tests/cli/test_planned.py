@@ -9,7 +9,7 @@ import pytest
 
 from parity_tests.campaign.collection import Collected
 from parity_tests.cli import app, planned
-from parity_tests.planned import campaign, connection, plan, searching, task_process
+from parity_tests.planned import campaign, cluster, plan, searching, task_process
 from parity_tests.planned.campaign import digest_of
 from parity_tests.planned.going import go_on
 from parity_tests.planned.searching import file_of
@@ -187,7 +187,7 @@ def test_a_scheduler_that_does_not_answer_is_said_before_programs_are_listed(
 
 def test_campaigns_of_two_folders_have_tasks_of_their_own_on_a_cluster(tmp_path, monkeypatch):
     """Their specs may be alike, and their programs others: paths are relative to the folder."""
-    monkeypatch.setattr(connection, "connected", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(cluster, "connected", lambda *_: contextlib.nullcontext())
     made = planned._on_cluster("tcp://node-1:8786")
     stores = [tmp_path / each / "small.db.work" / "campaign-1" for each in ("one", "two", "one")]
     one, two, again = (made(folder, "1", alone=False) for folder in stores)

@@ -10,9 +10,15 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.by_chance import without_chance
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.repetition import differs_in_one_mode_too, is_confirmed, to_run_again
+from parity_tests.judge.repetition import (
+    Runs,
+    differs_in_one_mode_too,
+    is_confirmed,
+    judge_runs,
+    repeats,
+    to_run_again,
+)
 from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.runs_again import Runs, judge_runs, repeats
 from parity_tests.judge.sides import PAIRS
 from parity_tests.judge.unrepeated import changes
 from parity_tests.judge.verdict import Conclusion, conclude

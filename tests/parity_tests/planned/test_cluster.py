@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from parity_tests.planned.cluster import ClusterRunner
-from parity_tests.planned.connection import ClusterError, connected
+from parity_tests.planned.cluster import ClusterError, ClusterRunner, connected
 from parity_tests.planned.going import go_on
 from reports.store.plan_report import plan_report
 from reports.store.reading import load_run

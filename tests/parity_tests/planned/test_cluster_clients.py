@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.cli import app
-from parity_tests.planned.cluster import ClusterRunner
-from parity_tests.planned.connection import connected
+from parity_tests.planned.cluster import ClusterRunner, connected
 from parity_tests.planned.going import go_on
 from reports.store.errors import StoreError
 from reports.store.plan_reading import planned_names

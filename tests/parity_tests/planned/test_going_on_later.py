@@ -10,8 +10,7 @@ from parity_tests.campaign.collection import Collected
 from parity_tests.planned import plan
 from parity_tests.planned.begun import whole_of
 from parity_tests.planned.campaign import Asked, run_campaign
-from parity_tests.planned.generated import recipe_of, write_recipe
-from parity_tests.planned.interesting import read
+from parity_tests.planned.generated import read_kept, recipe_of, write_recipe
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram
 from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
@@ -85,10 +84,10 @@ def kept(tmp_path, campaign):
 
 
 def test_a_search_goes_on_with_its_own_programs_whatever_is_kept_since(campaign, kept, monkeypatch):
-    before = read(kept)
+    before = read_kept(kept)
     own = campaign(SEARCH)
     assert [bool(each) for each in recipes(own)] == [False, True, False, True]
-    assert len(read(kept).recipes) > len(before.recipes)
+    assert len(read_kept(kept).recipes) > len(before.recipes)
     monkeypatch.delattr(plan, "variation_of")  # nothing varies what is in the store
     assert programs(campaign(SEARCH, retry=("safe",))) == programs(own)
     assert campaign(SEARCH) == []
@@ -142,8 +141,8 @@ def test_parts_that_went_on_from_other_kept_programs_are_not_merged(campaign, ke
 def test_an_expression_keeps_the_programs_that_it_took(campaign, tmp_path):
     other = SEARCH.model_copy(update={"name": "other", "seed": 8, "kept": "other.json"})
     campaign(SEARCH, other, expression="seed_8_program_2")
-    assert read(tmp_path / "other.json").recipes == (recipe_of(8, 2),)
-    assert not read(tmp_path / "kept.json").recipes
+    assert read_kept(tmp_path / "other.json").recipes == (recipe_of(8, 2),)
+    assert not read_kept(tmp_path / "kept.json").recipes
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from full_disk import FULL_DISK
 from program_files import program_file
 
 from parity_tests.evidence.folder_layout import CampaignFiles, side_folder
-from parity_tests.planned import entry
-from parity_tests.planned.entry import Beats
+from parity_tests.planned import running
 from parity_tests.planned.plan import PlannedProgram
-from parity_tests.planned.running import run_task
+from parity_tests.planned.running import Beats, run_task
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.task_process import TaskProcess
 from parity_tests.planned.tasks import Cutter
@@ -122,7 +121,7 @@ def test_a_task_at_work_on_programs_that_run_again_gives_signs_of_life(tmp_path)
 
 def test_beats_are_few_and_say_how_far_a_task_is(tmp_path, monkeypatch):
     beats, now = Beats(tmp_path / "beat"), [100.0]
-    monkeypatch.setattr(entry.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(running.time, "monotonic", lambda: now[0])
     beats.step(1, 4, "jax-legacy: größer: compile")
     beats.step(2, 4, "judging größer")
     assert beats.file.read_text("utf-8") == "1 4 jax-legacy: größer: compile"

@@ -9,9 +9,8 @@ from parity_tests.fuzz import coverage
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
 from parity_tests.fuzz.validity import is_valid
 from parity_tests.fuzz.variation import varied
-from parity_tests.planned.generated import read_recipe, write_recipe
+from parity_tests.planned.generated import Interesting, keep, read_kept, read_recipe, write_recipe
 from parity_tests.planned.going import go_on
-from parity_tests.planned.interesting import Interesting, keep, read
 from parity_tests.planned.plan import NamedEnvironment
 from parity_tests.planned.searching import leave, smaller_programs, with_files
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec, SpecError
@@ -50,7 +49,7 @@ def test_a_program_that_covers_nothing_new_is_not_kept(tmp_path):
     assert found.recipes == (ONE, OTHER)
     assert found.with_new([ONE]) == found
     keep(found, tmp_path / "kept.json")
-    assert read(tmp_path / "kept.json") == found
+    assert read_kept(tmp_path / "kept.json") == found
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_a_damaged_file_of_a_search_is_named(tmp_path, text):
     file = tmp_path / "kept.json"
     file.write_text(text)
     with pytest.raises(SpecError, match=r"kept\.json' has no programs of a search .*remove it"):
-        read(file)
+        read_kept(file)
     assert file.read_text() == text
 
 
@@ -107,7 +106,7 @@ def test_what_a_search_covers_is_in_its_report_and_kept_for_the_next(searched, t
     assert report.states == {"breaks": 2, "safe": 1}
     assert report.coverage["transformation"] == 2
     assert report.coverage["possible transformation"] == coverage.count_possible()
-    assert read(tmp_path / "kept.json").recipes == (ONE, OTHER)
+    assert read_kept(tmp_path / "kept.json").recipes == (ONE, OTHER)
 
 
 def test_smaller_programs_break_as_the_larger_one_does_though_no_sides_differ():

@@ -3,7 +3,7 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run
+from parity_tests.campaign import comparing, run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.hazards_found import HazardsFound
@@ -125,7 +125,7 @@ def test_the_limit_of_memory_reaches_the_process_that_looks_for_hazards_alone(mo
         seen.append(limits)
         return HazardsFound(not_detected="it was not asked")
 
-    monkeypatch.setattr(run, "detect_alone", detect_alone)
+    monkeypatch.setattr(comparing, "detect_alone", detect_alone)
     options = CampaignOptions(sides=("jax-legacy",), steady_calls=0, memory_limit=2**31)
     [row] = run.run([str(program_file("ends_its_process"))], options).programs
     assert seen == [Limits(options.timeout, 2**31)]

@@ -3,9 +3,12 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign.one_program import draft_of
+from parity_tests.campaign.collection import Collected
+from parity_tests.campaign.comparing import draft_of
+from parity_tests.campaign.context import Context
+from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job, Listed
+from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.signs_of_life import signs_told
 
@@ -19,13 +22,14 @@ def test_a_process_gives_a_sign_when_it_starts_and_when_it_says_something(tmp_pa
     assert said[-1][0].endswith("done 0\n")
 
 
-def test_each_program_that_is_compared_gives_a_sign():
+def test_each_program_that_is_compared_gives_a_sign(tmp_path):
     def ask():
         pytest.fail("it was asked")
 
     missing = Listed(name="flax", target="corpus.flax", unavailable="flax is not installed")
+    context = Context(Collected(Listing(programs=(missing,))), CampaignOptions(), tmp_path)
     signs = []
     with signs_told(lambda: signs.append(1)):
-        draft_of(missing, {}, ("legacy",), ask, ask)
-    draft_of(missing, {}, ("legacy",), ask, ask)  # nobody is told any more
+        draft_of(context, 0, ask, ask)
+    draft_of(context, 0, ask, ask)  # nobody is told any more
     assert signs == [1]
