@@ -28,7 +28,7 @@ _FIGURES = (
 FIGURE_COLUMNS = tuple(heading for heading, _ in _FIGURES)
 
 
-def asked(
+def ask_with_progress(
     context: typer.Context, display: Display, ask: Callable[[Progress], Answer], *, to: str
 ) -> Answer | None:
     """Ask under a progress bar; where the experiment fails, print why and return None.

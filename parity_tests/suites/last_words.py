@@ -62,7 +62,7 @@ class Listener:
         self.process.communicate(_ENDS)
 
 
-def heard(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[bytes, int]:
+def wait_for_end(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[bytes, int]:
     """Wait for what a process says at its end; return it, and the most memory maps it had.
 
     They are counted once in so many seconds.
@@ -76,7 +76,7 @@ def heard(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[byte
 
 def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     """Wait for the end of pytest's process, and report what it cannot."""
-    word, most = heard(sys.stdin.fileno(), os.getppid())
+    word, most = wait_for_end(sys.stdin.fileno(), os.getppid())
     if word == _ENDS:
         return
     from parity_tests.suites.journal import merged

@@ -27,7 +27,7 @@ from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers
 from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.recording import Recorder, Seen
-from parity_tests.suites.why import captured_alive, of_consumed, of_difference
+from parity_tests.suites.why import captured_alive, reasons_of_consumed, reasons_of_difference
 from reports.rows import LeafComparison
 from reports.rows.row import Side
 from reports.rows.suite import SuiteDifference, SuiteFailure
@@ -65,7 +65,7 @@ class Shadow:
         seen = self._recorder.seen(closed, lambda: Seen(describe(execution), why_only_once(closed)))
         alive = captured_alive(execution)
         results = self._run(seen, execution, alive)
-        if reasons := of_consumed(execution, alive):
+        if reasons := reasons_of_consumed(execution, alive):
             stock: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
             self._recorder.differs(_difference(seen, execution, stock, reasons=reasons))
         return results
@@ -185,7 +185,7 @@ class _Pair:
     def _differs(self, **what: Any) -> None:
         sides: tuple[Side, Side] = (self._execution.side, self._other)
         row = _difference(self._seen, self._execution, sides, **what)
-        reasons = of_difference(self._execution, row, self._alive)
+        reasons = reasons_of_difference(self._execution, row, self._alive)
         self._recorder.differs(row.model_copy(update={"reasons": reasons}))
 
 

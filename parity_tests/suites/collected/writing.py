@@ -231,7 +231,7 @@ def first_of_each(captured: Sequence[Any], operands: Sequence[Any]) -> list[int]
     return firsts
 
 
-def of_donating(execution: Execution) -> Hashable:
+def aliases_in(execution: Execution) -> Hashable:
     """Return a key of what is one array in a call that donates; the same for all other calls."""
     if not any(execution.donated):
         return ()
