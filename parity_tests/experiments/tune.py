@@ -204,7 +204,7 @@ def find_path(
 ) -> InliningPath:
     """Walk the path, then time all of it once more, and take back the sets that do not hold.
 
-    What is `beside` the path is timed with it.
+    What is `beside` the path is timed with it. Times are asked for, so that a test can plan them.
     """
     alone = measure([*singles, everything, *beside])
     walked, too_long = _walk(measure, alone, singles, everything)
