@@ -254,7 +254,7 @@ def conclude_plan(
 
 def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
     """Run tasks on this machine."""
-    from parity_tests.planned.local import run_here
+    from parity_tests.planned.task_process import run_here
 
     return lambda folder, campaign, *, alone: partial(
         run_here, folder=folder, jobs=1 if alone else jobs, at_work=progress.at_work

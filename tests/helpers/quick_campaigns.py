@@ -7,9 +7,9 @@ from pathlib import Path
 from parity_tests.planned import task_process
 from parity_tests.planned.cluster import ClusterRunner
 from parity_tests.planned.going import go_on, programs_of
-from parity_tests.planned.local import run_here
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
+from parity_tests.planned.task_process import run_here
 from parity_tests.planned.tasks import Cutter
 from reports.store.plan_records import PlanBegin, PlannedText
 from reports.store.plans import opened_plan
