@@ -21,10 +21,9 @@ from parity_tests.planned.libraries import WithLibraries, with_libraries
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
 from parity_tests.planned.selecting import selected, with_libraries_taken
-from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import LARGEST_TASK, Spec, SpecError
 from parity_tests.planned.task_process import FolderError
-from parity_tests.planned.tasks import Cutter, Task
+from parity_tests.planned.tasks import Cutter, Shard, Task, programs_of_shard
 from reports.rows.plan import PlanLibrary, State
 from reports.store.plan_reading import list_plans, seconds_by_name
 from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
