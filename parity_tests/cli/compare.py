@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude
 from parity_tests.cli.compare_stored import compare_stored
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import fail
@@ -20,6 +19,7 @@ from parity_tests.cli.options import (
     ProgramTimeout,
     Reporting,
 )
+from parity_tests.cli.run_programs import conclude
 from parity_tests.cli.store_option import Store
 
 
